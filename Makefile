@@ -1,0 +1,40 @@
+# Two commands matter: `make demo` runs the main job, `make test` runs every check.
+# The first call makes .venv and installs into it; later calls start at once.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+# Real data sets for tests and benchmarks; whoever has none skips what needs them.
+ifneq ($(wildcard ../shared/data),)
+export SEPC_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/.sepc
+	$(RUN) -m sepc.demo
+
+test: $(VENV)/.sepc-test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(RUN) -m pytest -n auto
+
+bench: $(VENV)/.sepc-bench
+	$(RUN) bench/kernels.py
+
+clean:
+	rm -rf $(VENV)
+
+$(RUN):
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.sepc: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.sepc-%: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable .[$*]
+	touch $@ $(VENV)/.sepc

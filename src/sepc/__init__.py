@@ -1,0 +1,64 @@
+"""Classification with trust by sequential ellipsoidal partitioning.
+
+Public names are resolved on first use, so that ``import sepc`` loads nothing heavy.
+
+Examples
+--------
+>>> import sepc
+>>> m = sepc.min_volume_ellipsoid([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+>>> m.ellipsoid.center.round(6).tolist()
+[1.0, 1.0]
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sepc.errors import InputError, SepcError
+    from sepc.geometry.ellipsoid import Ellipsoid
+    from sepc.geometry.hulls import HullPair, nearest_points
+    from sepc.geometry.mve import MVE, min_volume_ellipsoid
+    from sepc.geometry.overlap import IntersectionCover, cover_intersection
+    from sepc.geometry.separation import Separation, separate
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Ellipsoid": "geometry.ellipsoid",
+    "HullPair": "geometry.hulls",
+    "InputError": "errors",
+    "IntersectionCover": "geometry.overlap",
+    "MVE": "geometry.mve",
+    "Separation": "geometry.separation",
+    "SepcError": "errors",
+    "cover_intersection": "geometry.overlap",
+    "min_volume_ellipsoid": "geometry.mve",
+    "nearest_points": "geometry.hulls",
+    "separate": "geometry.separation",
+}
+
+__all__ = [
+    "MVE",
+    "Ellipsoid",
+    "HullPair",
+    "InputError",
+    "IntersectionCover",
+    "Separation",
+    "SepcError",
+    "cover_intersection",
+    "min_volume_ellipsoid",
+    "nearest_points",
+    "separate",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sepc' has no attribute {name!r}")
+    value = getattr(import_module(f"sepc.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,25 @@
+"""The errors that sepc raises on purpose."""
+
+
+class SepcError(Exception):
+    """Base class of every error that sepc raises on purpose.
+
+    Examples
+    --------
+    >>> import sepc
+    >>> try:
+    ...     sepc.min_volume_ellipsoid([])
+    ... except sepc.SepcError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
+
+
+class InputError(SepcError, ValueError):
+    """A value was handed in that breaks a rule; the message names the value, the rule and the remedy.
+
+    Examples
+    --------
+    >>> issubclass(InputError, ValueError)
+    True
+    """

@@ -1,0 +1,25 @@
+"""How the numerical kernels are compiled: once per machine, for good."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Sums may be reordered and products fused, which is what lets loops become vector instructions.
+# NaN and infinity keep their meaning: the solvers test for them.
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+def kernel(function: F) -> F:
+    """Compile `function` on first use and keep the machine code on disk for later processes.
+
+    Where no folder can be written the code is kept in memory only.
+    """
+    compiled: Any
+    try:
+        compiled = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")(function)
+    except RuntimeError:  # numba found no place for its cache
+        compiled = numba.njit(fastmath=_FAST, error_model="numpy")(function)
+    return cast(F, compiled)

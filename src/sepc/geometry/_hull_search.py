@@ -1,0 +1,524 @@
+"""The search behind `nearest_points`: a smooth stage on all points, an exact one on the few that are undecided."""
+
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from sepc.geometry._checks import FloatArray
+
+# Hulls nearer to each other than this share of the data's range meet.
+MEETING_TOLERANCE = 1e-8
+
+# Up to this many points the exact solver takes them all: sorting out which matter would cost more.
+_FEW = 600
+
+# Rows of a strided sample on which the first normal is found, and how many more per feature.
+_SAMPLE = 2000
+_SAMPLE_PER_FEATURE = 60
+
+# Rows from which the curvature of the smooth stage is estimated, and how many more per feature.
+_SCATTER_ROWS = 4000
+_SCATTER_ROWS_PER_FEATURE = 400
+
+# The smooth stage ends when at most this many points, plus some per feature, are neither in nor out.
+_SLAB = 40
+_SLAB_PER_FEATURE = 4
+
+# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
+_HAIR = 1e-9
+
+# Factor by which the slabs of the smooth stage narrow from one Newton step to the next.
+_NARROWING = 0.2
+
+_MAX_NEWTON_STEPS = 60
+_MAX_ROUNDS = 100
+
+StepCallback = Callable[[int, float], None]
+
+
+def norm(vector: FloatArray) -> float:
+    return float(np.sqrt(vector @ vector))
+
+
+def certified_gap(distance: float, lower: float, data_range: float) -> float:
+    """Return the certified gap of a pair at this distance where no pair is nearer than `lower`."""
+    if distance == 0.0:
+        return 0.0
+    gap = max((distance - lower) / distance, 0.0)
+    if distance <= MEETING_TOLERANCE * data_range:
+        return min(gap, distance / data_range)
+    return gap
+
+
+def support(score: FloatArray, cap: float) -> float:
+    """Return the largest weighted mean of `score`, shape (n,), with weights of at most `cap` and sum 1."""
+    n = len(score)
+    full = min(int(1.0 / cap + 1e-9), n - 1)
+    ordered = np.partition(score, n - full - 1)
+    threshold = float(ordered[n - full - 1])
+    return threshold + cap * float((ordered[n - full :] - threshold).sum())
+
+
+@cache
+def _kernels() -> ModuleType:
+    # numba takes a while to load, and reading a result does not need it.
+    from sepc.geometry import _hull_kernels
+
+    return _hull_kernels
+
+
+class _Side:
+    """One point set while its weights are sought.
+
+    ``sign`` is -1 for A, whose weights go to the points lowest along the normal, and 1 for B. ``image`` is
+    the weighted mean of the points relative to ``shift``.
+    """
+
+    def __init__(self, points: FloatArray, sign: float, cap: float, shift: FloatArray) -> None:
+        self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
+        self.weights = np.zeros(len(points))
+        self.image = np.zeros_like(shift)
+        self.score = np.empty(len(points))
+        self.step_score = np.empty(len(points))
+        self.scatter = np.empty((len(shift) + 2, len(shift)))
+        self.threshold = 0.0
+        self.tau = 1.0
+        self.n_slab = len(points)
+
+    def sample(self, n: int) -> "_Side":
+        """Return a strided sample of at least n points whose weights have the same room."""
+        stride = max(len(self.points) // n, 1)
+        points = np.ascontiguousarray(self.points[::stride])
+        cap = min(max(self.cap * len(self.points) / len(points), 1.0 / len(points)), 1.0)
+        return _Side(points, self.sign, cap, self.shift)
+
+    def project(self, direction: FloatArray, out: FloatArray) -> None:
+        _kernels().scores(self.points, self.shift, self.sign * direction, out)
+
+    def spread(self, score: FloatArray) -> float:
+        """Set smooth weights and the threshold from `score`; return the smooth support function."""
+        self.threshold, value = _kernels().spread_weights(score, self.cap, self.tau, self.threshold, self.weights)
+        return float(value)
+
+
+class _Smooth:
+    """Newton's method on the smooth dual problem, over the sides that are not pinned to their centroids.
+
+    Minimises ``|w|^2 / 2 - w . fixed + (smooth support functions of the sides)``, whose gradient is w minus
+    the difference r of the two weighted means: a pair of points of the two hulls at every step.
+    """
+
+    def __init__(self, sides: list[_Side], fixed: FloatArray) -> None:
+        self.sides, self.fixed = sides, fixed
+        self.n_rows = sum(len(side.points) for side in sides)
+        self.placed = [np.zeros_like(side.weights) for side in sides]
+        self.passes = 0.0
+        for side in sides:
+            side.image[:] = 0.0
+
+    def run(
+        self,
+        w: FloatArray,
+        width: float,
+        limit: int,
+        flat: float,
+        on_step: Callable[["_Smooth"], None] | None = None,
+    ) -> None:
+        """Step and narrow from the normal `w` until the slabs hold `limit` points, or |r| <= `flat`."""
+        self._start(w, width)
+        # Points that tie stay in a slab however narrow; narrower than rounding it would have no threshold.
+        largest = max(float(np.abs(side.score).max()) for side in self.sides)
+        finest = max(1e-7 * self._relative_tau(), 1e-11 * largest / norm(w))
+        factor, before, n_short = _NARROWING, 0.0, 0
+        for _ in range(_MAX_NEWTON_STEPS):
+            length = self._step()
+            if on_step is not None:
+                on_step(self)
+            if norm(self.r) <= flat:
+                return
+            if length < 1.0:
+                # Among few undecided points the smooth form has nothing more to tell.
+                n_short += 1
+                if n_short > 3 and self.n_undecided <= limit:
+                    return
+                continue
+            size, n_short = norm(self.w), 0
+            if (self.n_undecided <= limit and self._is_sharp()) or self._relative_tau() <= finest:
+                return
+            # A normal that shrinks as fast as the slabs is on its way to 0: the hulls meet.
+            factor = _NARROWING**6 if size <= 1.2 * factor * before else _NARROWING
+            before = size
+            self._narrow(factor)
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of points in the slabs: those with weights between the bounds."""
+        return sum(side.n_slab for side in self.sides)
+
+    @property
+    def width(self) -> float:
+        """Half-width of the wider slab, relative to the spread of the scores."""
+        spreads = [(side.tau, _spread(side.score)) for side in self.sides]
+        return max((tau / spread for tau, spread in spreads if spread > 0.0), default=1.0)
+
+    def gap(self, data_range: float) -> float:
+        """Return the certified gap of the pair of points; the direction that certifies it is the normal."""
+        lower = float(self.w @ self.fixed) - sum(support(side.score, side.cap) for side in self.sides)
+        return certified_gap(norm(self.r), lower / max(norm(self.w), 1e-300), data_range)
+
+    def _is_sharp(self) -> bool:
+        """Whether rounding off the support functions costs little of the distance."""
+        cost = sum(side.tau * min(side.n_slab * side.cap, 1.0) for side in self.sides)
+        return cost <= 0.1 * float(self.w @ self.w)
+
+    def _relative_tau(self) -> float:
+        return min(side.tau for side in self.sides) / max(norm(self.w), 1e-300)
+
+    def _start(self, w: FloatArray, width: float) -> None:
+        self.w = w
+        for side in self.sides:
+            side.project(w, side.score)
+            side.threshold = float(side.score.mean())
+            side.tau = width * _spread(side.score) + 1e-9 * float(np.abs(side.score).max()) + 1e-200
+        self.passes += 1.0
+        self._spread_all(0.0, self.w)
+        self._differentiate()
+
+    def _spread_all(self, length: float, w: FloatArray) -> tuple[float, float]:
+        """Set the weights for the normal `w`, `length` steps ahead; return the value and its largest term."""
+        terms = [0.5 * float(w @ w), -float(w @ self.fixed)]
+        for side in self.sides:
+            score = side.score if length == 0.0 else side.score + length * side.step_score
+            terms.append(side.spread(score))
+        return sum(terms), max(map(abs, terms))
+
+    def _differentiate(self) -> None:
+        """Bring the pair of points and the derivatives up to date with the weights."""
+        self.r = self.fixed.copy()
+        enough = _SCATTER_ROWS + _SCATTER_ROWS_PER_FEATURE * len(self.r)
+        read = 0
+        for side, placed in zip(self.sides, self.placed, strict=True):
+            rows, side.n_slab = _kernels().newton_terms(
+                side.points,
+                side.shift,
+                side.weights,
+                placed,
+                side.cap,
+                1 + side.n_slab // enough,
+                side.image,
+                side.scatter,
+            )
+            read += rows
+            placed[:] = side.weights
+            self.r -= side.sign * side.image
+        self.passes += read / self.n_rows
+
+    def _narrow(self, factor: float) -> None:
+        """Shrink the slabs. Where the hulls meet, the normal shrinks with them: take that guess if better."""
+        for side in self.sides:
+            side.tau *= factor
+        shrunk = self._scaled(factor)
+        if self._scaled(1.0 / factor) <= shrunk:
+            self._differentiate()
+        else:  # the weights, and all that follows from them, are as before
+            self._scaled(factor)
+
+    def _scaled(self, factor: float) -> float:
+        self.w = factor * self.w
+        for side in self.sides:
+            side.score *= factor
+            side.threshold *= factor
+        return self._spread_all(0.0, self.w)[0]
+
+    def _step(self) -> float:
+        """Take one damped Newton step; return its length as a share of the full one."""
+        gradient = self.w - self.r
+        hessian = np.eye(len(self.w))
+        for side in self.sides:
+            hessian += side.cap / (2.0 * side.tau) * side.scatter[:-2]
+        _, direction, failure = dposv(hessian, -gradient, lower=True)
+        if failure:  # rounding has eaten the unit matrix
+            direction = -gradient
+        slope = float(gradient @ direction)
+        value, size = self._spread_all(0.0, self.w)
+        for side in self.sides:
+            side.project(direction, side.step_score)
+        self.passes += 1.0
+        length = 1.0
+        for _ in range(12):
+            if self._spread_all(length, self.w + length * direction)[0] <= value + 1e-4 * length * slope + 1e-14 * size:
+                break
+            length *= 0.4
+        self.w = self.w + length * direction
+        for side in self.sides:
+            side.score += length * side.step_score
+        self._differentiate()
+        return length
+
+
+def _spread(score: FloatArray) -> float:
+    return float(np.abs(score - score.mean()).mean())
+
+
+class Search:
+    """The state of one search: two sides, the pair of points they give, and its certified gap."""
+
+    def __init__(
+        self,
+        points_a: FloatArray,
+        points_b: FloatArray,
+        caps: tuple[float, float],
+        tol: float,
+        on_step: StepCallback | None,
+    ) -> None:
+        self.tol, self.on_step = tol, on_step
+        d = points_a.shape[1]
+        self.low, self.high = np.full(d, np.inf), np.full(d, -np.inf)
+        offsets = [self._read(points) for points in (points_a, points_b)]
+        shifted = 0 if len(points_a) < len(points_b) else 1
+        firsts = points_a[0], points_b[0]
+        self.shift = firsts[shifted] + offsets[shifted]
+        self.sides = [
+            _Side(points_a, -1.0, caps[0], self.shift),
+            _Side(points_b, 1.0, caps[1], self.shift),
+        ]
+        self.free = []
+        self.normal = np.zeros(d)
+        for side, first, offset in zip(self.sides, firsts, offsets, strict=True):
+            side.image[:] = (first - self.shift) + offset
+            side.weights[:] = 1.0 / len(side.weights)
+            if side.cap * len(side.weights) > 1.0 + 1e-12:
+                self.free.append(side)
+        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
+        self.unit = float((self.high - self.low).max())
+        self.n_rows = sum(len(side.points) for side in self.free)
+        self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
+
+    def _read(self, points: FloatArray) -> FloatArray:
+        """Widen the box to hold `points`; return their mean relative to the first."""
+        low, high, offset = np.empty((3, points.shape[1]))
+        _kernels().column_stats(points, low, high, offset)
+        np.minimum(self.low, low, out=self.low)
+        np.maximum(self.high, high, out=self.high)
+        return offset
+
+    def run(self) -> None:
+        """Bring the gap below the tolerance, or as far down as rounding allows."""
+        self.normal = self.sides[0].image - self.sides[1].image
+        self.data_range = self._range()
+        distance = norm(self.normal)
+        if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
+            self.gap = certified_gap(distance, 0.0, self.data_range)
+        if not self.free or self.gap <= self.tol:
+            return
+        share = self.n_rows
+        if self.n_rows > _FEW:
+            share = self._smooth_stage()
+            if self.gap <= self.tol:
+                self._report()
+                return
+        for _ in range(_MAX_ROUNDS):
+            previous = self.gap
+            everything = 2 * share >= max(len(side.points) for side in self.free)
+            self._round(share)
+            self._report()
+            if self.gap <= self.tol or (everything and self.gap > 0.5 * previous):
+                return
+            if self.gap > 0.1 * previous:
+                share *= 3
+
+    def _round(self, share: int) -> None:
+        """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
+        before = self.normal, self.gap, [(side.weights.copy(), side.image.copy()) for side in self.free]
+        self._solve_among([self._undecided(side, share) for side in self.free])
+        self._measure()
+        if self.gap > before[1]:
+            self.normal, self.gap = before[:2]
+            for side, (weights, image) in zip(self.free, before[2], strict=True):
+                side.weights, side.image = weights, image
+            self.data_range = self._range()
+
+    def _report(self) -> None:
+        if self.on_step is not None:
+            self.on_step(self.n_iter, self.gap)
+
+    def _smooth_stage(self) -> int:
+        """Find a good normal and few undecided points; return how many to give to the exact solver."""
+        d = len(self.shift)
+        limit = _SLAB + _SLAB_PER_FEATURE * d
+        fixed = self.normal.copy()
+        for side in self.free:
+            fixed += side.sign * side.image
+        w, width = self.normal, 1.0
+        n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * d
+        if max(len(side.points) for side in self.free) > 3 * n_sample:
+            trial = _Smooth([side.sample(n_sample) for side in self.free], fixed)
+            trial.run(w, width, limit, 1e-3 * self.unit)
+            w, width = trial.w, max(trial.width, 1.5 * np.sqrt(d / n_sample))
+        smooth = _Smooth(self.free, fixed)
+        smooth.run(w, width, limit, 0.1 * self.tol * self.unit, self._after_newton_step)
+        self.n_passes += smooth.passes
+        for side in self.free:
+            total = float(side.weights.sum())
+            side.image /= total
+            np.minimum(side.weights / total, side.cap, out=side.weights)
+        if smooth.n_undecided > limit:  # the hulls meet, or points tie: there may be nothing left to do
+            self._measure()
+        else:
+            self.normal = self.sides[0].image - self.sides[1].image
+        return limit
+
+    def _after_newton_step(self, smooth: _Smooth) -> None:
+        self.n_iter += 1
+        if self.on_step is not None:
+            self.on_step(self.n_iter, smooth.gap(self.unit))
+
+    def _measure(self) -> None:
+        """Compute the pair's normal, its scores and the certified gap."""
+        r = self.sides[0].image - self.sides[1].image
+        self.data_range = self._range()
+        distance = norm(r)
+        self.normal, self.gap = r, self._gap_along(r, distance)
+        # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
+        if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
+            cleaned = self._cleaned(r)
+            gap = self._gap_along(cleaned, distance)
+            if gap < self.gap:
+                self.normal, self.gap = cleaned, gap
+            else:
+                self._gap_along(r, distance)
+
+    def _gap_along(self, direction: FloatArray, distance: float) -> float:
+        """Return the gap that the direction certifies; its scores stay with the sides."""
+        lower = 0.0
+        for side in self.sides:
+            if side in self.free:
+                side.project(direction, side.score)
+                lower -= support(side.score, side.cap)
+            else:
+                lower -= side.sign * float(side.image @ direction)
+        self.n_passes += 1.0
+        return certified_gap(distance, lower / max(norm(direction), 1e-300), self.data_range)
+
+    def _cleaned(self, r: FloatArray) -> FloatArray:
+        """Return r without its components along differences of undecided points, which the optimum has not.
+
+        They are rounding. Where the hulls all but touch, they would be what the certificate sees first.
+        """
+        blocks = []
+        for side in self.free:
+            inside = (side.weights > _HAIR * side.cap) & (side.weights < (1.0 - _HAIR) * side.cap)
+            if 1 < np.count_nonzero(inside) <= _FEW:
+                block = side.points[inside] - side.shift
+                blocks.append(block - block.mean(axis=0))
+        if not blocks:
+            return r
+        _, size, axes = np.linalg.svd(np.concatenate(blocks), full_matrices=False)
+        axes = axes[size > 1e-10 * size[0]]
+        for _ in range(2):  # the second time for what rounding left of the first
+            r = r - (axes @ r) @ axes
+        return r
+
+    def _range(self) -> float:
+        c = self.shift + self.sides[0].image
+        return float(max((self.high - c).max(), (c - self.low).max()))
+
+    def _undecided(self, side: _Side, share: int) -> Any:
+        """Return the points whose weights may have to change.
+
+        These are the points with weights between the bounds, the `share` worst of those with some weight and
+        the `share` best of those with room for more: they are next to the threshold, or on its wrong side.
+        """
+        if 2 * share >= len(side.points):
+            return slice(None)
+        hair = _HAIR * side.cap
+        inside, outside = side.weights > hair, side.weights < side.cap - hair
+        chosen = inside & outside
+        for candidates, ranked in ((inside, side.score), (outside, -side.score)):
+            rows = np.flatnonzero(candidates)
+            if len(rows) > share:
+                rows = rows[np.argpartition(ranked[rows], share)[:share]]
+            chosen[rows] = True
+        return np.flatnonzero(chosen)
+
+    def _solve_among(self, chosen: list[Any]) -> None:
+        """Find the best weights of the chosen points, all others kept as they are."""
+        picks, shares = [], []
+        for side, pick in zip(self.free, chosen, strict=True):
+            share = side.weights[pick] / side.cap
+            # Where all are in, or all out, there is nothing to decide.
+            some = 1e-9 < share.sum() < len(share) - 1e-9
+            picks.append(pick if some else slice(0, 0))
+            shares.append(share if some else share[:0])
+        groups = _groups([len(share) for share in shares])
+        before = np.concatenate(shares)
+        if not len(before):
+            return
+        columns = np.empty((len(self.shift), len(before)))
+        for side, pick, group in zip(self.free, picks, groups, strict=False):
+            block = side.points[pick] - side.shift
+            block *= -side.sign * side.cap / self.unit
+            columns[:, group] = block.T
+        r = (self.sides[0].image - self.sides[1].image) / self.unit
+        after, n_iter = _solve_box(columns, groups, before, r, self.tol)
+        self.n_iter += n_iter
+        for side, pick, group in zip(self.free, picks, groups, strict=False):
+            _settle(after[group], float(before[group].sum()))
+            side.weights[pick] = np.minimum(after[group] * side.cap, side.cap)
+            change = columns[:, group] @ (after[group] - before[group])
+            side.image -= side.sign * self.unit * change
+
+
+def _groups(sizes: list[int]) -> list[slice]:
+    """Return two slices, one after the other, of the given sizes; the second is empty if none is given."""
+    n = sum(sizes)
+    return [slice(0, sizes[0]), slice(sizes[0], n)]
+
+
+def _solve_box(
+    columns: FloatArray, groups: list[slice], before: FloatArray, r: FloatArray, tol: float
+) -> tuple[FloatArray, int]:
+    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and how many iterations.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (d, n)
+    groups : list of two slices
+        Groups of columns; the sum of t over each is that of `before`.
+    before : ndarray of shape (n,)
+    r : ndarray of shape (d,)
+    tol : float
+        Gap that the whole search is to reach.
+    """
+    d, n = columns.shape
+    f = r - columns @ before
+    totals = np.array([before[group].sum() for group in groups])
+    table = np.empty((15 + d, n))
+    t, rest, lower, upper = table[:4]
+    for group, total in zip(groups, totals, strict=True):
+        t[group] = total / max(group.stop - group.start, 1)
+    np.subtract(1.0, t, out=rest)
+    # Multipliers of the size of the scores, larger where a score calls for its bound.
+    score = (f + columns @ t) @ columns
+    for group in groups:
+        score[group] -= score[group].sum() / max(group.stop - group.start, 1)
+    size = float(np.abs(score).mean()) + 1e-300
+    np.maximum(score, 0.0, out=lower)
+    np.subtract(lower, score, out=upper)
+    table[2:4] += size
+    ends = np.array([0, groups[0].stop, n])
+    scratch = np.empty((d + 5, max(d, 2)))
+    n_iter = _kernels().solve_box(columns, ends, totals, f, max(1e-3 * tol, 1e-13), 1e-3 * tol, table, scratch)
+    return (t if np.isfinite(t.sum()) else before.copy()), n_iter
+
+
+def _settle(t: FloatArray, total: float) -> None:
+    """Repair the rounding of `t`: entries between 0 and 1 of sum `total`."""
+    np.clip(t, 0.0, 1.0, out=t)
+    free = np.flatnonzero((t > _HAIR) & (t < 1.0 - _HAIR))
+    for _ in range(2):
+        t[free] = np.clip(t[free] + (total - t.sum()) / max(len(free), 1), 0.0, 1.0)

@@ -1,0 +1,204 @@
+"""The nearest points of two reduced convex hulls, with a certificate of how near they are to the best."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sepc.errors import InputError
+from sepc.geometry._checks import FloatArray, as_points, same_features
+from sepc.geometry._hull_search import MEETING_TOLERANCE, Search, StepCallback, certified_gap, norm, support
+from sepc.geometry._threads import one_blas_thread
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HullPair:
+    """The nearest points of two reduced convex hulls, as `nearest_points` returns them.
+
+    Arrays are read-only.
+
+    Attributes
+    ----------
+    c, d : ndarray of shape (n_features,)
+        The point of A's hull, and that of B's.
+    normal : ndarray of shape (n_features,)
+        ``c - d`` as the solver knows it: more accurate than the difference of the two rounded fields where
+        the origin is far, or the hulls all but touch.
+    weights_a, weights_b : ndarray of shape (n_a,), (n_b,)
+        Nonnegative, at most the cap of their side, of sum 1: ``c = weights_a @ A``, ``d = weights_b @ B``.
+    caps : tuple of two float
+        Upper bounds of the weights of A and of B.
+    data_range : float
+        The largest distance of a coordinate of the data from `c`.
+    gap : float
+        Certified error, see `certificate`.
+    converged : bool
+        Whether `gap` is at most the tolerance asked for. Hulls that miss each other by less than about
+        1e-5 of the range but do not meet may be beyond the reach of float64.
+    n_iter : int
+        Iterations: steps of Newton's method on all points, and of the exact solver on small sets of them.
+    n_passes : float
+        Matrix-vector products over all the points of the sides that had to be solved for.
+
+    Examples
+    --------
+    >>> pair = nearest_points([[0.0, 2.0], [4.0, 2.0]], [[1.0, 0.0], [1.0, -2.0], [9.0, 0.0]], cap=1.0)
+    >>> bool(abs(pair.distance - 2.0) < 1e-9), pair.meet
+    (True, False)
+    """
+
+    c: FloatArray
+    d: FloatArray
+    normal: FloatArray
+    weights_a: FloatArray
+    weights_b: FloatArray
+    caps: tuple[float, float]
+    data_range: float
+    gap: float
+    converged: bool
+    n_iter: int
+    n_passes: float
+
+    def __post_init__(self) -> None:
+        for array in (self.c, self.d, self.normal, self.weights_a, self.weights_b):
+            array.flags.writeable = False
+
+    @property
+    def distance(self) -> float:
+        """Distance between the two points."""
+        return norm(self.normal)
+
+    @property
+    def meet(self) -> bool:
+        """Whether the hulls meet: the distance is at most 1e-8 of the data's range."""
+        return self.distance <= MEETING_TOLERANCE * self.data_range
+
+    def certificate(self, A: ArrayLike, B: ArrayLike) -> float:
+        """Recompute the gap from the weights and the points alone.
+
+        No two points of the hulls are nearer than they are along `normal`: there the gap between them is
+        ``lower``, the smallest weighted mean of A minus the largest of B that the caps allow. The gap is
+        ``(distance - lower) / distance``: the share by which the distance may exceed the best. Where the
+        hulls `meet`, the distance itself is the error, and the gap is ``distance / data_range`` if that
+        is smaller.
+
+        Parameters
+        ----------
+        A : array-like of shape (n_a, n_features)
+        B : array-like of shape (n_b, n_features)
+
+        Returns
+        -------
+        float
+            Nonnegative; infinite if the weights are not feasible.
+
+        Examples
+        --------
+        >>> A, B = [[0.0, 2.0], [4.0, 2.0], [4.0, 3.0]], [[1.0, 0.0], [1.0, -2.0]]
+        >>> nearest_points(A, B).certificate(A, B) < 1e-9
+        True
+        """
+        points = as_points(A, "A"), as_points(B, "B")
+        shift = points[0][0] + (points[1] - points[0][0]).mean(axis=0)
+        images, lower, data_range = [], 0.0, 0.0
+        for x, u, cap in zip(points, (self.weights_a, self.weights_b), self.caps, strict=True):
+            if len(x) != len(u) or u.min() < 0 or u.max() > cap or abs(u.sum() - 1.0) > 1e-12:
+                return float("inf")
+            images.append(u @ (x - shift))
+        for x, cap, sign in zip(points, self.caps, (-1.0, 1.0), strict=True):
+            data_range = max(data_range, float(np.abs(x - shift - images[0]).max()))
+            lower -= support((x - shift) @ (sign * self.normal), cap)
+        return certified_gap(norm(images[0] - images[1]), lower / max(self.distance, 1e-300), data_range)
+
+
+def nearest_points(
+    A: ArrayLike,
+    B: ArrayLike,
+    cap: float | tuple[float, float] | None = None,
+    *,
+    tol: float = 1e-9,
+    on_step: StepCallback | None = None,
+) -> HullPair:
+    """Return the nearest points of the reduced convex hulls of two point sets.
+
+    The reduced hull of A holds the weighted means of its points with weights of at most `cap`. A cap of 1
+    gives the convex hull, ``1 / n_a`` the centroid alone.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_a, n_features)
+    B : array-like of shape (n_b, n_features)
+    cap : float or pair of float, optional
+        Largest weight of one point, on both sides or one for each; ``1 / n <= cap <= 1``. The default is the
+        paper's ``1 / min(n_a, n_b)``, which makes the smaller set's point its centroid.
+    tol : float, default=1e-9
+        Gap to reach, see `HullPair.certificate`.
+    on_step : callable, optional
+        Called as ``on_step(n_iter, gap)`` between passes over the points; an error it raises ends the run.
+
+    Returns
+    -------
+    HullPair
+
+    Notes
+    -----
+    With w for the normal, the weights of A sit on its lowest points along w, those of B on the highest of B;
+    only the few points at the two thresholds have weights between 0 and the cap. Newton's method on a smooth
+    form of the dual problem finds w, first on a sample; an interior-point method then solves the small
+    problem of the points near the thresholds, and one pass over all points shows whether others belong to it.
+
+    Examples
+    --------
+    >>> pair = nearest_points([[0.0, 0.0], [2.0, 0.0]], [[0.0, 3.0], [1.0, 3.0], [2.0, 5.0]])
+    >>> pair.c.tolist()
+    [1.0, 0.0]
+    >>> pair.d.round(6).tolist()
+    [0.5, 3.0]
+    """
+    points_a, points_b = as_points(A, "A"), as_points(B, "B")
+    same_features(points_b, points_a.shape[1], "B", "A")
+    caps = _check_caps(cap, len(points_a), len(points_b))
+    if not (isinstance(tol, (int, float)) and 0 < tol < 1):
+        raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
+    with one_blas_thread(points_a.size + points_b.size):
+        search = Search(points_a, points_b, caps, float(tol), on_step)
+        search.run()
+    a, b = search.sides
+    return HullPair(
+        c=search.shift + a.image,
+        d=search.shift + b.image,
+        normal=search.normal,
+        weights_a=a.weights,
+        weights_b=b.weights,
+        caps=caps,
+        data_range=search.data_range,
+        gap=search.gap,
+        converged=search.gap <= tol,
+        n_iter=search.n_iter,
+        n_passes=search.n_passes,
+    )
+
+
+def _check_caps(cap: Any, n_a: int, n_b: int) -> tuple[float, float]:
+    if cap is None:
+        smaller = 1.0 / min(n_a, n_b)
+        return smaller, smaller
+    both = (cap, cap) if np.ndim(cap) == 0 else tuple(cap)
+    if len(both) != 2:
+        raise InputError(f"cap is {cap!r}; expected one number, or a pair: one for A, one for B.")
+    return _check_cap(both[0], n_a, "A"), _check_cap(both[1], n_b, "B")
+
+
+def _check_cap(cap: Any, n: int, name: str) -> float:
+    try:
+        value = float(cap) if not isinstance(cap, (str, bytes)) else float("nan")
+    except (TypeError, ValueError):
+        value = float("nan")
+    slack = 8.0 * np.finfo(float).eps
+    if not (1.0 - slack) / n <= value <= 1.0 + slack:
+        raise InputError(
+            f"cap is {cap!r} for {name}, which has {n} points; expected a number between 1/{n} and 1, since "
+            "the weights sum to 1. Leave it out for 1/min(n_a, n_b), or use 1.0 for the convex hull."
+        )
+    return min(max(value, 1.0 / n), 1.0)

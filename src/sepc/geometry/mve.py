@@ -1,0 +1,415 @@
+"""The minimum-volume (Loewner-John) ellipsoid of a point set, with a certificate.
+
+A point x is lifted to ``q = (x, 1)`` with n = d + 1 entries. Weights u on the points, summing to 1, make a design
+with the moment matrix ``M = sum u_i q_i q_i'`` and give point i the leverage ``g_i = q_i' M^-1 q_i``. Whatever the
+design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log volume exceeds the minimum by at most
+``n / 2 * (max g / n - 1)``: the number in brackets is the gap that is reported.
+
+The points are read in whole passes, one matrix product each. Everything else happens on a small working set, and a
+point is read again only when an upper bound of its leverage says that it could matter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sepc.errors import InputError
+from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
+from sepc.geometry._threads import one_blas_thread
+from sepc.geometry.ellipsoid import Ellipsoid
+
+# A direction with less RMS spread than this, in units of length of the features, is flat; it gets this radius.
+FLAT = 1e-6
+
+OnStep = Callable[[int, float], None]
+
+# The first, coarse solution: its working set only grows, so it ends as soon as pruning would pay. By how much the
+# background fades with each step, and when it is faint enough to do without.
+_COARSE_GAP = 2e-2
+_FADING = 0.3
+_FAINT = 1e-3
+# Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
+_GAIN = 0.07
+_MAX_ROUNDS = 60
+_MAX_STEPS = 80
+_EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MVE:
+    """A minimum-volume ellipsoid that judges itself.
+
+    Attributes
+    ----------
+    ellipsoid : Ellipsoid
+        Contains every point it was built on.
+    weights : ndarray of shape (n,)
+        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid.
+    gap : float
+        Certified: the ellipsoid's log volume exceeds the minimum by at most ``(rank + 1) / 2 * gap``.
+    rank : int
+        Dimension of the points' affine hull; the minimum is meant inside of it.
+    n_iter : int
+        Steps of the interior-point method.
+    n_passes : float
+        How often all points were read, in multiples of reading each once.
+    converged : bool
+        Whether the gap is at most the tolerance asked for.
+
+    Examples
+    --------
+    >>> m = min_volume_ellipsoid([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.1, 0.2]])
+    >>> m.ellipsoid.radii.round(6).tolist(), m.converged, m.rank
+    ([1.0, 1.0], True, 2)
+    """
+
+    ellipsoid: Ellipsoid
+    weights: FloatArray
+    gap: float
+    rank: int
+    n_iter: int
+    n_passes: float
+    converged: bool
+
+    def certificate(self, points: ArrayLike, unit: ArrayLike | None = None) -> float:
+        """Recompute the gap from the weights alone, inside the hull of the points that carry weight.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, d)
+            The points that the ellipsoid was built on.
+        unit : array-like of shape (d,), optional
+            The units of length it was built with.
+
+        Returns
+        -------
+        float
+            ``max g / n - 1``, the same number as `gap` up to rounding.
+
+        Examples
+        --------
+        >>> points = [[0.0], [1.0], [4.0]]
+        >>> min_volume_ellipsoid(points).certificate(points) < 1e-7
+        True
+        """
+        X = as_points(points, "points")
+        if self.rank == 0:
+            return 0.0
+        held = self.weights > 0
+        Y = X - X[np.argmax(held)]  # the rounding of a large offset is no part of the gap
+        center = self.weights[held] @ Y[held]
+        spread = (Y[held] - center) * np.sqrt(self.weights[held])[:, None]
+        scale = np.sqrt(np.square(spread).sum(axis=0)) if unit is None else as_vector(unit, "unit", X.shape[1])
+        scale = np.where(scale > 0.0, scale, 1.0)
+        _, stretch, directions = np.linalg.svd(spread / scale, full_matrices=False)
+        rank = self.rank
+        whitened = ((Y - center) / scale) @ (directions[:rank].T / stretch[:rank])
+        return float((1.0 + np.square(whitened).sum(axis=1).max()) / (rank + 1) - 1.0)
+
+
+def min_volume_ellipsoid(
+    points: ArrayLike, tol: float = 1e-7, *, unit: ArrayLike | None = None, on_step: OnStep | None = None
+) -> MVE:
+    """Return the ellipsoid of least volume that contains all points.
+
+    Points in a lower-dimensional affine set get their minimum-volume ellipsoid inside that set, with a radius of
+    1e-6 units in the flat directions. A direction is flat when the points spread (RMS) by less than 1e-6 units.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+        Finite numbers, n >= 1 and d >= 1.
+    tol : float, default=1e-7
+        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``.
+    unit : array-like of shape (d,), optional
+        Unit of length of each feature. By default its standard deviation over the points, or the largest one of
+        the other features where that is 0.
+    on_step : callable, optional
+        Called as ``on_step(n_iter, gap)`` after each pass over the points; may raise to interrupt.
+
+    Returns
+    -------
+    MVE
+
+    Examples
+    --------
+    >>> m = min_volume_ellipsoid([[0.0, 0.0], [4.0, 0.0], [0.0, 2.0], [4.0, 2.0]])
+    >>> m.ellipsoid.center.round(6).tolist(), m.ellipsoid.radii.round(6).tolist()
+    ([2.0, 1.0], [2.828427, 1.414214])
+    """
+    # Compiled code is loaded by those who fit, not by those who only look at an ellipsoid.
+    from sepc.geometry import _mve_kernels as kernels
+
+    X = as_points(points, "points")
+    if not 0.0 < tol < 1.0:
+        raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
+    with one_blas_thread(X.size):
+        run = _Run(X, _units(unit, X.shape[1]), kernels, on_step)
+        return _answer(run, *run.solve(tol), tol)
+
+
+class _Run:
+    """One search for the optimal design: what is known of every point, and how it became known.
+
+    `columns` and `offset` map a point to lifted coordinates in which the current design has the identity for its
+    moment matrix. `bound` holds for each point an upper bound of its leverage under that design; it is exact
+    wherever it could be the largest.
+    """
+
+    def __init__(self, X: FloatArray, unit: FloatArray, kernels: ModuleType, on_step: OnStep | None) -> None:
+        self.X, self.kernels, self.on_step = X, kernels, on_step
+        (
+            self.origin,
+            self.center,
+            self.unit,
+            self.directions,
+            self.spread,
+            self.rank,
+            self.columns,
+            self.offset,
+        ) = kernels.measure(X, unit, FLAT)
+        self.base = self.columns, self.offset
+        self.n = n = self.rank + 1
+        self.dim = n * (n + 1) // 2
+        self.first_size = max(10 * n, min(self.dim + 2 * n, 20 * n))
+        self.direct_limit = max(2 * self.first_size, 120)
+        self.bound = np.empty(len(X))
+        self.top = self._read(_EVERY_ROW)
+        self.n_read = 2 * len(X)  # to measure the points was the first pass
+        self.n_iter = 0
+
+    @property
+    def gap(self) -> float:
+        return float(self.top / self.n - 1.0)
+
+    def solve(self, tol: float) -> tuple[Rows, FloatArray]:
+        """Return the rows that may carry weight, and their weights."""
+        if self.rank == 0:
+            return np.arange(len(self.X)), np.full(len(self.X), 1.0 / len(self.X))
+        if len(self.X) <= self.direct_limit:
+            return self.solve_at_once(tol)
+        return self.refine(*self.explore(), tol)
+
+    def solve_at_once(self, tol: float) -> tuple[Rows, FloatArray]:
+        """Solve to the end on the outer points, and on all if that was not enough: the short way for few points."""
+        start = self.bound
+        self.bound = np.empty(len(start))
+        for least in (0.9 * self.n, 0.0):
+            rows = self.kernels.candidates(start, 1.0, least)
+            u = _outer_mass(start[rows], self.n)
+            self.columns, self.offset = self.base
+            Q = self.lift(rows, *self.base)
+            weights, _, transform = self._step(Q, u, np.empty(len(u)), 1.02, 0.3 * tol, _MAX_STEPS)
+            self._enter(transform)
+            self.top = self._read(_EVERY_ROW)
+            self.n_read += len(start)
+            if self.gap <= tol:
+                break
+        return rows, weights
+
+    def explore(self) -> tuple[Rows, FloatArray, NDArray[np.bool_]]:
+        """Find a coarse solution, letting points in after every step.
+
+        The uniform design over all points lies under the working set as a background that fades from step to step.
+        Without it the first working set would be fitted too closely, and on evenly filled bodies thousands of
+        points would come up against it.
+        """
+        rows = _largest(self.bound, self.first_size)
+        Q = self.lift(rows, *self.base)
+        share = min(0.9, max(0.05, self.gap / (1.0 + self.gap)))
+        u = np.append(share * _outer_mass(self.bound[rows], self.n), 1.0 - share)
+        s = np.empty(len(rows))
+        stretch = 1.02
+        identity = np.eye(self.n)
+        previous: FloatArray = identity
+        for _ in range(_MAX_STEPS):
+            weights, leverage, transform = self._step(Q, u, s, stretch, 0.0, 1)
+            stretch = 0.0
+            read = self._move(transform @ previous, rows, leverage)
+            if self.gap <= _COARSE_GAP and weights[-1] <= _FAINT:
+                break
+            previous = np.linalg.solve(transform, identity).astype(float, copy=False)
+            u[-1] *= _FADING
+            new = read[self.bound[read] > leverage.max()]
+            new = new[_largest(self.bound[new], self.first_size // 2)]
+            new_u, new_s = self._entry(new, u, s)
+            rows = np.concatenate([rows, new])
+            Q = np.concatenate([Q, self.lift(new, *self.base)], axis=1)
+            u = np.concatenate([u[:-1], new_u, u[-1:]])
+            s = np.concatenate([s, new_s])
+        return rows, weights[:-1], self._carries(u[:-1], s)
+
+    def refine(
+        self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_], tol: float
+    ) -> tuple[Rows, FloatArray]:
+        """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
+        for _ in range(_MAX_ROUNDS):
+            before = self.gap
+            rows, weights = self._working_set(rows, weights, carries)
+            Q = self.lift(rows, self.columns, self.offset)
+            even = min(0.5, max(0.05, 3.0 * before))
+            u = (1.0 - even) * weights / weights.sum() + even / len(rows)
+            s = np.empty(len(u))
+            target = max(0.3 * tol, _GAIN * before)
+            weights, leverage, transform = self._step(Q, u, s, 1.05, target, _MAX_STEPS)
+            self._move(transform, rows, leverage)
+            if self.gap <= tol:
+                break
+            # A round that gained little has dropped points that came back: drop none this time.
+            carries = self._carries(u, s) if self.gap < 0.5 * before else np.ones(len(rows), bool)
+        return rows, weights
+
+    def lift(self, rows: Rows, columns: FloatArray, offset: FloatArray) -> FloatArray:
+        """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
+        lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
+        return lifted
+
+    def _read(self, rows: Rows) -> float:
+        """Make `bound` exact for some rows (all, if none are named); return the largest of these."""
+        top: float = self.kernels.leverages(
+            self.X, rows, self.origin, self.center, self.columns, self.offset, self.bound
+        )
+        return top
+
+    def _step(
+        self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
+        leverage, inverse, steps = self.kernels.interior_point(Q, u, s, stretch, target, limit)
+        self.n_iter += steps
+        mass = u.sum()
+        return u / mass, leverage * mass, inverse * np.sqrt(mass)
+
+    def _enter(self, transform: FloatArray) -> None:
+        """Go over to the frame that is reached from the present one by `transform`."""
+        self.columns = self.columns @ transform.T
+        self.offset = transform @ self.offset
+
+    def _move(self, transform: FloatArray, members: Rows, leverage: FloatArray) -> Rows:
+        """Make the design whose frame is reached by `transform` the current one; return the rows that were read.
+
+        No leverage grows by more than the largest eigenvalue of ``transform' transform``, so that only rows whose
+        bound then exceeds the working set's largest leverage need to be read.
+        """
+        growth = np.linalg.eigvalsh(transform @ transform.T)[-1] * (1.0 + 1e-12)
+        self._enter(transform)
+        self.top = leverage.max()
+        rows: Rows = self.kernels.candidates(self.bound, growth, self.top)
+        if len(rows):
+            self.top = max(self.top, self._read(rows))
+            self.n_read += len(rows)
+        self.bound[members] = leverage
+        if self.on_step is not None:
+            self.on_step(self.n_iter, self.gap)
+        return rows
+
+    def _entry(self, new: Rows, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return weights and slacks with which new points join a running interior point, near its central path."""
+        mass = u.sum()
+        slack = np.maximum(self.n - self.bound[new] / mass, 0.3 * self.n * self.gap)
+        weight = (u[:-1] @ s) / len(s) / slack
+        return weight * min(1.0, 0.3 * mass / max(weight.sum(), 1e-300)), slack
+
+    def _carries(self, u: FloatArray, s: FloatArray) -> NDArray[np.bool_]:
+        """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
+        n = self.n
+        near: NDArray[np.bool_] = (u * n > s / n) | (s < n * self.gap)
+        return near
+
+    def _working_set(self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
+        """Return the carriers and the points near the boundary, and the last weights on them."""
+        near = np.flatnonzero(self.bound > self.n * (1.0 - self.gap))
+        most = max(3 * self.dim, 20 * self.n)
+        near = near[_largest(self.bound[near], most)]
+        return _merged(rows[carries], weights[carries], near, np.zeros(len(near)))
+
+
+def _merged(rows: Rows, weights: FloatArray, more_rows: Rows, more_weights: FloatArray) -> tuple[Rows, FloatArray]:
+    """Return the union of two sets of rows, sorted, with the sums of their weights."""
+    union, position = np.unique(np.concatenate([rows, more_rows]), return_inverse=True)
+    total = np.zeros(len(union))
+    np.add.at(total, position, np.concatenate([weights, more_weights]))
+    return union, total
+
+
+def _outer_mass(leverage: FloatArray, n: int) -> FloatArray:
+    """Return weights that sum to 1 and favour the points far out."""
+    mass: FloatArray = np.maximum(leverage - 0.5 * n, 1e-3)
+    mass /= mass.sum()
+    return mass
+
+
+def _largest(values: FloatArray, count: int) -> Rows:
+    """Return the positions of about the `count` largest values (at most that many)."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    if len(values) > 100 * count:
+        # A threshold from a sample leaves few to choose from, at the price of one comparison for each value.
+        sample = values[:: len(values) // (50 * count) + 1]
+        above = min(len(sample), 2 + 2 * count * len(sample) // len(values))
+        rows = np.flatnonzero(values >= np.partition(sample, -above)[-above])
+        return rows if len(rows) <= count else rows[_largest(values[rows], count)]
+    return np.argpartition(values, -count)[-count:]
+
+
+def _units(unit: ArrayLike | None, d: int) -> FloatArray:
+    """Return the units of length that were asked for; an empty array stands for the points' own."""
+    if unit is None:
+        return np.empty(0)
+    length = as_vector(unit, "unit", d)
+    if length.min() <= 0.0:
+        raise InputError(f"unit has the entry {length.min()}; expected positive lengths, one per feature.")
+    return length
+
+
+def _answer(run: _Run, rows: Rows, weights: FloatArray, tol: float) -> MVE:
+    """Turn the design into an ellipsoid in raw coordinates that holds every point."""
+    kernels = run.kernels
+    middle, shape = kernels.design_shape(run.lift(rows, *run.base), weights)
+    stretch, thickness = _room_for_flat(run)
+    reach = stretch * np.sqrt(max(run.top - 1.0, 0.0))
+    center, factor = kernels.raw_factor(
+        middle, shape, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
+    )
+    axes_t, radii = kernels.rows_svd(factor)
+    noise, drift = kernels.gauge_noise(center, axes_t, radii)
+    axes = axes_t.T.copy()
+    radii *= (1.0 + noise) * _own_reach(run, center, axes / radii, noise + drift)
+    ellipsoid = Ellipsoid.trusted(center, axes, radii)
+    full = run.bound  # no longer needed: its memory becomes the answer's
+    full[:] = 0.0
+    full[rows] = weights
+    full.flags.writeable = False
+    passes = run.n_read / len(full)
+    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.gap <= tol)
+
+
+def _room_for_flat(run: _Run) -> tuple[float, float]:
+    """Return the factor for the hull's radii and the radius of the flat directions that let every point in.
+
+    With no deviation from the hull they are 1 and 1e-6. Else the two share the room as they do in the smallest
+    ellipsoid around a product of two sets, and the result stays continuous in the deviation.
+    """
+    rank, d = run.rank, len(run.unit)
+    if rank == d:
+        return 1.0, FLAT
+    columns = (run.directions[rank:] / (run.unit * FLAT)).T.copy()
+    deviations = np.empty(len(run.X))
+    worst = run.kernels.leverages(run.X, _EVERY_ROW, run.origin, run.center, columns, np.zeros(d - rank), deviations)
+    run.n_read += len(run.X)
+    widening = max(1.0, worst * d / (d - rank))
+    return float(1.0 / np.sqrt(1.0 - worst / widening)) if rank else 1.0, float(FLAT * np.sqrt(widening))
+
+
+def _own_reach(run: _Run, center: FloatArray, columns: FloatArray, slack: float) -> float:
+    """Return the largest gauge of the own points; in a hull of full dimension `bound` gives it up to `slack`."""
+    rows = _EVERY_ROW
+    if run.rank == len(center) and slack < 1e-3:
+        rows = run.kernels.candidates(run.bound, 1.0, 1.0 + (1.0 - 4.0 * slack) * (run.top - 1.0))
+    run.n_read += len(rows) or len(run.X)
+    nothing = np.zeros(len(center))
+    square = run.kernels.leverages(run.X, rows, nothing, center, columns, nothing, run.bound)
+    return float(np.sqrt(square)) if square > 0.0 else 1.0

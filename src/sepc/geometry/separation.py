@@ -1,0 +1,247 @@
+"""Do two ellipsoids meet? An exact test that hands over its witness."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+from scipy.linalg.lapack import dgeqp3, dpotrf, dpotrs
+
+from sepc.geometry._checks import FloatArray, same_features
+from sepc.geometry.ellipsoid import Ellipsoid
+
+# Ellipsoids that would touch if both were smaller by this share count as touching.
+CONTACT_TOLERANCE = 1e-9
+
+_EPS = float(np.finfo(np.float64).eps)
+# While no radius is below this share of its ellipsoid's largest, a matrix of squared radii loses too little
+# to matter.
+_EVEN = 0.01
+# What a Newton step this small leaves behind, its square, is below rounding.
+_LAST_STEP = 3e-6
+# Bisection alone would need fewer; reached only when rounding hides the root.
+_MAX_STEPS = 60
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Separation:
+    """Whether two ellipsoids E and F meet, and the witness.
+
+    Attributes
+    ----------
+    disjoint : bool
+        Touching ellipsoids, to a relative 1e-9, are not disjoint; nor are ellipsoids so thin that rounding
+        leaves no strip between them (`margin` may then be larger).
+    margin : float
+        ``s - 1``, where s is the common factor by which both must be scaled about their centres to touch.
+        -1 for a common centre, negative for ellipsoids that overlap, 0 for ellipsoids that touch, above 1e-9
+        for disjoint ones. Symmetric in E and F, and the same after any common affine map.
+    gap : float
+        Width of the empty strip around the hyperplane, so a lower bound of the distance between E and F; 0.0
+        unless disjoint.
+    hyperplane : tuple of (ndarray of shape (d,), float), or None
+        A unit normal and an offset with ``normal @ x < offset`` for all x in E and ``> offset`` for all x in
+        F. Given when disjoint. The normal is certified: the strip is wider than all rounding in its own
+        evaluation. (The offset is one float64, so it is as coarse as the coordinates of the centres are.)
+    common_point : ndarray of shape (d,), or None
+        The deepest point: the larger of its two gauges, ``1 + margin``, is the smallest possible. Given
+        unless disjoint.
+
+    Examples
+    --------
+    >>> ball = Ellipsoid([0.0, 0.0], np.eye(2), [1.0, 1.0])
+    >>> separate(ball, Ellipsoid([4.0, 0.0], np.eye(2), [1.0, 1.0])).gap
+    2.0
+    """
+
+    disjoint: bool
+    margin: float
+    gap: float
+    hyperplane: tuple[FloatArray, float] | None
+    common_point: FloatArray | None
+
+
+def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
+    """Test whether two ellipsoids meet; return a separating hyperplane or a common point.
+
+    Parameters
+    ----------
+    E, F : Ellipsoid
+        Of the same dimension, with any radii.
+
+    Returns
+    -------
+    Separation
+
+    Notes
+    -----
+    The scale factor at contact is the largest ``n @ (c_F - c_E) / (h_E(n) + h_F(n))`` over all directions n,
+    with the support functions h, and also the smallest ``max(gauge_E(x), gauge_F(x))`` over all points x.
+    Both are found on the curve ``(S_E/p + S_F/q) n = c_F - c_E`` with ``p + q = 1``, so one unknown is left.
+    Any n bounds the factor from below, hence an error in n costs its square. Where radii differ much, each n
+    comes from a QR factorisation of the scaled axes: a matrix of squared radii would lose the small ones.
+
+    Examples
+    --------
+    >>> E = Ellipsoid([0.0, 0.0], np.eye(2), [2.0, 1.0])
+    >>> apart = separate(E, Ellipsoid([5.0, 0.0], np.eye(2), [1.0, 1.0]))
+    >>> apart.disjoint, round(apart.margin, 9), apart.hyperplane[0].round(9).tolist()
+    (True, 0.666666667, [1.0, 0.0])
+    >>> separate(E, Ellipsoid([2.5, 0.0], np.eye(2), [1.0, 1.0])).common_point.round(6).tolist()
+    [1.666667, 0.0]
+    """
+    same_features(F.radii, E.dim, "F", "E")
+    # One order for both calls, so that separate(F, E) is the mirror image to the last bit.
+    swap = (E.radii.tolist(), E.center.tolist()) > (F.radii.tolist(), F.center.tolist())
+    pair = _Pair(F, E) if swap else _Pair(E, F)
+    if pair.far == 0.0:
+        return Separation(False, -1.0, 0.0, None, E.center)
+    normal, balance = _contact(pair)
+    reach, width = float(pair.offset @ normal), sum(pair.supports(normal))
+    margin, gap = reach / width - 1.0, (reach - width) * pair.unit
+    if margin <= CONTACT_TOLERANCE or reach - width <= pair.rounding(normal):
+        return Separation(False, margin, 0.0, None, _read_only(pair.point(normal, balance)))
+    return Separation(True, margin, gap, _hyperplane(E, F, 0.0 - normal if swap else normal), None)
+
+
+class _Pair:
+    """Two ellipsoids with their axes stacked as rows, in units of the largest radius."""
+
+    def __init__(self, E: Ellipsoid, F: Ellipsoid) -> None:
+        self.E, self.F, self.dim = E, F, E.dim
+        e, f = E.radii.tolist(), F.radii.tolist()
+        self.unit = max(max(e), max(f))
+        self.rows = np.concatenate((E.axes.T, F.axes.T))
+        # Squares of still smaller numbers would vanish.
+        self.radii = np.maximum(np.concatenate((E.radii, F.radii)) / self.unit, 1e-140)
+        offset = F.center - E.center
+        self.far = max(map(abs, offset.tolist()))
+        self.offset = offset / self.unit
+        # Bounds of log(q/p) at contact, from the most that one of the two is longer than the other.
+        self.bracket = log(min(f) / max(e)), log(max(f) / min(e))
+        self.even = min(e) >= _EVEN * max(e) and min(f) >= _EVEN * max(f)
+        if self.even:
+            scaled = (self.rows * np.square(self.radii)[:, None]).reshape(2, self.dim, self.dim)
+            self.matrices = self.rows.reshape(scaled.shape).mT @ scaled
+
+    def supports(self, normal: FloatArray) -> tuple[float, float]:
+        """Return how far each of the two reaches from its centre along `normal`."""
+        y = self.radii * (self.rows @ normal)
+        e, f = y[: self.dim], y[self.dim :]
+        return sqrt(e @ e), sqrt(f @ f)
+
+    def pulls(self, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``S_E normal`` and ``S_F normal``, with ``S = axes diag(radii^2) axes'``."""
+        if self.even:
+            return self.matrices[0] @ normal, self.matrices[1] @ normal
+        y = self.radii * (self.radii * (self.rows @ normal))
+        return y[: self.dim] @ self.rows[: self.dim], y[self.dim :] @ self.rows[self.dim :]
+
+    def solver(self, p: float, q: float) -> Callable[[FloatArray], FloatArray]:
+        """Return the map from b to the x with ``(S_E/p + S_F/q) x = b``."""
+        if self.even:
+            triangle = dpotrf(self.matrices[0] / p + self.matrices[1] / q)[0]
+            return lambda b: dpotrs(triangle, b)[0]
+        return _graded_solver(self.rows, self.spread(1.0 / sqrt(p), 1.0 / sqrt(q)) * self.radii)
+
+    def spread(self, e: float, f: float) -> FloatArray:
+        """Return one number per row: `e` for those of E, `f` for those of F."""
+        out = np.empty(2 * self.dim)
+        out[: self.dim], out[self.dim :] = e, f
+        return out
+
+    def rounding(self, normal: FloatArray) -> float:
+        """Bound the rounding error in the width of the strip between the two supporting hyperplanes."""
+        size = np.abs(normal)
+        terms = np.abs(self.offset) @ size + self.radii @ (np.abs(self.rows) @ size)
+        return (self.dim + 4) * _EPS * float(terms)
+
+    def point(self, normal: FloatArray, balance: float) -> FloatArray:
+        """Return the point that belongs to `normal`: it minimises ``p gauge_E^2 + q gauge_F^2``."""
+        p, q = _shares(balance)
+        e, f = self.pulls(normal)
+        stretch = self.unit * float(self.offset @ normal) / float(e @ normal / p + f @ normal / q)
+        from_e: FloatArray = self.E.center + (stretch / p) * e
+        from_f: FloatArray = self.F.center - (stretch / q) * f
+        if self.even:  # the smaller of the two forgives less
+            return from_e if p < q else from_f
+        point = min(from_e, from_f, key=self.larger_gauge)
+        return min(point, self.polished(point, p, q), key=self.larger_gauge)
+
+    def larger_gauge(self, x: FloatArray) -> float:
+        """Return the larger of the two gauges of `x`."""
+        e = ((x - self.E.center) @ self.E.axes) / self.E.radii
+        f = ((x - self.F.center) @ self.F.axes) / self.F.radii
+        return sqrt(max(e @ e, f @ f))
+
+    def polished(self, point: FloatArray, p: float, q: float) -> FloatArray:
+        """Repair what long radii cost `point` across short ones: two steps of least squares in the gauges."""
+        shares = self.spread(p, q)
+        radii = self.radii * self.unit
+        solve = _graded_solver(self.rows, np.sqrt(shares) / radii)
+        for _ in range(2):
+            y = np.concatenate(((point - self.E.center) @ self.E.axes, (point - self.F.center) @ self.F.axes))
+            point = point - solve((shares * y / np.square(radii)) @ self.rows)
+        return point
+
+
+def _graded_solver(rows: FloatArray, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the map from b to the x with ``rows' diag(weights^2) rows x = b``."""
+    # With its largest rows first, a pivoted QR keeps even the smallest rows to their own precision.
+    order = weights.argsort()[::-1]
+    triangle, pivot, *_ = dgeqp3(rows.take(order, 0) * weights[order, None])
+    back = pivot.argsort()
+    return lambda b: dpotrs(triangle[: len(b)], b[pivot - 1])[0][back]
+
+
+def _contact(pair: _Pair) -> tuple[FloatArray, float]:
+    """Return the unit normal at contact, and the balance ``log(q/p)`` there.
+
+    On the curve both gauges agree where ``log(h_F/h_E)`` equals the balance. The difference falls, with a
+    slope between -1 and 0, and is close to a straight line: Newton, kept inside a bracket.
+    """
+    low, high = pair.bracket
+    # Only its direction counts, and squares of a tiny offset would vanish.
+    toward = pair.offset * (pair.unit / pair.far)
+    h_e, h_f = pair.supports(toward)
+    balance = min(max(log(h_f / h_e), low), high)
+    for _ in range(_MAX_STEPS):
+        normal, turn, excess, slope = _on_curve(pair, toward, balance)
+        low, high = (balance, high) if excess > 0.0 else (low, balance)
+        step = -excess / slope if slope < 0.0 else high - low
+        if abs(step) <= _LAST_STEP:
+            balance, normal = balance + step, normal + step * turn
+            break
+        balance = balance + step if low < balance + step < high else 0.5 * (low + high)
+    return normal / sqrt(normal @ normal), balance
+
+
+def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return the normal n, ``log(h_F/h_E) - balance``, and the derivatives of both by the balance.
+
+    n solves ``(S_E/p + S_F/q) n = toward`` with ``log(q/p) = balance`` and ``p + q = 1``.
+    """
+    p, q = _shares(balance)
+    solve = pair.solver(p, q)
+    normal = solve(toward)
+    e, f = pair.pulls(normal)
+    turn = solve(f * (p / q) - e * (q / p))
+    ee, ff = float(e @ normal), float(f @ normal)
+    slope = float(f @ turn) / ff - float(e @ turn) / ee - 1.0
+    return normal, turn, 0.5 * log(ff / ee) - balance, slope
+
+
+def _shares(balance: float) -> tuple[float, float]:
+    return 1.0 / (1.0 + exp(balance)), 1.0 / (1.0 + exp(-balance))
+
+
+def _hyperplane(E: Ellipsoid, F: Ellipsoid, normal: FloatArray) -> tuple[FloatArray, float]:
+    """Return the hyperplane in the middle between the two supporting ones."""
+    below, above = E.radii * (normal @ E.axes), F.radii * (normal @ F.axes)
+    ends = E.center @ normal + sqrt(below @ below), F.center @ normal - sqrt(above @ above)
+    return _read_only(normal), float(0.5 * (ends[0] + ends[1]))
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

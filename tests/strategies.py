@@ -1,0 +1,63 @@
+"""Random inputs for the laws, and the families of point sets that every solver must handle."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sepc.geometry.ellipsoid import Ellipsoid
+
+FAMILIES = ("gauss", "ball", "student", "clusters", "lattice")
+
+
+def point_set(family: str, n: int, d: int, seed: int = 0) -> np.ndarray:
+    """Return n points in d dimensions from one of `FAMILIES`."""
+    rng = np.random.default_rng([seed, n, d, FAMILIES.index(family)])
+    gauss = rng.standard_normal((n, d))
+    if family == "ball":
+        return gauss * (rng.random((n, 1)) ** (1 / d) / np.linalg.norm(gauss, axis=1, keepdims=True))
+    if family == "student":
+        return gauss / np.sqrt(rng.chisquare(2, size=(n, 1)) / 2)
+    if family == "clusters":
+        return 0.1 * gauss + 3 * rng.standard_normal((4, d))[rng.integers(4, size=n)]
+    if family == "lattice":
+        return np.round(1.5 * gauss)
+    return gauss
+
+
+def seeds() -> st.SearchStrategy[int]:
+    return st.integers(0, 2**31)
+
+
+def rotation(d: int, rng: np.random.Generator) -> np.ndarray:
+    return np.linalg.qr(rng.standard_normal((d, d)))[0]
+
+
+def random_ellipsoid(
+    d: int, rng: np.random.Generator, ratio: float = 4.0, size: float = 1.0, offset: float = 1.0
+) -> Ellipsoid:
+    """Return an ellipsoid with radii between ``size / ratio`` and `size`, about `offset` off the origin."""
+    radii = size * ratio ** -rng.random(d)
+    center = offset * rng.standard_normal(d) / np.sqrt(d)
+    return Ellipsoid(center, rotation(d, rng), radii)
+
+
+def touching_pair(
+    d: int,
+    rng: np.random.Generator,
+    ratios: tuple[float, float] = (4.0, 4.0),
+    sizes: tuple[float, float] = (1.0, 1.0),
+) -> tuple[Ellipsoid, Ellipsoid, np.ndarray]:
+    """Return two ellipsoids that touch at the origin, and the unit normal there, from first to second."""
+    normal = rng.standard_normal(d)
+    normal /= np.linalg.norm(normal)
+    E, F = (random_ellipsoid(d, rng, r, s, offset=0.0) for r, s in zip(ratios, sizes, strict=True))
+    return (
+        Ellipsoid(-support_point(E, normal), E.axes, E.radii),
+        Ellipsoid(-support_point(F, -normal), F.axes, F.radii),
+        normal,
+    )
+
+
+def support_point(E: Ellipsoid, normal: np.ndarray) -> np.ndarray:
+    """Return the point of E that lies furthest along `normal`."""
+    y = E.radii * (normal @ E.axes)
+    return E.center + E.axes @ (E.radii * y) / np.linalg.norm(y)

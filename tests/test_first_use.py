@@ -1,0 +1,124 @@
+"""What a new process loads, compiles and keeps; each test starts processes of its own."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.first_use
+
+SOLVE_ALL = """
+    import numpy as np
+    import sepc
+    from sepc.geometry import _design_kernels, _hull_kernels, _mve_kernels
+    from numba.core.dispatcher import Dispatcher
+
+    rng = np.random.default_rng(0)
+    for points in (rng.normal(size=(50, 2)), rng.normal(size=(3000, 3)), np.outer(rng.normal(size=20), [1, 2])):
+        assert sepc.min_volume_ellipsoid(points).converged
+    A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
+    for cap in (None, 0.01, 1.0):
+        assert sepc.nearest_points(A, B, cap).gap < 1e-6
+    modules = _design_kernels, _hull_kernels, _mve_kernels
+    kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    """Run code in a fresh interpreter; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = run("import sys, sepc; print(sorted({'numpy', 'scipy', 'numba', 'sklearn'} & set(sys.modules)))")
+    assert heavy.strip() == "[]"
+
+
+def test_every_public_name_resolves():
+    run("import sepc; [getattr(sepc, name) for name in sepc.__all__]; assert set(sepc.__all__) <= set(dir(sepc))")
+
+
+def test_reading_an_ellipsoid_never_loads_the_compiler():
+    run(
+        """
+        import sys
+        import numpy as np
+        import sepc
+
+        E = sepc.Ellipsoid([0.0, 0.0], np.eye(2), [2.0, 1.0])
+        Z = np.ones((5, 2))
+        E.gauge(Z), E.contains(Z), E.distance(Z), E.project(Z), E.grown_to(Z[0]), E.sample(3, 0), E.boundary()
+        F = sepc.Ellipsoid([1.0, 0.0], np.eye(2), [2.0, 1.0])
+        sepc.separate(E, F), sepc.cover_intersection(E, F)
+        assert "numba" not in sys.modules
+        """
+    )
+
+
+def test_compiled_code_is_kept_for_later_processes(tmp_path):
+    count = SOLVE_ALL + "    print(sum(sum(k.stats.cache_misses.values()) for k in kernels))\n"
+    first = run(count, NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(count, NUMBA_CACHE_DIR=str(tmp_path))
+    assert int(first) > 0
+    assert int(second) == 0
+
+
+def test_one_signature_per_kernel():
+    """Read-only, writable and converted input must not compile the kernels again."""
+    code = (
+        SOLVE_ALL
+        + """
+    X = rng.normal(size=(300, 3))
+    X.flags.writeable = False
+    sepc.min_volume_ellipsoid(X), sepc.min_volume_ellipsoid(X.astype("f4")), sepc.min_volume_ellipsoid(X.T[:, ::2])
+    sepc.nearest_points(X, X + 1), sepc.nearest_points(X.astype("f4"), X[::-1][:100] + 1)
+    print([k.__name__ for k in kernels if len(k.signatures) > 1])
+    """
+    )
+    assert run(code).strip() == "[]"
+
+
+def test_works_where_no_cache_can_be_written():
+    refuse = """
+    from numba.core import caching
+
+    for cache in (caching.CompileResultCacheImpl, caching.CodeLibraryCacheImpl):
+        cache._locator_classes = []
+    """
+    out = run(refuse + SOLVE_ALL + "    print(all(type(k._cache).__name__ == 'NullCache' for k in kernels))\n")
+    assert out.strip() == "True"
+
+
+def test_kernels_stay_within_their_arrays(tmp_path):
+    """The same work with every index checked; without the check a bad index would corrupt memory."""
+    run(SOLVE_ALL, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory that Linux reports")
+@pytest.mark.parametrize("solve", ["sepc.min_volume_ellipsoid(X)", "sepc.nearest_points(X[:60_000], X[60_000:])"])
+def test_memory_stays_within_two_copies_of_the_points(solve):
+    out = run(
+        f"""
+        import resource
+        import numpy as np
+        import sepc
+
+        sepc.min_volume_ellipsoid(np.random.default_rng(0).normal(size=(3000, 20)))
+        A = np.random.default_rng(1).normal(size=(3000, 20))
+        sepc.nearest_points(A[:2000], A[2000:] + 0.5)
+        X = np.random.default_rng(2).normal(size=(100_000, 20))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        {solve}
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.nbytes)
+        """
+    )
+    assert float(out) <= 2.0
