@@ -12,7 +12,7 @@ pytestmark = pytest.mark.first_use
 SOLVE_ALL = """
     import numpy as np
     import sepc
-    from sepc.geometry import _design_kernels, _hull_kernels, _mve_kernels
+    from sepc.geometry import _design_kernels, _mve_kernels
     from numba.core.dispatcher import Dispatcher
 
     rng = np.random.default_rng(0)
@@ -21,7 +21,7 @@ SOLVE_ALL = """
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
         assert sepc.nearest_points(A, B, cap).gap < 1e-6
-    modules = _design_kernels, _hull_kernels, _mve_kernels
+    modules = _design_kernels, _mve_kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
 
@@ -58,7 +58,7 @@ def test_reading_an_ellipsoid_never_loads_the_compiler():
         Z = np.ones((5, 2))
         E.gauge(Z), E.contains(Z), E.distance(Z), E.project(Z), E.grown_to(Z[0]), E.sample(3, 0), E.boundary()
         F = sepc.Ellipsoid([1.0, 0.0], np.eye(2), [2.0, 1.0])
-        sepc.separate(E, F), sepc.cover_intersection(E, F)
+        sepc.separate(E, F)
         assert "numba" not in sys.modules
         """
     )

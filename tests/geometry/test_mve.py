@@ -23,7 +23,7 @@ def check(points, tol=TOL, rounding=0.0, **kwargs):
     assert m.certificate(X, **kwargs) <= tol + rounding
     assert m.weights.min() >= 0
     assert m.weights.sum() == pytest.approx(1, abs=1e-12)
-    assert m.ellipsoid.gauge(X).max() <= 1 + 1e-12
+    assert m.ellipsoid.gauge(X).max() <= 1 + 1e-9  # a hundredth of the tolerance of membership
     assert not m.weights.flags.writeable
     # The public constructor agrees that these are a centre, an orthogonal matrix and positive radii.
     E = m.ellipsoid

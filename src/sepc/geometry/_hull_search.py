@@ -1,12 +1,10 @@
 """The search behind `nearest_points`: a smooth stage on all points, an exact one on the few that are undecided."""
 
 from collections.abc import Callable
-from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 
 from sepc.geometry._checks import FloatArray
 
@@ -24,6 +22,9 @@ _SAMPLE_PER_FEATURE = 60
 _SCATTER_ROWS = 4000
 _SCATTER_ROWS_PER_FEATURE = 400
 
+# Points read at a time, so that temporaries stay small.
+_CHUNK = 4096
+
 # The smooth stage ends when at most this many points, plus some per feature, are neither in nor out.
 _SLAB = 40
 _SLAB_PER_FEATURE = 4
@@ -36,6 +37,7 @@ _NARROWING = 0.2
 
 _MAX_NEWTON_STEPS = 60
 _MAX_ROUNDS = 100
+_MAX_BOX_STEPS = 80
 
 StepCallback = Callable[[int, float], None]
 
@@ -63,14 +65,6 @@ def support(score: FloatArray, cap: float) -> float:
     return threshold + cap * float((ordered[n - full :] - threshold).sum())
 
 
-@cache
-def _kernels() -> ModuleType:
-    # numba takes a while to load, and reading a result does not need it.
-    from sepc.geometry import _hull_kernels
-
-    return _hull_kernels
-
-
 class _Side:
     """One point set while its weights are sought.
 
@@ -84,7 +78,7 @@ class _Side:
         self.image = np.zeros_like(shift)
         self.score = np.empty(len(points))
         self.step_score = np.empty(len(points))
-        self.scatter = np.empty((len(shift) + 2, len(shift)))
+        self.scatter = np.empty((len(shift), len(shift)))
         self.threshold = 0.0
         self.tau = 1.0
         self.n_slab = len(points)
@@ -97,12 +91,42 @@ class _Side:
         return _Side(points, self.sign, cap, self.shift)
 
     def project(self, direction: FloatArray, out: FloatArray) -> None:
-        _kernels().scores(self.points, self.shift, self.sign * direction, out)
+        """Set `out` to the scores of all points along `direction`."""
+        direction = self.sign * direction
+        for start in range(0, len(out), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            np.dot(self.points[rows] - self.shift, direction, out=out[rows])
+
+    def follow(self, before: FloatArray, enough: int) -> int:
+        """Bring `image` and `scatter` up to date with weights that were `before`; return how many rows were read.
+
+        The scatter is that of the points in the slab, about their mean, estimated from about `enough` of them.
+        """
+        change = self.weights - before
+        in_slab = (self.weights > 0.0) & (self.weights < self.cap)
+        rows = np.flatnonzero(in_slab | (change != 0.0))
+        slab = np.flatnonzero(in_slab)
+        self.n_slab = len(slab)
+        for start in range(0, len(rows), _CHUNK):
+            some = rows[start : start + _CHUNK]
+            self.image += change[some] @ (self.points[some] - self.shift)
+        every = 1 + len(slab) // enough
+        sample = self.points[slab[::every]] - self.shift
+        sample -= sample.mean(axis=0) if len(sample) else 0.0
+        self.scatter = every * (sample.T @ sample)
+        return len(rows)
 
     def spread(self, score: FloatArray) -> float:
         """Set smooth weights and the threshold from `score`; return the smooth support function."""
-        self.threshold, value = _kernels().spread_weights(score, self.cap, self.tau, self.threshold, self.weights)
-        return float(value)
+        self.threshold = _threshold(score, self.tau, 1.0 / self.cap, self.threshold)
+        share = _shares(score, self.tau, self.threshold)
+        inside = (share > 0.0) & (share < 1.0)
+        # What rounding of the threshold leaves of the sum goes to the points inside.
+        share[inside] += (1.0 / self.cap - share.sum()) / max(np.count_nonzero(inside), 1)
+        np.clip(share, 0.0, 1.0, out=share)
+        np.multiply(share, self.cap, out=self.weights)
+        share -= 0.5
+        return float(score @ self.weights - self.tau * self.cap * (share @ share))
 
 
 class _Smooth:
@@ -202,16 +226,7 @@ class _Smooth:
         enough = _SCATTER_ROWS + _SCATTER_ROWS_PER_FEATURE * len(self.r)
         read = 0
         for side, placed in zip(self.sides, self.placed, strict=True):
-            rows, side.n_slab = _kernels().newton_terms(
-                side.points,
-                side.shift,
-                side.weights,
-                placed,
-                side.cap,
-                1 + side.n_slab // enough,
-                side.image,
-                side.scatter,
-            )
+            rows = side.follow(placed, enough)
             read += rows
             placed[:] = side.weights
             self.r -= side.sign * side.image
@@ -239,7 +254,7 @@ class _Smooth:
         gradient = self.w - self.r
         hessian = np.eye(len(self.w))
         for side in self.sides:
-            hessian += side.cap / (2.0 * side.tau) * side.scatter[:-2]
+            hessian += side.cap / (2.0 * side.tau) * side.scatter
         _, direction, failure = dposv(hessian, -gradient, lower=True)
         if failure:  # rounding has eaten the unit matrix
             direction = -gradient
@@ -258,6 +273,58 @@ class _Smooth:
             side.score += length * side.step_score
         self._differentiate()
         return length
+
+
+def _shares(score: FloatArray, tau: float, threshold: float) -> FloatArray:
+    """Return 0 below the slab around the threshold, 1 above it, and what lies between inside of it."""
+    share: FloatArray = (score - threshold) * (0.5 / tau) + 0.5
+    np.clip(share, 0.0, 1.0, out=share)
+    return share
+
+
+def _threshold(score: FloatArray, tau: float, wanted: float, guess: float) -> float:
+    """Return the threshold at which the shares sum to `wanted`.
+
+    Newton's method on a piecewise linear function, kept inside a bracket. Points that are beyond the slab wherever in
+    the bracket the threshold is are counted once and then left out.
+    """
+    low, high = float(score.min()) - tau, float(score.max()) + tau
+    at = min(max(guess, low), high)
+    full, rest, ranked = 0.0, score, False
+    for _ in range(100):
+        share = _shares(rest, tau, at)
+        excess = full + float(share.sum()) - wanted
+        if abs(excess) <= 1e-12 * wanted:
+            break
+        low, high = (at, high) if excess > 0.0 else (low, at)
+        inside = np.count_nonzero((share > 0.0) & (share < 1.0))
+        following = at + 2.0 * tau * excess / inside if inside else np.inf
+        if not low < following < high and not ranked:
+            # Without a slab the threshold would be the score of this rank.
+            ranked, rank = True, min(int(wanted), len(score) - 1)
+            following = float(np.partition(score, len(score) - 1 - rank)[len(score) - 1 - rank])
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following == at:
+            break
+        at = following
+        open_still = (rest > low - tau) & (rest < high + tau)
+        if 2 * np.count_nonzero(open_still) < len(rest):
+            full += np.count_nonzero(rest >= high + tau)
+            rest = rest[open_still]
+    return at
+
+
+def _by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:
+    """Reduce each column. Rows are taken 32 at a time: NumPy is slow along short rows."""
+    n, d = points.shape
+    whole = n // 32 * 32
+    parts: FloatArray = points[whole:]
+    if whole:
+        folded = fold.reduce(points[:whole].reshape(-1, 32 * d), axis=0).reshape(32, d)
+        parts = np.concatenate([folded, parts])
+    result: FloatArray = fold.reduce(parts, axis=0)
+    return result
 
 
 def _spread(score: FloatArray) -> float:
@@ -300,11 +367,13 @@ class Search:
 
     def _read(self, points: FloatArray) -> FloatArray:
         """Widen the box to hold `points`; return their mean relative to the first."""
-        low, high, offset = np.empty((3, points.shape[1]))
-        _kernels().column_stats(points, low, high, offset)
-        np.minimum(self.low, low, out=self.low)
-        np.maximum(self.high, high, out=self.high)
-        return offset
+        np.minimum(self.low, _by_column(np.minimum, points), out=self.low)
+        np.maximum(self.high, _by_column(np.maximum, points), out=self.high)
+        total = np.zeros(points.shape[1])
+        for start in range(0, len(points), _CHUNK):
+            total += _by_column(np.add, points[start : start + _CHUNK] - points[0])
+        total /= len(points)
+        return total
 
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
@@ -484,6 +553,9 @@ def _solve_box(
 ) -> tuple[FloatArray, int]:
     """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and how many iterations.
 
+    Mehrotra's predictor-corrector method. The sums are eliminated first, which leaves d by d systems: the scatter of
+    the columns about the weighted mean of their group, free of cancellation.
+
     Parameters
     ----------
     columns : ndarray of shape (d, n)
@@ -494,26 +566,115 @@ def _solve_box(
     tol : float
         Gap that the whole search is to reach.
     """
-    d, n = columns.shape
-    f = r - columns @ before
-    totals = np.array([before[group].sum() for group in groups])
-    table = np.empty((15 + d, n))
-    t, rest, lower, upper = table[:4]
-    for group, total in zip(groups, totals, strict=True):
-        t[group] = total / max(group.stop - group.start, 1)
-    np.subtract(1.0, t, out=rest)
-    # Multipliers of the size of the scores, larger where a score calls for its bound.
-    score = (f + columns @ t) @ columns
-    for group in groups:
-        score[group] -= score[group].sum() / max(group.stop - group.start, 1)
-    size = float(np.abs(score).mean()) + 1e-300
-    np.maximum(score, 0.0, out=lower)
-    np.subtract(lower, score, out=upper)
-    table[2:4] += size
-    ends = np.array([0, groups[0].stop, n])
-    scratch = np.empty((d + 5, max(d, 2)))
-    n_iter = _kernels().solve_box(columns, ends, totals, f, max(1e-3 * tol, 1e-13), 1e-3 * tol, table, scratch)
-    return (t if np.isfinite(t.sum()) else before.copy()), n_iter
+    box = _Box(columns, [group for group in groups if group.stop > group.start], before, r)
+    n_iter = box.run(max(1e-3 * tol, 1e-13), 1e-3 * tol)
+    return (box.t if np.isfinite(box.t.sum()) else before.copy()), n_iter
+
+
+class _Box:
+    """The least-distance problem over a box whose sums are given, on its way to the solution.
+
+    ``t`` and ``s = 1 - t`` are kept apart for the sake of small numbers; ``lower`` and ``upper`` are the multipliers of
+    their bounds, all positive.
+    """
+
+    def __init__(self, columns: FloatArray, groups: list[slice], before: FloatArray, r: FloatArray) -> None:
+        self.columns, self.groups = columns, groups
+        self.f = r - columns @ before
+        self.totals = [float(before[group].sum()) for group in groups]
+        self.t = np.empty(len(before))
+        # Free variables would get weights without bound, and drown the unit matrix they are added to.
+        self.slightest = np.empty(len(before))
+        for group, total in zip(groups, self.totals, strict=True):
+            self.t[group] = total / (group.stop - group.start)
+            self.slightest[group] = 1e-13 / (1.0 + total) ** 2
+        self.s = 1.0 - self.t
+        # Multipliers of the size of the scores, larger where a score calls for its bound.
+        score = (self.f + columns @ self.t) @ columns
+        for group in groups:
+            score[group] -= score[group].mean()
+        size = float(np.abs(score).mean()) + 1e-300
+        self.lower = np.maximum(score, 0.0) + size
+        self.upper = np.maximum(-score, 0.0) + size
+
+    def run(self, tol: float, flat: float) -> int:
+        """Step until the relative duality gap is `tol` or the sum is no longer than `flat`; return how often."""
+        best = last_gap = np.inf
+        stalled = closed = careful = 0
+        length = 1.0
+        for iteration in range(_MAX_BOX_STEPS):
+            gap, square, error = self._judge()
+            enough = max(tol * square, 1e-15 * square**0.5)
+            stalled = 0 if gap < 0.9 * best else stalled + 1
+            best = min(best, gap)
+            closed += gap <= enough
+            # Once the gap is closed the residual may need some more rounds, but soon it is rounding.
+            done = gap <= enough and (error <= enough or closed == 5)
+            if done or square <= flat * flat or stalled == 10:
+                return iteration
+            # Second-order terms that do harm: go without for a while, and bring the products back into balance.
+            careful = 4 if length < 0.2 or gap > last_gap else careful - 1
+            last_gap = gap
+            length = self._step(gap, careful > 0)
+        return _MAX_BOX_STEPS
+
+    def _judge(self) -> tuple[float, float, float]:
+        """Return the duality gap, the squared length of the sum, and how far the dual residual matters."""
+        total = self.f + self.columns @ self.t
+        self.weight = 1.0 / (self.lower / self.t + self.upper / self.s + self.slightest)
+        self.residual = self.upper - self.lower + total @ self.columns
+        self.mass, self.lack = [], []
+        for group, wanted in zip(self.groups, self.totals, strict=True):
+            weight = self.weight[group]
+            mass = float(weight.sum()) + 1e-300
+            # The multiplier of the group's sum is free and enters linearly: take the best for the residual.
+            self.residual[group] -= float(weight @ self.residual[group]) / mass
+            self.mass.append(mass)
+            self.lack.append(wanted - float(self.t[group].sum()))
+        gap = float(self.lower @ self.t + self.upper @ self.s)
+        return gap, float(total @ total), float(np.abs(self.residual) @ np.minimum(self.t, self.s))
+
+    def _step(self, gap: float, careful: bool) -> float:
+        """Take one predictor-corrector step; return its length as a share of the full one."""
+        centred, shift = np.empty_like(self.columns), np.zeros(len(self.columns))
+        for group, mass, lack in zip(self.groups, self.mass, self.lack, strict=True):
+            mean = self.columns[:, group] @ self.weight[group] / mass
+            np.subtract(self.columns[:, group], mean[:, None], out=centred[:, group])
+            shift += lack * mean
+        system = (centred * self.weight) @ centred.T
+        system.flat[:: len(system) + 1] += 1.0
+        factor, _ = dpotrf(system)
+        trust, least = (0.0, 0.1) if careful else (1.0, 0.0)
+        first = second = np.zeros(len(self.t))
+        target = 0.0
+        for _ in range(2):  # the predictor, then the corrector with the predictor's products
+            step = (target - first) / self.t - (target - second) / self.s + self.upper - self.lower - self.residual
+            for group, mass, lack in zip(self.groups, self.mass, self.lack, strict=True):
+                # With the group's mean taken out, centred columns may stand in for the columns.
+                step[group] += (lack - float(self.weight[group] @ step[group])) / mass
+            step *= self.weight
+            move, _ = dpotrs(factor, shift + centred @ step)
+            step -= self.weight * (move @ centred)
+            d_lower = (target - first - self.lower * step) / self.t - self.lower
+            d_upper = (target - second + self.upper * step) / self.s - self.upper
+            fall = max(
+                float(np.max(-step / self.t)),
+                float(np.max(step / self.s)),
+                float(np.max(-d_lower / self.lower)),
+                float(np.max(-d_upper / self.upper)),
+                1e-300,
+            )
+            length = min(1.0, 1.0 / fall)
+            quadratic = float(step @ (d_lower - d_upper))
+            ratio = max(1.0 - length + length * length * quadratic / gap, 0.0)
+            target = max(ratio**3, least) * gap / (2.0 * len(step))
+            first, second = trust * step * d_lower, -trust * step * d_upper
+        length = min(1.0, 0.995 / fall)
+        self.t = np.maximum(self.t + length * step, 1e-30)
+        self.s = np.maximum(self.s - length * step, 1e-30)
+        self.lower = np.maximum(self.lower + length * d_lower, 1e-150)
+        self.upper = np.maximum(self.upper + length * d_upper, 1e-150)
+        return length
 
 
 def _settle(t: FloatArray, total: float) -> None:

@@ -4,37 +4,37 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._compile import kernel
-from sepc.geometry._design_kernels import design_shape, interior_point
+from sepc.geometry._design_kernels import cholesky, interior_point, moment_matrix
 
 __all__ = [
-    "candidates",
-    "design_shape",
-    "gauge_noise",
+    "cholesky",
     "interior_point",
     "leverages",
     "lift",
-    "measure",
+    "moment_matrix",
+    "moments",
     "raw_factor",
     "rows_svd",
+    "whitening",
 ]
 
 # Rows per block of a pass: the block and its image stay in the first-level cache.
 BLOCK = 128
 
-EPS = np.finfo(np.float64).eps
-
 
 @kernel
-def typical_row(X: FloatArray) -> FloatArray:
-    """Return, for each column, the median of a few evenly spaced rows.
+def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return origin, mean, units of length and covariance of the rows of X, in one pass.
 
-    A value that occurs in the column: a constant column minus it is exactly 0. Far from no bulk of the points:
-    what is summed after subtracting it keeps its digits.
+    The origin is, for each column, the median of a few evenly spaced rows: a value that occurs in the column, so that a
+    constant column minus it is exactly 0, and not far from the bulk, so that sums of differences keep their digits. The
+    mean is relative to it. The units are the given ones; if none are given, the standard deviations, with the largest
+    in place of those that are 0 (and 1 if all are). The covariance is in these units.
     """
     N, d = X.shape
+    origin = np.empty(d)
     count = min(N, 31)
     values = np.empty(count)
-    origin = np.empty(d)
     for j in range(d):
         for i in range(count):
             x = X[i * N // count, j]
@@ -44,40 +44,40 @@ def typical_row(X: FloatArray) -> FloatArray:
                 at -= 1
             values[at] = x
         origin[j] = values[count // 2]
-    return origin
-
-
-@kernel
-def moments(X: FloatArray, origin: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean (relative to `origin`) and the covariance of the rows of X in one pass."""
-    N, d = X.shape
     rows = np.zeros((BLOCK, d))
     columns = np.zeros((d, BLOCK))
     product = np.empty((d, d))
     mean = np.zeros(d)
-    gram = np.zeros((d, d))
+    covariance = np.zeros((d, d))
     for start in range(0, N, BLOCK):
         size = min(BLOCK, N - start)
-        for i in range(size):
+        for i in range(BLOCK):
             for j in range(d):
-                x = X[start + i, j] - origin[j]
+                x = X[start + i, j] - origin[j] if i < size else 0.0
                 rows[i, j] = x
                 columns[j, i] = x
                 mean[j] += x
-        for i in range(size, BLOCK):
-            for j in range(d):
-                rows[i, j] = 0.0
-                columns[j, i] = 0.0
         np.dot(columns, rows, product)
         for i in range(d):
             for j in range(d):
-                gram[i, j] += product[i, j]
-    for j in range(d):
-        mean[j] /= N
+                covariance[i, j] += product[i, j]
+    largest = 0.0
     for i in range(d):
-        for j in range(d):
-            gram[i, j] = gram[i, j] / N - mean[i] * mean[j]
-    return mean, gram
+        mean[i] /= N
+        for j in range(i + 1):
+            covariance[i, j] = covariance[i, j] / N - mean[i] * mean[j]
+        largest = max(largest, covariance[i, i])
+    unit = np.ones(d)
+    for j in range(d):
+        if len(given_unit):
+            unit[j] = given_unit[j]
+        elif largest > 0.0:
+            unit[j] = np.sqrt(covariance[j, j] if covariance[j, j] > 0.0 else largest)
+    for i in range(d):
+        for j in range(i + 1):
+            covariance[i, j] /= unit[i] * unit[j]
+            covariance[j, i] = covariance[i, j]
+    return origin, mean, unit, covariance
 
 
 @kernel
@@ -146,51 +146,25 @@ def rows_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @kernel
-def measure(
-    X: FloatArray, unit: FloatArray, flat: float
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, int, FloatArray, FloatArray]:
-    """Find the principal directions of the points; one pass.
+def whitening(
+    directions: FloatArray, variance: FloatArray, unit: FloatArray, flat: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the frame in which the uniform design of the points has the identity for its moment matrix.
 
-    `unit` holds the units of length, or nothing for the points' own.
-
-    Returns
-    -------
-    origin, center : a row to subtract first, and the mean relative to it
-    unit : (d,) units of length
-    directions, spread : (d, d) orthonormal rows in these units, longest first, and the RMS spread along each
-    rank : how many directions spread by at least `flat`
-    columns, offset : the frame in which the uniform design of the points has the identity for its moment matrix
+    `directions` has the principal directions as rows, longest first; those with less than `flat` RMS spread are left
+    out. The frame is a pair of arrays of shape (d, rank + 1) and (rank + 1,).
     """
-    d = X.shape[1]
-    origin = typical_row(X)
-    center, covariance = moments(X, origin)
-    length = np.ones(d)
-    if len(unit):
-        for j in range(d):
-            length[j] = unit[j]
-    else:
-        largest = 0.0
-        for j in range(d):
-            largest = max(largest, covariance[j, j])
-        if largest > 0.0:
-            for j in range(d):
-                length[j] = np.sqrt(covariance[j, j] if covariance[j, j] > 0.0 else largest)
-    for i in range(d):
-        for j in range(d):
-            covariance[i, j] /= length[i] * length[j]
-    directions, spread = rows_svd(covariance)
+    d = len(unit)
     rank = 0
-    for j in range(d):
-        spread[j] = np.sqrt(spread[j])
-        if spread[j] >= flat:
-            rank += 1
+    while rank < d and variance[rank] >= flat * flat:
+        rank += 1
     columns = np.zeros((d, rank + 1))
     offset = np.zeros(rank + 1)
     offset[rank] = 1.0
     for i in range(d):
         for j in range(rank):
-            columns[i, j] = directions[j, i] / (length[i] * spread[j])
-    return origin, center, length, directions, spread, rank, columns, offset
+            columns[i, j] = directions[j, i] / (unit[i] * np.sqrt(variance[j]))
+    return columns, offset
 
 
 @kernel
@@ -207,8 +181,8 @@ def raw_factor(
 ) -> tuple[FloatArray, FloatArray]:
     """Return centre and factor, in the units of the data, of the ellipsoid ``middle + reach * shape @ ball``.
 
-    `middle` and `shape` are in the hull coordinates of `measure`; `thickness` is the radius of the flat directions
-    in units of length.
+    `middle` and the lower triangle `shape` are in the coordinates of the hull, one per direction in units of its
+    spread; `thickness` is the radius of the flat directions in units of length.
     """
     d = len(unit)
     rank = len(middle)
@@ -224,29 +198,6 @@ def raw_factor(
             factor[i, j] = unit[i] * directions[j, i] * thickness
         position[i] += origin[i]
     return position, factor
-
-
-@kernel
-def gauge_noise(center: FloatArray, axes_t: FloatArray, radii: FloatArray) -> tuple[float, float]:
-    """Bound the rounding error of a gauge near 1, and the error in it that comes from the rounding of the centre.
-
-    Both by the size of the terms that the gauge is summed from. `axes_t` has the axes as rows.
-    """
-    d = len(radii)
-    noise = 0.0
-    drift = 0.0
-    for j in range(d):
-        terms = 0.0
-        moved = 0.0
-        for i in range(d):
-            half_width = 0.0
-            for k in range(d):
-                half_width += (axes_t[k, i] * radii[k]) ** 2
-            terms += abs(axes_t[j, i]) * np.sqrt(half_width)
-            moved += abs(axes_t[j, i] * center[i])
-        noise = max(noise, terms / radii[j])
-        drift = max(drift, moved / radii[j])
-    return 4.0 * d * EPS * noise, 4.0 * EPS * drift
 
 
 @kernel
@@ -302,22 +253,6 @@ def leverages(
                 y = image[i, j] + offset[j]
                 total += y * y
             out[start + i if everything else rows[start + i]] = total
-            top = max(top, total)
+            if not total <= top:  # so that NaN is not overlooked
+                top = total
     return top
-
-
-@kernel
-def candidates(bound: FloatArray, growth: float, floor: float) -> Rows:
-    """Multiply every bound by `growth`; return the rows whose bound is then above `floor`."""
-    count = 0
-    for i in range(len(bound)):
-        bound[i] *= growth
-        if bound[i] > floor:
-            count += 1
-    rows = np.empty(count, np.int64)
-    count = 0
-    for i in range(len(bound)):
-        if bound[i] > floor:
-            rows[count] = i
-            count += 1
-    return rows

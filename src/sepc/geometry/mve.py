@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
+from sepc.geometry._interior_point import interior_point
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 
@@ -35,6 +36,17 @@ _FAINT = 1e-3
 _GAIN = 0.07
 _MAX_ROUNDS = 60
 _MAX_STEPS = 80
+# Up to this many points, times the entries of a moment matrix, the short way is the fastest; how many entries count as
+# few, and how often it is tried.
+_SHORT = 120_000
+_LOW = 36
+_TRIES = 6
+# Up to this many products in a Newton matrix compiled loops are faster than BLAS and the calls around it.
+_SMALL = 10**6
+# A few units in the last place.
+_ULPS = 4.0 * float(np.finfo(np.float64).eps)
+# From here on it pays to find out which points need no second look.
+_MANY = 1000
 _EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 
 
@@ -161,21 +173,15 @@ class _Run:
 
     def __init__(self, X: FloatArray, unit: FloatArray, kernels: ModuleType, on_step: OnStep | None) -> None:
         self.X, self.kernels, self.on_step = X, kernels, on_step
-        (
-            self.origin,
-            self.center,
-            self.unit,
-            self.directions,
-            self.spread,
-            self.rank,
-            self.columns,
-            self.offset,
-        ) = kernels.measure(X, unit, FLAT)
+        self.origin, self.center, self.unit, covariance = kernels.moments(X, unit)
+        self.directions, variance = kernels.rows_svd(covariance)
+        self.columns, self.offset = kernels.whitening(self.directions, variance, self.unit, FLAT)
+        self.spread = np.sqrt(variance)
+        self.rank = len(self.offset) - 1
         self.base = self.columns, self.offset
         self.n = n = self.rank + 1
         self.dim = n * (n + 1) // 2
         self.first_size = max(10 * n, min(self.dim + 2 * n, 20 * n))
-        self.direct_limit = max(2 * self.first_size, 120)
         self.bound = np.empty(len(X))
         self.top = self._read(_EVERY_ROW)
         self.n_read = 2 * len(X)  # to measure the points was the first pass
@@ -187,27 +193,39 @@ class _Run:
 
     def solve(self, tol: float) -> tuple[Rows, FloatArray]:
         """Return the rows that may carry weight, and their weights."""
+        N = len(self.X)
         if self.rank == 0:
-            return np.arange(len(self.X)), np.full(len(self.X), 1.0 / len(self.X))
-        if len(self.X) <= self.direct_limit:
-            return self.solve_at_once(tol)
+            return np.arange(N), np.full(N, 1.0 / N)
+        few = N * self.dim <= _SHORT
+        # In many dimensions an evenly filled body has too many points near its boundary for the short way.
+        if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > 0.5)):
+            rows, weights = self.solve_at_once(tol)
+            if self.gap <= tol:
+                return rows, weights
+            self.columns, self.offset = self.base
+            self.top = self._read(_EVERY_ROW)
+            self.n_read += N
         return self.refine(*self.explore(), tol)
 
     def solve_at_once(self, tol: float) -> tuple[Rows, FloatArray]:
-        """Solve to the end on the outer points, and on all if that was not enough: the short way for few points."""
+        """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
         start = self.bound
         self.bound = np.empty(len(start))
-        for least in (0.9 * self.n, 0.0):
-            rows = self.kernels.candidates(start, 1.0, least)
-            u = _outer_mass(start[rows], self.n)
-            self.columns, self.offset = self.base
-            Q = self.lift(rows, *self.base)
+        rows = _largest(start, max(self.first_size, 60))
+        u = _outer_mass(start[rows], self.n)
+        for _ in range(_TRIES):
+            Q = self.lift(rows, self.columns, self.offset)
             weights, _, transform = self._step(Q, u, np.empty(len(u)), 1.02, 0.3 * tol, _MAX_STEPS)
             self._enter(transform)
             self.top = self._read(_EVERY_ROW)
             self.n_read += len(start)
-            if self.gap <= tol:
+            self._report()
+            if self.gap <= tol or len(rows) == len(start):
                 break
+            new = np.setdiff1d(np.flatnonzero(self.bound > self.n), rows)
+            new = new[_largest(self.bound[new], len(rows))]
+            rows = np.append(rows, new)
+            u = self._mixed(np.append(weights, np.zeros(len(new))))
         return rows, weights
 
     def explore(self) -> tuple[Rows, FloatArray, NDArray[np.bool_]]:
@@ -250,8 +268,7 @@ class _Run:
             before = self.gap
             rows, weights = self._working_set(rows, weights, carries)
             Q = self.lift(rows, self.columns, self.offset)
-            even = min(0.5, max(0.05, 3.0 * before))
-            u = (1.0 - even) * weights / weights.sum() + even / len(rows)
+            u = self._mixed(weights)
             s = np.empty(len(u))
             target = max(0.3 * tol, _GAIN * before)
             weights, leverage, transform = self._step(Q, u, s, 1.05, target, _MAX_STEPS)
@@ -261,6 +278,15 @@ class _Run:
             # A round that gained little has dropped points that came back: drop none this time.
             carries = self._carries(u, s) if self.gap < 0.5 * before else np.ones(len(rows), bool)
         return rows, weights
+
+    def moments_of(self, rows: Rows, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and Cholesky factor (lower triangle) of the covariance of a design, in hull coordinates."""
+        y = self.lift(rows, *self.base)[:-1]
+        middle = y @ weights
+        shape = np.empty((self.rank, self.rank))
+        self.kernels.moment_matrix(y - middle[:, None], weights, shape)
+        self.kernels.cholesky(shape)
+        return middle, shape
 
     def lift(self, rows: Rows, columns: FloatArray, offset: FloatArray) -> FloatArray:
         """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
@@ -278,7 +304,12 @@ class _Run:
         self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
-        leverage, inverse, steps = self.kernels.interior_point(Q, u, s, stretch, target, limit)
+        small = Q.shape[1] * min(self.dim, Q.shape[1]) ** 2 <= _SMALL
+        solve = self.kernels.interior_point if small else interior_point
+        try:
+            leverage, inverse, steps = solve(Q, u, s, stretch, target, limit)
+        except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
+            leverage, inverse, steps = solve(Q, u, s, 0.0, target, 0)
         self.n_iter += steps
         mass = u.sum()
         return u / mass, leverage * mass, inverse * np.sqrt(mass)
@@ -297,14 +328,25 @@ class _Run:
         growth = np.linalg.eigvalsh(transform @ transform.T)[-1] * (1.0 + 1e-12)
         self._enter(transform)
         self.top = leverage.max()
-        rows: Rows = self.kernels.candidates(self.bound, growth, self.top)
+        self.bound *= growth
+        rows = np.flatnonzero(self.bound > self.top)
         if len(rows):
             self.top = max(self.top, self._read(rows))
             self.n_read += len(rows)
         self.bound[members] = leverage
+        self._report()
+        return rows
+
+    def _report(self) -> None:
         if self.on_step is not None:
             self.on_step(self.n_iter, self.gap)
-        return rows
+
+    def _mixed(self, weights: FloatArray) -> FloatArray:
+        """Return weights to start from: the last ones, and some for all, the more the further there is to go."""
+        even = min(0.5, max(0.05, 3.0 * self.gap))
+        mixed: FloatArray = weights * ((1.0 - even) / weights.sum())
+        mixed += even / len(weights)
+        return mixed
 
     def _entry(self, new: Rows, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return weights and slacks with which new points join a running interior point, near its central path."""
@@ -368,16 +410,15 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
 def _answer(run: _Run, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     kernels = run.kernels
-    middle, shape = kernels.design_shape(run.lift(rows, *run.base), weights)
+    middle, shape = run.moments_of(rows, weights)
     stretch, thickness = _room_for_flat(run)
     reach = stretch * np.sqrt(max(run.top - 1.0, 0.0))
     center, factor = kernels.raw_factor(
         middle, shape, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
     )
     axes_t, radii = kernels.rows_svd(factor)
-    noise, drift = kernels.gauge_noise(center, axes_t, radii)
     axes = axes_t.T.copy()
-    radii *= (1.0 + noise) * _own_reach(run, center, axes / radii, noise + drift)
+    radii *= _own_reach(run, center, axes, radii)
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
     full = run.bound  # no longer needed: its memory becomes the answer's
     full[:] = 0.0
@@ -404,12 +445,20 @@ def _room_for_flat(run: _Run) -> tuple[float, float]:
     return float(1.0 / np.sqrt(1.0 - worst / widening)) if rank else 1.0, float(FLAT * np.sqrt(widening))
 
 
-def _own_reach(run: _Run, center: FloatArray, columns: FloatArray, slack: float) -> float:
-    """Return the largest gauge of the own points; in a hull of full dimension `bound` gives it up to `slack`."""
+def _own_reach(run: _Run, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+    """Return the largest gauge of the own points, in the arithmetic of those who will ask for it."""
     rows = _EVERY_ROW
-    if run.rank == len(center) and slack < 1e-3:
-        rows = run.kernels.candidates(run.bound, 1.0, 1.0 + (1.0 - 4.0 * slack) * (run.top - 1.0))
+    if len(run.X) > _MANY and run.rank == len(radii):
+        slack = 4.0 * _gauge_noise(center, axes, radii)
+        rows = np.flatnonzero(run.bound > 1.0 + (1.0 - slack) * (run.top - 1.0))
     run.n_read += len(rows) or len(run.X)
-    nothing = np.zeros(len(center))
-    square = run.kernels.leverages(run.X, rows, nothing, center, columns, nothing, run.bound)
-    return float(np.sqrt(square)) if square > 0.0 else 1.0
+    nothing = np.zeros(len(radii))
+    square = run.kernels.leverages(run.X, rows, nothing, center, axes / radii, nothing, run.bound)
+    return float(np.sqrt(square)) * (1.0 + _ULPS) if square > 0.0 else 1.0
+
+
+def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+    """Bound the rounding error of a gauge near 1, by the size of the terms that it and the centre are made of."""
+    half_width = np.sqrt(np.square(axes * radii).sum(axis=1))
+    terms = np.abs(axes).T @ (len(radii) * half_width + np.abs(center))
+    return float(_ULPS * (terms / radii).max())

@@ -5,7 +5,7 @@ from functools import cached_property
 from math import inf, log, sqrt
 
 import numpy as np
-from scipy.linalg.lapack import dgejsv, dgeqp3, dtrtri
+from scipy.linalg.lapack import dgeqp3, dtrtri
 from scipy.optimize import nnls
 
 from sepc.errors import InputError
@@ -135,11 +135,11 @@ class _Family:
 
     def back(self, center: FloatArray, root: FloatArray) -> Ellipsoid:
         """Return ``{center + root u : |u| <= 1}`` in the original coordinates."""
-        factor = (self.smallest.axes * self.smallest.radii) @ root
-        # Jacobi's method keeps small radii to their own precision beside large ones.
-        radii, axes, _, scale, *_ = dgejsv(factor, joba=2, jobv=3, jobp=0)
+        from sepc.geometry._mve_kernels import rows_svd  # compiled: loaded by those who need it
+
+        axes, radii = rows_svd((self.smallest.axes * self.smallest.radii) @ root)
         place = self.smallest.center + self.smallest.axes @ (self.smallest.radii * center)
-        return Ellipsoid.trusted(place, axes, radii * (scale[0] / scale[1]))
+        return Ellipsoid.trusted(place, axes.T.copy(), radii)
 
 
 class _Member:

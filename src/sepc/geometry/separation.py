@@ -17,8 +17,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # While no radius is below this share of its ellipsoid's largest, a matrix of squared radii loses too little
 # to matter.
 _EVEN = 0.01
-# What a Newton step this small leaves behind, its square, is below rounding.
-_LAST_STEP = 3e-6
+# What a Newton step this small leaves behind, its square, is below the tolerance of contact.
+_LAST_STEP = 2e-5
 # Bisection alone would need fewer; reached only when rounding hides the root.
 _MAX_STEPS = 60
 
@@ -97,11 +97,14 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
     if pair.far == 0.0:
         return Separation(False, -1.0, 0.0, None, E.center)
     normal, balance = _contact(pair)
-    reach, width = float(pair.offset @ normal), sum(pair.supports(normal))
-    margin, gap = reach / width - 1.0, (reach - width) * pair.unit
-    if margin <= CONTACT_TOLERANCE or reach - width <= pair.rounding(normal):
+    reach, (h_e, h_f) = float(pair.offset @ normal), pair.supports(normal)
+    strip = reach - h_e - h_f
+    margin = reach / (h_e + h_f) - 1.0
+    if margin <= CONTACT_TOLERANCE or (strip <= pair.coarse_rounding and strip <= pair.rounding(normal)):
         return Separation(False, margin, 0.0, None, _read_only(pair.point(normal, balance)))
-    return Separation(True, margin, gap, _hyperplane(E, F, 0.0 - normal if swap else normal), None)
+    middle = 0.5 * float((pair.E.center + pair.F.center) @ normal + pair.unit * (h_e - h_f))
+    hyperplane = (0.0 - normal, 0.0 - middle) if swap else (normal, middle)
+    return Separation(True, margin, strip * pair.unit, (_read_only(hyperplane[0]), hyperplane[1]), None)
 
 
 class _Pair:
@@ -123,6 +126,7 @@ class _Pair:
         if self.even:
             scaled = (self.rows * np.square(self.radii)[:, None]).reshape(2, self.dim, self.dim)
             self.matrices = self.rows.reshape(scaled.shape).mT @ scaled
+            self.flat_matrices = self.matrices.reshape(2, -1)
 
     def supports(self, normal: FloatArray) -> tuple[float, float]:
         """Return how far each of the two reaches from its centre along `normal`."""
@@ -130,17 +134,20 @@ class _Pair:
         e, f = y[: self.dim], y[self.dim :]
         return sqrt(e @ e), sqrt(f @ f)
 
-    def pulls(self, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``S_E normal`` and ``S_F normal``, with ``S = axes diag(radii^2) axes'``."""
+    def pulls(self, normal: FloatArray) -> FloatArray:
+        """Return ``S_E normal`` and ``S_F normal`` as rows, with ``S = axes diag(radii^2) axes'``."""
+        pulls: FloatArray
         if self.even:
-            return self.matrices[0] @ normal, self.matrices[1] @ normal
-        y = self.radii * (self.radii * (self.rows @ normal))
-        return y[: self.dim] @ self.rows[: self.dim], y[self.dim :] @ self.rows[self.dim :]
+            pulls = self.matrices @ normal
+            return pulls
+        y = (self.radii * (self.radii * (self.rows @ normal))).reshape(2, 1, -1)
+        pulls = (y @ self.rows.reshape(2, self.dim, self.dim))[:, 0]
+        return pulls
 
     def solver(self, p: float, q: float) -> Callable[[FloatArray], FloatArray]:
         """Return the map from b to the x with ``(S_E/p + S_F/q) x = b``."""
         if self.even:
-            triangle = dpotrf(self.matrices[0] / p + self.matrices[1] / q)[0]
+            triangle = dpotrf((np.array((1.0 / p, 1.0 / q)) @ self.flat_matrices).reshape(self.dim, self.dim))[0]
             return lambda b: dpotrs(triangle, b)[0]
         return _graded_solver(self.rows, self.spread(1.0 / sqrt(p), 1.0 / sqrt(q)) * self.radii)
 
@@ -149,6 +156,11 @@ class _Pair:
         out = np.empty(2 * self.dim)
         out[: self.dim], out[self.dim :] = e, f
         return out
+
+    @property
+    def coarse_rounding(self) -> float:
+        """Bound `rounding` for every unit normal."""
+        return (self.dim + 4) * _EPS * self.dim * float(self.far / self.unit + 2.0 * sqrt(self.dim))
 
     def rounding(self, normal: FloatArray) -> float:
         """Bound the rounding error in the width of the strip between the two supporting hyperplanes."""
@@ -224,22 +236,15 @@ def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArr
     p, q = _shares(balance)
     solve = pair.solver(p, q)
     normal = solve(toward)
-    e, f = pair.pulls(normal)
-    turn = solve(f * (p / q) - e * (q / p))
-    ee, ff = float(e @ normal), float(f @ normal)
-    slope = float(f @ turn) / ff - float(e @ turn) / ee - 1.0
-    return normal, turn, 0.5 * log(ff / ee) - balance, slope
+    pulls = pair.pulls(normal)
+    turn = solve(np.array((-q / p, p / q)) @ pulls)
+    ee, ff = (pulls @ normal).tolist()
+    e_turn, f_turn = (pulls @ turn).tolist()
+    return normal, turn, 0.5 * log(ff / ee) - balance, f_turn / ff - e_turn / ee - 1.0
 
 
 def _shares(balance: float) -> tuple[float, float]:
     return 1.0 / (1.0 + exp(balance)), 1.0 / (1.0 + exp(-balance))
-
-
-def _hyperplane(E: Ellipsoid, F: Ellipsoid, normal: FloatArray) -> tuple[FloatArray, float]:
-    """Return the hyperplane in the middle between the two supporting ones."""
-    below, above = E.radii * (normal @ E.axes), F.radii * (normal @ F.axes)
-    ends = E.center @ normal + sqrt(below @ below), F.center @ normal - sqrt(above @ above)
-    return _read_only(normal), float(0.5 * (ends[0] + ends[1]))
 
 
 def _read_only(array: FloatArray) -> FloatArray:

@@ -1,0 +1,170 @@
+"""The interior-point method for optimal designs, on working sets that are large enough for BLAS.
+
+`_design_kernels.interior_point` is the same method, compiled for sets so small that the calls would cost more than the
+work. Points come lifted, as the columns of Q with n entries each. A design ``u`` has the moment matrix
+``M = sum u_i q_i q_i'`` and gives point i the leverage ``g_i = q_i' M^-1 q_i``.
+"""
+
+from math import sqrt
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+
+from sepc.geometry._checks import FloatArray
+
+# Columns of the Newton system's factor that are held at a time, so that memory does not grow with the points.
+_PANEL = 512
+# Rounding must not make a Newton matrix indefinite where points coincide.
+RIDGE = 1e-14
+
+
+def interior_point(
+    Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, max_iter: int
+) -> tuple[FloatArray, FloatArray, int]:
+    """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
+
+    Mehrotra's predictor-corrector method. The slacks s are kept independent of u (infeasible start): tied to n - g they
+    would triple the iterations. With a positive `stretch` the start is made feasible first: u is scaled until the
+    largest leverage is n divided by `stretch`, and s is set to match. If u has one entry more than Q has columns, this
+    is the fixed weight of a design whose moment matrix is the identity.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (n, k)
+    u : ndarray of shape (k,) or (k + 1,)
+    s : ndarray of shape (k,)
+    stretch : float
+    target : float
+        Gap over the k points at which to stop.
+    max_iter : int
+
+    Returns
+    -------
+    g : ndarray of shape (k,)
+        Leverages under u.
+    inverse : ndarray of shape (n, n)
+        Inverse of the Cholesky factor of M(u), lower triangular.
+    steps : int
+        Number of steps made.
+    """
+    n, k = Q.shape
+    free = u[:k]
+    steps, length, allowed, du = 0, 0.0, np.inf, np.zeros(k)
+    while True:
+        inverse = _inverse_root(Q, u)
+        Z = inverse @ Q
+        g: FloatArray = np.einsum("ij,ij->j", Z, Z)
+        top = float(g.max())
+        if stretch > 0.0:
+            u *= stretch * top / n
+            s[:] = n - g / (stretch * top / n)
+            stretch = 0.0
+            continue
+        if not top <= allowed and length > 1e-6:
+            # The step left the region where leverages are nearly linear in the weights: take half of it back.
+            length *= 0.5
+            free -= length * du
+            continue
+        allowed = 4.0 * max(top, n)
+        if steps >= max_iter or top * u.sum() <= n * (1.0 + target):
+            return g, inverse, steps
+        length, du = _step(Z, g, free, s)
+        steps += 1
+
+
+def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
+    n, k = Q.shape
+    M = (Q * u[:k]) @ Q.T
+    if len(u) > k:
+        M.flat[:: n + 1] += u[k]
+    root, failed = dpotrf(M, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the moment matrix is singular")
+    inverse: FloatArray = np.ascontiguousarray(dtrtri(root, lower=1)[0])
+    return inverse
+
+
+def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray) -> tuple[float, FloatArray]:
+    """Take one predictor-corrector step; return its length in u, and its direction."""
+    n, k = Z.shape
+    w = s / u
+    mu = float(u @ s) / k
+    system = _Pairs(Z, w) if 8 * k <= 5 * n * (n + 1) else _Matrices(Z, w)
+    du = system.solve(g - n)
+    ds = -s - w * du
+    step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))
+    ahead = float((u + step_u * du) @ (s + step_s * ds)) / k
+    center = min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu
+    # The product u s aimed at, less the second-order term of the prediction, divided by u.
+    ds = (center - du * ds) / u - s
+    du = system.solve(g + s - n + ds)
+    ds -= w * du
+    keep = min(max(0.99, 1.0 - mu), 1.0 - 1e-6)
+    step_u, step_s = min(1.0, keep * _longest(u, du)), min(1.0, keep * _longest(s, ds))
+    if not np.isfinite(du @ du + ds @ ds):
+        raise np.linalg.LinAlgError("rounding allows no further step")
+    u += step_u * du
+    s += step_s * ds
+    return step_u, du
+
+
+def _longest(x: FloatArray, dx: FloatArray) -> float:
+    """Return the longest step, up to 2, that keeps x + step dx >= 0."""
+    return 1.0 / max(0.5, float((-dx / x).max()))
+
+
+class _Pairs:
+    """The Newton system over the points, ``(Z'Z)^2 + diag(w)``."""
+
+    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
+        H = np.square(Z.T @ Z)
+        H.flat[:: len(H) + 1] += w + RIDGE * H.diagonal()
+        self.factor = _factor(H.T)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        x: FloatArray = dpotrs(self.factor, b, lower=1)[0]
+        return x
+
+
+class _Matrices:
+    """The same system over symmetric matrices, ``I + sum_i svec(z_i z_i') svec(z_i z_i')' / w_i``.
+
+    Smaller than the one over the points as soon as these outnumber n (n + 1) / 2.
+    """
+
+    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
+        self.Z, self.w = Z, w
+        n, k = Z.shape
+        dim = n * (n + 1) // 2
+        self.rows, self.columns = np.tril_indices(n)
+        self.scale = np.where(self.rows == self.columns, 1.0, sqrt(2.0))
+        H = np.eye(dim, order="F")
+        panel = np.empty((dim, min(k, _PANEL)))
+        for start in range(0, k, _PANEL):
+            part = Z[:, start : start + _PANEL] / w[start : start + _PANEL] ** 0.25
+            some = panel[:, : part.shape[1]]
+            row = 0
+            for a in range(n):
+                np.multiply(part[: a + 1], part[a], out=some[row : row + a + 1])
+                row += a + 1
+            some *= self.scale[:, None]
+            H = dsyrk(1.0, some.T, beta=1.0, c=H, trans=1, lower=1, overwrite_c=1)
+        self.factor = _factor(H)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        x = b / self.w
+        S = (self.Z * x) @ self.Z.T
+        y = dpotrs(self.factor, S[self.rows, self.columns] * self.scale, lower=1)[0] / self.scale
+        S[self.rows, self.columns] = y
+        S[self.columns, self.rows] = y
+        x -= np.einsum("ij,ij->j", S @ self.Z, self.Z) / self.w
+        return x
+
+
+def _factor(H: FloatArray) -> FloatArray:
+    factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+    if failed:
+        raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
+    root: FloatArray = factor
+    return root
