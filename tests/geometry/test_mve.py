@@ -83,6 +83,13 @@ def test_many_duplicates_of_every_corner():
     np.testing.assert_allclose(m.ellipsoid.radii, np.sqrt(8) / 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("family", "n", "d"), [("ball", 110, 13), ("lattice", 996, 14), ("clusters", 668, 24)])
+def test_every_point_three_times(family, n, d, seed):
+    """Equal points share their weight, and look as if each alone could be done without."""
+    check(np.repeat(point_set(family, n, d, seed), 3, axis=0))
+
+
 # Laws.
 
 

@@ -15,8 +15,8 @@ from sepc.geometry._checks import FloatArray
 
 # Columns of the Newton system's factor that are held at a time, so that memory does not grow with the points.
 _PANEL = 512
-# Rounding must not make a Newton matrix indefinite where points coincide.
-RIDGE = 1e-14
+# Where points coincide rounding may make a Newton matrix indefinite: what is then added to its diagonal, relatively.
+_RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 
 def interior_point(
@@ -119,8 +119,13 @@ class _Pairs:
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
         H = np.square(Z.T @ Z)
-        H.flat[:: len(H) + 1] += w + RIDGE * H.diagonal()
-        self.factor = _factor(H.T)
+        diagonal = H.diagonal().copy()
+        for ridge in _RIDGES:
+            H.flat[:: len(H) + 1] = w + (1.0 + ridge) * diagonal
+            self.factor, failed = dpotrf(H.T, lower=1, clean=0)
+            if not failed:
+                return
+        raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
 
     def solve(self, b: FloatArray) -> FloatArray:
         x: FloatArray = dpotrs(self.factor, b, lower=1)[0]
@@ -150,7 +155,10 @@ class _Matrices:
                 row += a + 1
             some *= self.scale[:, None]
             H = dsyrk(1.0, some.T, beta=1.0, c=H, trans=1, lower=1, overwrite_c=1)
-        self.factor = _factor(H)
+        # At least the identity: with weights of any use it cannot fail.
+        self.factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
 
     def solve(self, b: FloatArray) -> FloatArray:
         x = b / self.w
@@ -160,11 +168,3 @@ class _Matrices:
         S[self.columns, self.rows] = y
         x -= np.einsum("ij,ij->j", S @ self.Z, self.Z) / self.w
         return x
-
-
-def _factor(H: FloatArray) -> FloatArray:
-    factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
-    if failed:
-        raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
-    root: FloatArray = factor
-    return root

@@ -264,6 +264,7 @@ class _Run:
         self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_], tol: float
     ) -> tuple[Rows, FloatArray]:
         """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
+        prune = True
         for _ in range(_MAX_ROUNDS):
             before = self.gap
             rows, weights = self._working_set(rows, weights, carries)
@@ -275,8 +276,9 @@ class _Run:
             self._move(transform, rows, leverage)
             if self.gap <= tol:
                 break
-            # A round that gained little has dropped points that came back: drop none this time.
-            carries = self._carries(u, s) if self.gap < 0.5 * before else np.ones(len(rows), bool)
+            # A round that gained little has dropped points that came back: from then on drop none.
+            prune = prune and self.gap < 0.5 * before
+            carries = self._carries(u, s) if prune else np.ones(len(rows), bool)
         return rows, weights
 
     def moments_of(self, rows: Rows, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
