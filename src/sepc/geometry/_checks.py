@@ -13,6 +13,8 @@ Rows = NDArray[np.int64]
 # Squares of larger numbers may overflow float64.
 LARGEST_COORDINATE = 1e150
 
+_SHORT = 5000
+
 
 def as_points(value: ArrayLike, name: str) -> FloatArray:
     """Return `value` as a C-contiguous float64 array of shape (n, d) with n, d >= 1, all finite.
@@ -89,10 +91,15 @@ def _first_non_number(array: NDArray[Any]) -> str:
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
-    # Reads the data twice, yet without temporaries; a NaN makes both comparisons false.
-    if array.min() >= -LARGEST_COORDINATE and array.max() <= LARGEST_COORDINATE:
+    # Comparisons with NaN are false. A dot product is the fastest, but for long vectors BLAS would wake its threads.
+    if array.size <= _SHORT:
+        if np.vdot(array, array) <= LARGEST_COORDINATE**2:
+            return
+    elif array.min() >= -LARGEST_COORDINATE and array.max() <= LARGEST_COORDINATE:
         return
     bad = np.argwhere(~(np.abs(array) <= LARGEST_COORDINATE))
+    if not len(bad):  # several of them, none too large by itself
+        return
     where = tuple(int(i) for i in bad[0])
     value = array[where]
     if np.isfinite(value):

@@ -574,28 +574,33 @@ def _solve_box(
 class _Box:
     """The least-distance problem over a box whose sums are given, on its way to the solution.
 
-    ``t`` and ``s = 1 - t`` are kept apart for the sake of small numbers; ``lower`` and ``upper`` are the multipliers of
-    their bounds, all positive.
+    ``room`` holds t and 1 - t as its two rows, kept apart for the sake of small numbers; ``price`` holds the
+    multipliers of the lower and of the upper bounds. All are positive.
     """
 
     def __init__(self, columns: FloatArray, groups: list[slice], before: FloatArray, r: FloatArray) -> None:
         self.columns, self.groups = columns, groups
         self.f = r - columns @ before
         self.totals = [float(before[group].sum()) for group in groups]
-        self.t = np.empty(len(before))
+        t = np.empty(len(before))
         # Free variables would get weights without bound, and drown the unit matrix they are added to.
         self.slightest = np.empty(len(before))
         for group, total in zip(groups, self.totals, strict=True):
-            self.t[group] = total / (group.stop - group.start)
+            t[group] = total / (group.stop - group.start)
             self.slightest[group] = 1e-13 / (1.0 + total) ** 2
-        self.s = 1.0 - self.t
+        self.room = np.stack([t, 1.0 - t])
         # Multipliers of the size of the scores, larger where a score calls for its bound.
-        score = (self.f + columns @ self.t) @ columns
+        score = (self.f + columns @ t) @ columns
         for group in groups:
             score[group] -= score[group].mean()
-        size = float(np.abs(score).mean()) + 1e-300
-        self.lower = np.maximum(score, 0.0) + size
-        self.upper = np.maximum(-score, 0.0) + size
+        self.price = np.maximum(np.stack([score, -score]), 0.0)
+        self.price += float(np.abs(score).mean()) + 1e-300
+
+    @property
+    def t(self) -> FloatArray:
+        """The point that has been reached."""
+        t: FloatArray = self.room[0]
+        return t
 
     def run(self, tol: float, flat: float) -> int:
         """Step until the relative duality gap is `tol` or the sum is no longer than `flat`; return how often."""
@@ -621,8 +626,10 @@ class _Box:
     def _judge(self) -> tuple[float, float, float]:
         """Return the duality gap, the squared length of the sum, and how far the dual residual matters."""
         total = self.f + self.columns @ self.t
-        self.weight = 1.0 / (self.lower / self.t + self.upper / self.s + self.slightest)
-        self.residual = self.upper - self.lower + total @ self.columns
+        ratio = self.price / self.room
+        self.weight = 1.0 / (ratio[0] + ratio[1] + self.slightest)
+        self.pull = self.price[1] - self.price[0]
+        self.residual = self.pull + total @ self.columns
         self.mass, self.lack = [], []
         for group, wanted in zip(self.groups, self.totals, strict=True):
             weight = self.weight[group]
@@ -631,8 +638,8 @@ class _Box:
             self.residual[group] -= float(weight @ self.residual[group]) / mass
             self.mass.append(mass)
             self.lack.append(wanted - float(self.t[group].sum()))
-        gap = float(self.lower @ self.t + self.upper @ self.s)
-        return gap, float(total @ total), float(np.abs(self.residual) @ np.minimum(self.t, self.s))
+        error = float(np.abs(self.residual) @ np.minimum(self.room[0], self.room[1]))
+        return float(np.vdot(self.price, self.room)), float(total @ total), error
 
     def _step(self, gap: float, careful: bool) -> float:
         """Take one predictor-corrector step; return its length as a share of the full one."""
@@ -645,35 +652,28 @@ class _Box:
         system.flat[:: len(system) + 1] += 1.0
         factor, _ = dpotrf(system)
         trust, least = (0.0, 0.1) if careful else (1.0, 0.0)
-        first = second = np.zeros(len(self.t))
-        target = 0.0
+        toward = self.pull - self.residual
+        aim: FloatArray | float = 0.0  # the products of room and price aimed at, less their second-order terms
         for _ in range(2):  # the predictor, then the corrector with the predictor's products
-            step = (target - first) / self.t - (target - second) / self.s + self.upper - self.lower - self.residual
+            base = aim / self.room
+            step = toward + base[0] - base[1]
             for group, mass, lack in zip(self.groups, self.mass, self.lack, strict=True):
                 # With the group's mean taken out, centred columns may stand in for the columns.
                 step[group] += (lack - float(self.weight[group] @ step[group])) / mass
             step *= self.weight
             move, _ = dpotrs(factor, shift + centred @ step)
             step -= self.weight * (move @ centred)
-            d_lower = (target - first - self.lower * step) / self.t - self.lower
-            d_upper = (target - second + self.upper * step) / self.s - self.upper
-            fall = max(
-                float(np.max(-step / self.t)),
-                float(np.max(step / self.s)),
-                float(np.max(-d_lower / self.lower)),
-                float(np.max(-d_upper / self.upper)),
-                1e-300,
-            )
+            d_room = np.stack([step, -step])
+            relative = d_room / self.room
+            d_price = base - self.price - self.price * relative
+            fall = max(-float(relative.min()), -float((d_price / self.price).min()), 1e-300)
             length = min(1.0, 1.0 / fall)
-            quadratic = float(step @ (d_lower - d_upper))
-            ratio = max(1.0 - length + length * length * quadratic / gap, 0.0)
-            target = max(ratio**3, least) * gap / (2.0 * len(step))
-            first, second = trust * step * d_lower, -trust * step * d_upper
+            second = d_room * d_price
+            ratio = max(1.0 - length + length * length * float(second.sum()) / gap, 0.0)
+            aim = max(ratio**3, least) * gap / (2.0 * len(step)) - trust * second
         length = min(1.0, 0.995 / fall)
-        self.t = np.maximum(self.t + length * step, 1e-30)
-        self.s = np.maximum(self.s - length * step, 1e-30)
-        self.lower = np.maximum(self.lower + length * d_lower, 1e-150)
-        self.upper = np.maximum(self.upper + length * d_upper, 1e-150)
+        self.room = np.maximum(self.room + length * d_room, 1e-30)
+        self.price = np.maximum(self.price + length * d_price, 1e-150)
         return length
 
 

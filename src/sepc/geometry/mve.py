@@ -211,7 +211,7 @@ class _Run:
         """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
         start = self.bound
         self.bound = np.empty(len(start))
-        rows = _largest(start, max(self.first_size, 60))
+        rows = _largest(start, max(self.first_size, 45))
         u = _outer_mass(start[rows], self.n)
         for _ in range(_TRIES):
             Q = self.lift(rows, self.columns, self.offset)
