@@ -379,3 +379,19 @@ def test_bad_directions_and_factors_are_refused():
         E.boundary()
     with pytest.raises(InputError, match="full row rank"):
         Ellipsoid.from_factor([0.0, 0.0], [[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("radii", [[1e6, 1.0], [1.0, 1e-6]])
+def test_points_as_far_as_the_checks_allow(radii):
+    E = Ellipsoid([0.0, 0.0], np.eye(2), radii)
+    far = np.array([[3e149, 4e149], [-1e150, 0.0], [0.5, 0.0]])
+    np.testing.assert_allclose(E.distance(far), [5e149, 1e150, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(E.gauge(far), np.hypot(*(far / radii).T), rtol=1e-12)
+    np.testing.assert_allclose(E.gauge(E.project(far)[:2]), 1.0, rtol=1e-9)
+    assert E.contains(far).tolist() == [False, False, True]
+    assert E.grown_to(far[0]).contains(far[:1]).all()
+
+
+def test_factor_of_too_low_a_rank_is_refused():
+    with pytest.raises(InputError, match="rank 1"):
+        Ellipsoid.from_factor([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]])

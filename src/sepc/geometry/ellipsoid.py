@@ -14,6 +14,8 @@ from sepc.geometry._checks import FloatArray, as_points, as_vector, same_feature
 # A point is inside when its gauge is at most 1 plus this.
 MEMBERSHIP_TOLERANCE = 1e-7
 
+_LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
+
 # Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
 _CHUNK = 2048
 
@@ -214,11 +216,13 @@ class Ellipsoid:
         z = self._points(points)
 
         def from_axes(y: FloatArray) -> FloatArray:
-            # The step t*y/(r^2 + t) back to the boundary, so that a point inside stays put to the bit.
-            t, shrink = _secular_root(y, self.radii)
-            return (t[:, None] * y * shrink) @ self.axes.T
+            _, shrink = _secular_root(y, self.radii)
+            return (np.square(self.radii) * y * shrink) @ self.axes.T
 
-        return z - self._by_chunks(z, from_axes, width=self.dim)
+        nearest = self.center + self._by_chunks(z, from_axes, width=self.dim)
+        inside = self.contains(z, tol=0.0)
+        nearest[inside] = z[inside]  # to the bit
+        return nearest
 
     def grown_to(self, point: ArrayLike) -> Self:
         """Return this ellipsoid, grown about its centre until it holds `point`; itself if it does already.
@@ -392,6 +396,10 @@ def log_unit_ball_volume(d: int) -> float:
 
 def _row_norms(y: FloatArray) -> FloatArray:
     norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", y, y))
+    if not norms.max() <= _LARGEST_ROOT:  # squares have overflowed
+        huge = ~(norms <= _LARGEST_ROOT)
+        size = np.abs(y[huge]).max(axis=1, keepdims=True)
+        norms[huge] = size[:, 0] * _row_norms(y[huge] / size)
     return norms
 
 
