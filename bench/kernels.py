@@ -76,7 +76,7 @@ def ellipsoids(family: str, options: argparse.Namespace) -> None:
         solve, one_pass = take_turns((sepc.min_volume_ellipsoid, X), (plain_pass, X, image))
         m = sepc.min_volume_ellipsoid(X)
         limit = 10_000 * 10 if options.full else 1000 * 10
-        peer = clarabel_seconds(X) if n * d <= limit else None
+        peer = against((sepc.min_volume_ellipsoid, X), (clarabel, X)) if n * d <= limit else ""
         row(
             f"{n:,}",
             d,
@@ -87,7 +87,7 @@ def ellipsoids(family: str, options: argparse.Namespace) -> None:
             m.n_iter,
             f"{m.gap:.0e}",
             memory("mve", family, n, d) if n * d >= 10**6 else "",
-            f"{peer:.3g} s, {peer / solve:,.0f} x" if peer else "",
+            peer,
         )
 
 
@@ -103,8 +103,9 @@ def hulls(options: argparse.Namespace) -> None:
         sepc.nearest_points(A, B)
         solve, product = take_turns((sepc.nearest_points, A, B), (np.dot, A, normal))
         pair = sepc.nearest_points(A, B)
-        piqp = piqp_seconds(A, B) if n <= 30_000 or options.full else None
-        svc = svc_seconds(A, B) if n <= 12_000 else None
+        ours = (sepc.nearest_points, A, B)
+        piqp = against(ours, piqp_solver(A, B)) if n <= 30_000 or options.full else ""
+        svc = against(ours, svc_solver(A, B)) if n <= 12_000 else ""
         row(
             f"{n:,} + {m:,}",
             d,
@@ -113,8 +114,8 @@ def hulls(options: argparse.Namespace) -> None:
             f"{pair.n_passes:.1f}",
             f"{pair.gap:.0e}",
             memory("hulls", n, m, d) if n * d >= 3 * 10**5 else "",
-            f"{piqp:.3g} s, {piqp / solve:,.0f} x" if piqp else "",
-            f"{svc:.3g} s, {svc / solve:,.0f} x" if svc else "",
+            piqp,
+            svc,
         )
 
 
@@ -142,20 +143,17 @@ def plain_pass(X: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", Y, Y)
 
 
-def clarabel_seconds(X: np.ndarray) -> float | None:
+def clarabel(X: np.ndarray) -> None:
     import cvxpy as cp
 
-    def solve() -> None:
-        d = X.shape[1]
-        A, b = cp.Variable((d, d), PSD=True), cp.Variable(d)
-        problem = cp.Problem(cp.Maximize(cp.log_det(A)), [cp.norm(X @ A + b[None], axis=1) <= 1])
-        problem.solve(solver=cp.CLARABEL)
-
-    return median(cpu_seconds(solve) for _ in range(5 if X.size <= 2000 else 1))
+    d = X.shape[1]
+    A, b = cp.Variable((d, d), PSD=True), cp.Variable(d)
+    problem = cp.Problem(cp.Maximize(cp.log_det(A)), [cp.norm(X @ A + b[None], axis=1) <= 1])
+    problem.solve(solver=cp.CLARABEL)
 
 
-def piqp_seconds(A: np.ndarray, B: np.ndarray) -> float:
-    """Time the same problem as a sparse QP: the projection of B's centroid on A's reduced hull."""
+def piqp_solver(A: np.ndarray, B: np.ndarray) -> tuple:
+    """Return the same problem as a sparse QP: the projection of B's centroid on A's reduced hull."""
     import piqp
     from scipy import sparse
 
@@ -176,15 +174,15 @@ def piqp_seconds(A: np.ndarray, B: np.ndarray) -> float:
         solver.setup(P, np.zeros(n + d), equality, np.r_[1.0, np.zeros(d)], None, None, None, low, high)
         solver.solve()
 
-    return cpu_seconds(solve)
+    return (solve,)
 
 
-def svc_seconds(A: np.ndarray, B: np.ndarray) -> float:
+def svc_solver(A: np.ndarray, B: np.ndarray) -> tuple:
     from sklearn.svm import NuSVC
 
     X, y = np.vstack([A, B]), np.r_[np.ones(len(A)), np.zeros(len(B))]
     nu = 2 * min(len(A), len(B)) / len(X) * (1 - 1e-12)
-    return cpu_seconds(lambda: NuSVC(nu=nu, kernel="linear").fit(X, y))
+    return (NuSVC(nu=nu, kernel="linear").fit, X, y)
 
 
 def random_ellipsoid(d: int, rng: np.random.Generator, offset: float) -> sepc.Ellipsoid:
@@ -225,6 +223,15 @@ def take_turns(one: tuple, other: tuple) -> tuple[float, float]:
     repeats = int(min(2000, max(5, 2.0 / first)))
     times = [(cpu_seconds(*one), cpu_seconds(*other)) for _ in range(repeats)]
     return median(t for t, _ in times), median(t for _, t in times)
+
+
+def against(ours: tuple, peer: tuple) -> str:
+    """Return a peer's CPU seconds and our speed relative to it, from calls that take turns."""
+    slow = cpu_seconds(*peer)
+    repeats = int(min(20, max(1, 1.0 / slow)))
+    # Ours is done often enough to see more than the clock's and the machine's jitter.
+    times = [(median(cpu_seconds(*ours) for _ in range(5)), cpu_seconds(*peer)) for _ in range(repeats)]
+    return f"{median(t for _, t in times):.3g} s, {median(t / o for o, t in times):,.0f} x"
 
 
 def loop_speed() -> float:

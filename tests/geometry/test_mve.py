@@ -64,6 +64,14 @@ def test_tighter_tolerance_is_reached(family):
     check(point_set(family, 2_000, 5), tol=1e-11, rounding=1e-12)
 
 
+@pytest.mark.parametrize("tol", [1e-15, 1e-300])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tolerance_below_rounding_is_answered_honestly(family, tol):
+    m = min_volume_ellipsoid(np.repeat(point_set(family, 300, 4), 2, axis=0), tol)
+    assert m.gap < 1e-10
+    assert m.converged == (m.gap <= tol)
+
+
 def test_known_answers():
     cross = np.vstack([np.eye(4), -np.eye(4)])
     m = check(cross)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray
 from sepc.geometry._compile import kernel
+from sepc.geometry._interior_point import FINEST
 
 ROOT2 = np.sqrt(2.0)
 EPS = np.finfo(np.float64).eps
@@ -41,78 +42,57 @@ def moment_matrix(Q: FloatArray, u: FloatArray, M: FloatArray) -> None:
 
 
 @kernel
-def fill_newton(Z: FloatArray, w: FloatArray, by_pairs: bool, H: FloatArray) -> None:
-    """Set the lower triangle of H to the Newton matrix, over the points or over symmetric matrices."""
+def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
+    """Set the lower triangle of H to the Newton matrix over symmetric matrices of order n."""
     n, k = Z.shape
     products = np.empty((len(H), k))
     root = np.empty(k)
     for p in range(k):
         root[p] = 1.0 / np.sqrt(w[p])
     row = 0
-    for i in range(k if by_pairs else n):
+    for i in range(n):
         for j in range(i + 1):
-            if by_pairs:
-                total = 0.0
-                for p in range(n):
-                    total += Z[p, i] * Z[p, j]
-                H[i, j] = total * total
-            else:
-                factor = 1.0 if i == j else ROOT2
-                for p in range(k):
-                    products[row, p] = factor * root[p] * Z[i, p] * Z[j, p]
-                row += 1
+            factor = 1.0 if i == j else ROOT2
+            for p in range(k):
+                products[row, p] = factor * root[p] * Z[i, p] * Z[j, p]
+            row += 1
     for i in range(len(H)):
-        if by_pairs:
-            H[i, i] += w[i]
-        else:
-            for j in range(i + 1):
-                total = 1.0 if i == j else 0.0
-                for p in range(k):
-                    total += products[i, p] * products[j, p]
-                H[i, j] = total
+        for j in range(i + 1):
+            total = 1.0 if i == j else 0.0
+            for p in range(k):
+                total += products[i, p] * products[j, p]
+            H[i, j] = total
 
 
 @kernel
-def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, by_pairs: bool, b: FloatArray, x: FloatArray) -> None:
+def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, b: FloatArray, x: FloatArray) -> None:
     """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor L."""
     n, k = Z.shape
-    order = len(L)
-    y = np.empty(order)
+    y = np.empty(len(L))
     S = np.empty((n, n))
-    for i in range(k):
-        x[i] = b[i] / w[i]
-    if by_pairs:
-        for i in range(k):
-            y[i] = b[i]
-    else:
-        moment_matrix(Z, x, S)
-        row = 0
-        for i in range(n):
-            for j in range(i + 1):
-                y[row] = S[i, j] if i == j else ROOT2 * S[i, j]
-                row += 1
-    for i in range(order):
-        for j in range(i):
-            y[i] -= L[i, j] * y[j]
-        y[i] /= L[i, i]
-    for i in range(order - 1, -1, -1):
-        y[i] /= L[i, i]
-        for j in range(i):
-            y[j] -= L[i, j] * y[i]
-    if by_pairs:
-        for i in range(k):
-            x[i] = y[i]
-        return
     for p in range(k):
-        x[p] = b[p]
+        x[p] = b[p] / w[p]
+    moment_matrix(Z, x, S)
     row = 0
     for i in range(n):
         for j in range(i + 1):
+            total = S[i, j] if i == j else ROOT2 * S[i, j]
+            for m in range(row):
+                total -= L[row, m] * y[m]
+            y[row] = total / L[row, row]
+            row += 1
+    for p in range(k):
+        x[p] = b[p]
+    for i in range(n - 1, -1, -1):
+        for j in range(i, -1, -1):
+            row -= 1
+            y[row] /= L[row, row]
+            for m in range(row):
+                y[m] -= L[row, m] * y[row]
             # Off the diagonal an entry counts twice in the quadratic form.
             factor = y[row] if i == j else ROOT2 * y[row]
             for p in range(k):
                 x[p] -= factor * Z[i, p] * Z[j, p]
-            row += 1
     for p in range(k):
         x[p] /= w[p]
 
@@ -127,9 +107,7 @@ def interior_point(
     """
     n, k = Q.shape
     dim = n * (n + 1) // 2
-    by_pairs = 4 * k <= 5 * dim
-    order = k if by_pairs else dim
-    H = np.empty((order, order))
+    H = np.empty((dim, dim))
     M = np.empty((n, n))
     inverse = np.empty((n, n))
     Z = np.empty((n, k))
@@ -141,6 +119,7 @@ def interior_point(
     steps = 0
     step_u = 0.0
     allowed = np.inf
+    floor = FINEST * target * n / k
     while True:
         moment_matrix(Q, u, M)
         for j in range(n):
@@ -189,11 +168,11 @@ def interior_point(
         allowed = 4.0 * max(top, n)
         if steps >= max_iter or top * mass <= n * (1.0 + target):
             return g, inverse, steps
-        fill_newton(Z, w, by_pairs, H)
+        fill_newton(Z, w, H)
         cholesky(H)
         step_s = 0.0
         for correct in range(2):
-            newton_direction(Z, w, H, by_pairs, b, du)
+            newton_direction(Z, w, H, b, du)
             # The longest steps, up to 2, that keep u and s non-negative; all but a little of them is taken.
             step_u = 2.0
             step_s = 2.0
@@ -211,7 +190,7 @@ def interior_point(
                 ahead += (u[p] + step_u * du[p]) * (s[p] + step_s * ds[p]) / k
             if not np.isfinite(ahead):
                 return g, inverse, steps  # rounding allows no further step
-            center = min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu
+            center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
             if correct == 0:
                 for p in range(k):
                     # The product u s aimed at, less the second-order term of the prediction, divided by u.

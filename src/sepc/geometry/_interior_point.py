@@ -15,6 +15,9 @@ from sepc.geometry._checks import FloatArray
 
 # Columns of the Newton system's factor that are held at a time, so that memory does not grow with the points.
 _PANEL = 512
+# The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
+# systems their precision.
+FINEST = 0.1
 # Where points coincide rounding may make a Newton matrix indefinite: what is then added to its diagonal, relatively.
 _RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
@@ -69,7 +72,7 @@ def interior_point(
         allowed = 4.0 * max(top, n)
         if steps >= max_iter or top * u.sum() <= n * (1.0 + target):
             return g, inverse, steps
-        length, du = _step(Z, g, free, s)
+        length, du = _step(Z, g, free, s, FINEST * target * n / k)
         steps += 1
 
 
@@ -85,8 +88,8 @@ def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
     return inverse
 
 
-def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray) -> tuple[float, FloatArray]:
-    """Take one predictor-corrector step; return its length in u, and its direction."""
+def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: float) -> tuple[float, FloatArray]:
+    """Take one predictor-corrector step, to products u s no smaller than `floor`; return its length and direction."""
     n, k = Z.shape
     w = s / u
     mu = float(u @ s) / k
@@ -95,7 +98,7 @@ def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray) -> tuple[f
     ds = -s - w * du
     step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))
     ahead = float((u + step_u * du) @ (s + step_s * ds)) / k
-    center = min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu
+    center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
     # The product u s aimed at, less the second-order term of the prediction, divided by u.
     ds = (center - du * ds) / u - s
     du = system.solve(g + s - n + ds)

@@ -4,14 +4,12 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._compile import kernel
-from sepc.geometry._design_kernels import cholesky, interior_point, moment_matrix
+from sepc.geometry._design_kernels import cholesky, interior_point
 
 __all__ = [
-    "cholesky",
     "interior_point",
     "leverages",
     "lift",
-    "moment_matrix",
     "moments",
     "raw_factor",
     "rows_svd",
@@ -26,24 +24,16 @@ BLOCK = 128
 def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return origin, mean, units of length and covariance of the rows of X, in one pass.
 
-    The origin is, for each column, the median of a few evenly spaced rows: a value that occurs in the column, so that a
-    constant column minus it is exactly 0, and not far from the bulk, so that sums of differences keep their digits. The
-    mean is relative to it. The units are the given ones; if none are given, the standard deviations, with the largest
+    The origin is, for each column, the median of three rows: a value that occurs in the column, so that a constant
+    column minus it is exactly 0, and hardly ever an outlier, so that sums of differences keep their digits. The mean is
+    relative to it. The units are the given ones; if none are given, the standard deviations, with the largest
     in place of those that are 0 (and 1 if all are). The covariance is in these units.
     """
     N, d = X.shape
     origin = np.empty(d)
-    count = min(N, 31)
-    values = np.empty(count)
     for j in range(d):
-        for i in range(count):
-            x = X[i * N // count, j]
-            at = i
-            while at > 0 and values[at - 1] > x:
-                values[at] = values[at - 1]
-                at -= 1
-            values[at] = x
-        origin[j] = values[count // 2]
+        first, middle, last = X[0, j], X[N // 2, j], X[N - 1, j]
+        origin[j] = max(min(first, middle), min(max(first, middle), last))
     rows = np.zeros((BLOCK, d))
     columns = np.zeros((d, BLOCK))
     product = np.empty((d, d))
@@ -169,8 +159,8 @@ def whitening(
 
 @kernel
 def raw_factor(
-    middle: FloatArray,
-    shape: FloatArray,
+    Q: FloatArray,
+    weights: FloatArray,
     reach: float,
     origin: FloatArray,
     center: FloatArray,
@@ -179,16 +169,28 @@ def raw_factor(
     spread: FloatArray,
     thickness: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return centre and factor, in the units of the data, of the ellipsoid ``middle + reach * shape @ ball``.
+    """Return centre and factor, in the units of the data, of the ellipsoid of a design.
 
-    `middle` and the lower triangle `shape` are in the coordinates of the hull, one per direction in units of its
-    spread; `thickness` is the radius of the flat directions in units of length.
+    `Q` has its points in the frame of `whitening`. In the hull the ellipsoid extends to `reach` standard deviations of
+    the design; `thickness` is the radius of the flat directions in units of length.
     """
     d = len(unit)
-    rank = len(middle)
-    position = center.copy()
+    rank, k = len(Q) - 1, len(weights)
+    middle = np.zeros(rank)
+    shape = np.empty((rank, rank))
+    for i in range(rank):
+        for p in range(k):
+            middle[i] += weights[p] * Q[i, p]
+        for j in range(i + 1):
+            total = 0.0
+            for p in range(k):
+                total += weights[p] * (Q[i, p] - middle[i]) * (Q[j, p] - middle[j])
+            shape[i, j] = total
+    cholesky(shape)
+    position = np.empty(d)
     factor = np.zeros((d, d))
     for i in range(d):
+        position[i] = center[i]
         for k in range(rank):
             stretch = unit[i] * directions[k, i] * spread[k]
             position[i] += stretch * middle[k]

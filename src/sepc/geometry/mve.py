@@ -11,6 +11,8 @@ point is read again only when an upper bound of its leverage says that it could 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from math import sqrt
 from types import ModuleType
 
 import numpy as np
@@ -35,6 +37,7 @@ _FAINT = 1e-3
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
 _MAX_ROUNDS = 60
+_FINEST_TOL = 1e-12
 _MAX_STEPS = 80
 # Up to this many points, times the entries of a moment matrix, the short way is the fastest; how many entries count as
 # few, and how often it is tried.
@@ -135,7 +138,8 @@ def min_volume_ellipsoid(
     points : array-like of shape (n, d)
         Finite numbers, n >= 1 and d >= 1.
     tol : float, default=1e-7
-        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``.
+        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. Below 1e-12 rounding
+        decides whether it can be reached.
     unit : array-like of shape (d,), optional
         Unit of length of each feature. By default its standard deviation over the points, or the largest one of
         the other features where that is 0.
@@ -152,15 +156,20 @@ def min_volume_ellipsoid(
     >>> m.ellipsoid.center.round(6).tolist(), m.ellipsoid.radii.round(6).tolist()
     ([2.0, 1.0], [2.828427, 1.414214])
     """
-    # Compiled code is loaded by those who fit, not by those who only look at an ellipsoid.
-    from sepc.geometry import _mve_kernels as kernels
-
     X = as_points(points, "points")
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
     with one_blas_thread(X.size):
-        run = _Run(X, _units(unit, X.shape[1]), kernels, on_step)
-        return _answer(run, *run.solve(tol), tol)
+        run = _Run(X, _units(unit, X.shape[1]), _load_kernels(), on_step)
+        return _answer(run, *run.solve(max(tol, _FINEST_TOL)), tol)
+
+
+@cache
+def _load_kernels() -> ModuleType:
+    # Compiled code is loaded by those who fit, not by those who only look at an ellipsoid.
+    from sepc.geometry import _mve_kernels
+
+    return _mve_kernels
 
 
 class _Run:
@@ -211,8 +220,8 @@ class _Run:
         """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
         start = self.bound
         self.bound = np.empty(len(start))
-        rows = _largest(start, max(self.first_size, 45))
-        u = _outer_mass(start[rows], self.n)
+        rows = self._outer_rows(start)
+        u = start[rows]
         for _ in range(_TRIES):
             Q = self.lift(rows, self.columns, self.offset)
             weights, _, transform = self._step(Q, u, np.empty(len(u)), 1.02, 0.3 * tol, _MAX_STEPS)
@@ -228,6 +237,15 @@ class _Run:
             u = self._mixed(np.append(weights, np.zeros(len(new))))
         return rows, weights
 
+    def _outer_rows(self, leverage: FloatArray) -> Rows:
+        """Return the rows to begin with: all, if they are hardly more than may carry weight."""
+        size = max(self.first_size, 45)
+        if len(leverage) <= self.first_size:
+            return np.arange(len(leverage))
+        if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
+            return np.flatnonzero(leverage > 0.9 * self.n)
+        return _largest(leverage, size)
+
     def explore(self) -> tuple[Rows, FloatArray, NDArray[np.bool_]]:
         """Find a coarse solution, letting points in after every step.
 
@@ -238,7 +256,7 @@ class _Run:
         rows = _largest(self.bound, self.first_size)
         Q = self.lift(rows, *self.base)
         share = min(0.9, max(0.05, self.gap / (1.0 + self.gap)))
-        u = np.append(share * _outer_mass(self.bound[rows], self.n), 1.0 - share)
+        u = np.append(self.bound[rows] * (share / self.bound[rows].sum()), 1.0 - share)
         s = np.empty(len(rows))
         stretch = 1.02
         identity = np.eye(self.n)
@@ -281,15 +299,6 @@ class _Run:
             carries = self._carries(u, s) if prune else np.ones(len(rows), bool)
         return rows, weights
 
-    def moments_of(self, rows: Rows, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and Cholesky factor (lower triangle) of the covariance of a design, in hull coordinates."""
-        y = self.lift(rows, *self.base)[:-1]
-        middle = y @ weights
-        shape = np.empty((self.rank, self.rank))
-        self.kernels.moment_matrix(y - middle[:, None], weights, shape)
-        self.kernels.cholesky(shape)
-        return middle, shape
-
     def lift(self, rows: Rows, columns: FloatArray, offset: FloatArray) -> FloatArray:
         """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
         lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
@@ -306,15 +315,15 @@ class _Run:
         self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
-        small = Q.shape[1] * min(self.dim, Q.shape[1]) ** 2 <= _SMALL
+        small = (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
         solve = self.kernels.interior_point if small else interior_point
         try:
             leverage, inverse, steps = solve(Q, u, s, stretch, target, limit)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
-            leverage, inverse, steps = solve(Q, u, s, 0.0, target, 0)
+            leverage, inverse, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps
-        mass = u.sum()
-        return u / mass, leverage * mass, inverse * np.sqrt(mass)
+        mass = float(u.sum())
+        return u / mass, leverage * mass, inverse * sqrt(mass)
 
     def _enter(self, transform: FloatArray) -> None:
         """Go over to the frame that is reached from the present one by `transform`."""
@@ -379,13 +388,6 @@ def _merged(rows: Rows, weights: FloatArray, more_rows: Rows, more_weights: Floa
     return union, total
 
 
-def _outer_mass(leverage: FloatArray, n: int) -> FloatArray:
-    """Return weights that sum to 1 and favour the points far out."""
-    mass: FloatArray = np.maximum(leverage - 0.5 * n, 1e-3)
-    mass /= mass.sum()
-    return mass
-
-
 def _largest(values: FloatArray, count: int) -> Rows:
     """Return the positions of about the `count` largest values (at most that many)."""
     if len(values) <= count:
@@ -412,11 +414,11 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
 def _answer(run: _Run, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     kernels = run.kernels
-    middle, shape = run.moments_of(rows, weights)
     stretch, thickness = _room_for_flat(run)
-    reach = stretch * np.sqrt(max(run.top - 1.0, 0.0))
+    reach = stretch * sqrt(max(run.top - 1.0, 0.0))
+    Q = run.lift(rows, *run.base)
     center, factor = kernels.raw_factor(
-        middle, shape, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
+        Q, weights, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
     )
     axes_t, radii = kernels.rows_svd(factor)
     axes = axes_t.T.copy()
@@ -456,7 +458,7 @@ def _own_reach(run: _Run, center: FloatArray, axes: FloatArray, radii: FloatArra
     run.n_read += len(rows) or len(run.X)
     nothing = np.zeros(len(radii))
     square = run.kernels.leverages(run.X, rows, nothing, center, axes / radii, nothing, run.bound)
-    return float(np.sqrt(square)) * (1.0 + _ULPS) if square > 0.0 else 1.0
+    return sqrt(square) * (1.0 + _ULPS) if square > 0.0 else 1.0
 
 
 def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
