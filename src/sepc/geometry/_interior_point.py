@@ -5,13 +5,14 @@ work. Points come lifted, as the columns of Q with n entries each. A design ``u`
 ``M = sum u_i q_i q_i'`` and gives point i the leverage ``g_i = q_i' M^-1 q_i``.
 """
 
+from functools import cache
 from math import sqrt
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from sepc.geometry._checks import FloatArray
+from sepc.geometry._checks import FloatArray, Rows
 
 # Columns of the Newton system's factor that are held at a time, so that memory does not grow with the points.
 _PANEL = 512
@@ -117,6 +118,13 @@ def _longest(x: FloatArray, dx: FloatArray) -> float:
     return 1.0 / max(0.5, float((-dx / x).max()))
 
 
+@cache
+def _triangle(n: int) -> tuple[Rows, Rows, FloatArray]:
+    """Return row and column numbers of a lower triangle, and the factors that make its entries count as both halves."""
+    rows, columns = np.tril_indices(n)
+    return rows, columns, np.where(rows == columns, 1.0, sqrt(2.0))
+
+
 class _Pairs:
     """The Newton system over the points, ``(Z'Z)^2 + diag(w)``."""
 
@@ -145,19 +153,18 @@ class _Matrices:
         self.Z, self.w = Z, w
         n, k = Z.shape
         dim = n * (n + 1) // 2
-        self.rows, self.columns = np.tril_indices(n)
-        self.scale = np.where(self.rows == self.columns, 1.0, sqrt(2.0))
+        self.rows, self.columns, self.scale = _triangle(n)
         H = np.eye(dim, order="F")
-        panel = np.empty((dim, min(k, _PANEL)))
-        for start in range(0, k, _PANEL):
-            part = Z[:, start : start + _PANEL] / w[start : start + _PANEL] ** 0.25
-            some = panel[:, : part.shape[1]]
+        width = -(-k // -(-k // _PANEL))
+        for start in range(0, k, width):
+            part = Z[:, start : start + width] / np.sqrt(np.sqrt(w[start : start + width]))
+            panel = np.empty((dim, part.shape[1]))
             row = 0
             for a in range(n):
-                np.multiply(part[: a + 1], part[a], out=some[row : row + a + 1])
+                np.multiply(part[: a + 1], part[a], out=panel[row : row + a + 1])
                 row += a + 1
-            some *= self.scale[:, None]
-            H = dsyrk(1.0, some.T, beta=1.0, c=H, trans=1, lower=1, overwrite_c=1)
+            panel *= self.scale[:, None]
+            H = dsyrk(1.0, panel.T, beta=1.0, c=H, trans=1, lower=1, overwrite_c=1)
         # At least the identity: with weights of any use it cannot fail.
         self.factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
         if failed:

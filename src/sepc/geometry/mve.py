@@ -44,8 +44,9 @@ _MAX_STEPS = 80
 _SHORT = 120_000
 _LOW = 36
 _TRIES = 6
-# Up to this many products in a Newton matrix compiled loops are faster than BLAS and the calls around it.
-_SMALL = 10**6
+# Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
+_TINY = 80
+_SMALL = 4 * 10**6
 # A few units in the last place.
 _ULPS = 4.0 * float(np.finfo(np.float64).eps)
 # From here on it pays to find out which points need no second look.
@@ -315,7 +316,7 @@ class _Run:
         self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
-        small = (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
+        small = self.dim <= _TINY and (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
         solve = self.kernels.interior_point if small else interior_point
         try:
             leverage, inverse, steps = solve(Q, u, s, stretch, target, limit)
