@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, as_points, same_features
-from sepc.geometry._hull_search import MEETING_TOLERANCE, Search, StepCallback, certified_gap, norm, support
+from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hull_search import Search, StepCallback
 from sepc.geometry._threads import one_blas_thread
 
 

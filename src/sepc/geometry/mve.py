@@ -3,55 +3,29 @@
 A point x is lifted to ``q = (x, 1)`` with n = d + 1 entries. Weights u on the points, summing to 1, make a design
 with the moment matrix ``M = sum u_i q_i q_i'`` and give point i the leverage ``g_i = q_i' M^-1 q_i``. Whatever the
 design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log volume exceeds the minimum by at most
-``n / 2 * (max g / n - 1)``: the number in brackets is the gap that is reported.
-
-The points are read in whole passes, one matrix product each. Everything else happens on a small working set, and a
-point is read again only when an upper bound of its leverage says that it could matter.
+``n / 2 * (max g / n - 1)``: the number in brackets is the gap that is reported. It is 0 for the optimal design.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
-from sepc.geometry._interior_point import interior_point
+from sepc.geometry._design_search import EVERY_ROW, FLAT, DesignSearch, OnStep
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 
-# A direction with less RMS spread than this, in units of length of the features, is flat; it gets this radius.
-FLAT = 1e-6
-
-OnStep = Callable[[int, float], None]
-
-# The first, coarse solution: its working set only grows, so it ends as soon as pruning would pay. By how much the
-# background fades with each step, and when it is faint enough to do without.
-_COARSE_GAP = 2e-2
-_FADING = 0.3
-_FAINT = 1e-3
-# Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
-_GAIN = 0.07
-_MAX_ROUNDS = 60
+# Tighter than this rounding decides.
 _FINEST_TOL = 1e-12
-_MAX_STEPS = 80
-# Up to this many points, times the entries of a moment matrix, the short way is the fastest; how many entries count as
-# few, and how often it is tried.
-_SHORT = 120_000
-_LOW = 36
-_TRIES = 6
-# Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
-_TINY = 80
-_SMALL = 4 * 10**6
 # A few units in the last place.
 _ULPS = 4.0 * float(np.finfo(np.float64).eps)
 # From here on it pays to find out which points need no second look.
 _MANY = 1000
-_EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -161,7 +135,7 @@ def min_volume_ellipsoid(
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
     with one_blas_thread(X.size):
-        run = _Run(X, _units(unit, X.shape[1]), _load_kernels(), on_step)
+        run = DesignSearch(X, _units(unit, X.shape[1]), _load_kernels(), on_step)
         return _answer(run, *run.solve(max(tol, _FINEST_TOL)), tol)
 
 
@@ -171,235 +145,6 @@ def _load_kernels() -> ModuleType:
     from sepc.geometry import _mve_kernels
 
     return _mve_kernels
-
-
-class _Run:
-    """One search for the optimal design: what is known of every point, and how it became known.
-
-    `columns` and `offset` map a point to lifted coordinates in which the current design has the identity for its
-    moment matrix. `bound` holds for each point an upper bound of its leverage under that design; it is exact
-    wherever it could be the largest.
-    """
-
-    def __init__(self, X: FloatArray, unit: FloatArray, kernels: ModuleType, on_step: OnStep | None) -> None:
-        self.X, self.kernels, self.on_step = X, kernels, on_step
-        self.origin, self.center, self.unit, covariance = kernels.moments(X, unit)
-        self.directions, variance = kernels.rows_svd(covariance)
-        self.columns, self.offset = kernels.whitening(self.directions, variance, self.unit, FLAT)
-        self.spread = np.sqrt(variance)
-        self.rank = len(self.offset) - 1
-        self.base = self.columns, self.offset
-        self.n = n = self.rank + 1
-        self.dim = n * (n + 1) // 2
-        self.first_size = max(10 * n, min(self.dim + 2 * n, 20 * n))
-        self.bound = np.empty(len(X))
-        self.top = self._read(_EVERY_ROW)
-        self.n_read = 2 * len(X)  # to measure the points was the first pass
-        self.n_iter = 0
-
-    @property
-    def gap(self) -> float:
-        return float(self.top / self.n - 1.0)
-
-    def solve(self, tol: float) -> tuple[Rows, FloatArray]:
-        """Return the rows that may carry weight, and their weights."""
-        N = len(self.X)
-        if self.rank == 0:
-            return np.arange(N), np.full(N, 1.0 / N)
-        few = N * self.dim <= _SHORT
-        # In many dimensions an evenly filled body has too many points near its boundary for the short way.
-        if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > 0.5)):
-            rows, weights = self.solve_at_once(tol)
-            if self.gap <= tol:
-                return rows, weights
-            self.columns, self.offset = self.base
-            self.top = self._read(_EVERY_ROW)
-            self.n_read += N
-        return self.refine(*self.explore(), tol)
-
-    def solve_at_once(self, tol: float) -> tuple[Rows, FloatArray]:
-        """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
-        start = self.bound
-        self.bound = np.empty(len(start))
-        rows = self._outer_rows(start)
-        u = start[rows]
-        for _ in range(_TRIES):
-            Q = self.lift(rows, self.columns, self.offset)
-            weights, _, transform = self._step(Q, u, np.empty(len(u)), 1.02, 0.3 * tol, _MAX_STEPS)
-            self._enter(transform)
-            self.top = self._read(_EVERY_ROW)
-            self.n_read += len(start)
-            self._report()
-            if self.gap <= tol or len(rows) == len(start):
-                break
-            new = np.setdiff1d(np.flatnonzero(self.bound > self.n), rows)
-            new = new[_largest(self.bound[new], len(rows))]
-            rows = np.append(rows, new)
-            u = self._mixed(np.append(weights, np.zeros(len(new))))
-        return rows, weights
-
-    def _outer_rows(self, leverage: FloatArray) -> Rows:
-        """Return the rows to begin with: all, if they are hardly more than may carry weight."""
-        size = max(self.first_size, 45)
-        if len(leverage) <= self.first_size:
-            return np.arange(len(leverage))
-        if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
-            return np.flatnonzero(leverage > 0.9 * self.n)
-        return _largest(leverage, size)
-
-    def explore(self) -> tuple[Rows, FloatArray, NDArray[np.bool_]]:
-        """Find a coarse solution, letting points in after every step.
-
-        The uniform design over all points lies under the working set as a background that fades from step to step.
-        Without it the first working set would be fitted too closely, and on evenly filled bodies thousands of
-        points would come up against it.
-        """
-        rows = _largest(self.bound, self.first_size)
-        Q = self.lift(rows, *self.base)
-        share = min(0.9, max(0.05, self.gap / (1.0 + self.gap)))
-        u = np.append(self.bound[rows] * (share / self.bound[rows].sum()), 1.0 - share)
-        s = np.empty(len(rows))
-        stretch = 1.02
-        identity = np.eye(self.n)
-        previous: FloatArray = identity
-        for _ in range(_MAX_STEPS):
-            weights, leverage, transform = self._step(Q, u, s, stretch, 0.0, 1)
-            stretch = 0.0
-            read = self._move(transform @ previous, rows, leverage)
-            if self.gap <= _COARSE_GAP and weights[-1] <= _FAINT:
-                break
-            previous = np.linalg.solve(transform, identity).astype(float, copy=False)
-            u[-1] *= _FADING
-            new = read[self.bound[read] > leverage.max()]
-            new = new[_largest(self.bound[new], self.first_size // 2)]
-            new_u, new_s = self._entry(new, u, s)
-            rows = np.concatenate([rows, new])
-            Q = np.concatenate([Q, self.lift(new, *self.base)], axis=1)
-            u = np.concatenate([u[:-1], new_u, u[-1:]])
-            s = np.concatenate([s, new_s])
-        return rows, weights[:-1], self._carries(u[:-1], s)
-
-    def refine(
-        self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_], tol: float
-    ) -> tuple[Rows, FloatArray]:
-        """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
-        prune = True
-        for _ in range(_MAX_ROUNDS):
-            before = self.gap
-            rows, weights = self._working_set(rows, weights, carries)
-            Q = self.lift(rows, self.columns, self.offset)
-            u = self._mixed(weights)
-            s = np.empty(len(u))
-            target = max(0.3 * tol, _GAIN * before)
-            weights, leverage, transform = self._step(Q, u, s, 1.05, target, _MAX_STEPS)
-            self._move(transform, rows, leverage)
-            if self.gap <= tol:
-                break
-            # A round that gained little has dropped points that came back: from then on drop none.
-            prune = prune and self.gap < 0.5 * before
-            carries = self._carries(u, s) if prune else np.ones(len(rows), bool)
-        return rows, weights
-
-    def lift(self, rows: Rows, columns: FloatArray, offset: FloatArray) -> FloatArray:
-        """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
-        lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
-        return lifted
-
-    def _read(self, rows: Rows) -> float:
-        """Make `bound` exact for some rows (all, if none are named); return the largest of these."""
-        top: float = self.kernels.leverages(
-            self.X, rows, self.origin, self.center, self.columns, self.offset, self.bound
-        )
-        return top
-
-    def _step(
-        self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
-        small = self.dim <= _TINY and (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
-        solve = self.kernels.interior_point if small else interior_point
-        try:
-            leverage, inverse, steps = solve(Q, u, s, stretch, target, limit)
-        except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
-            leverage, inverse, steps = solve(Q, u, s, 0.0, 0.0, 0)
-        self.n_iter += steps
-        mass = float(u.sum())
-        return u / mass, leverage * mass, inverse * sqrt(mass)
-
-    def _enter(self, transform: FloatArray) -> None:
-        """Go over to the frame that is reached from the present one by `transform`."""
-        self.columns = self.columns @ transform.T
-        self.offset = transform @ self.offset
-
-    def _move(self, transform: FloatArray, members: Rows, leverage: FloatArray) -> Rows:
-        """Make the design whose frame is reached by `transform` the current one; return the rows that were read.
-
-        No leverage grows by more than the largest eigenvalue of ``transform' transform``, so that only rows whose
-        bound then exceeds the working set's largest leverage need to be read.
-        """
-        growth = np.linalg.eigvalsh(transform @ transform.T)[-1] * (1.0 + 1e-12)
-        self._enter(transform)
-        self.top = leverage.max()
-        self.bound *= growth
-        rows = np.flatnonzero(self.bound > self.top)
-        if len(rows):
-            self.top = max(self.top, self._read(rows))
-            self.n_read += len(rows)
-        self.bound[members] = leverage
-        self._report()
-        return rows
-
-    def _report(self) -> None:
-        if self.on_step is not None:
-            self.on_step(self.n_iter, self.gap)
-
-    def _mixed(self, weights: FloatArray) -> FloatArray:
-        """Return weights to start from: the last ones, and some for all, the more the further there is to go."""
-        even = min(0.5, max(0.05, 3.0 * self.gap))
-        mixed: FloatArray = weights * ((1.0 - even) / weights.sum())
-        mixed += even / len(weights)
-        return mixed
-
-    def _entry(self, new: Rows, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return weights and slacks with which new points join a running interior point, near its central path."""
-        mass = u.sum()
-        slack = np.maximum(self.n - self.bound[new] / mass, 0.3 * self.n * self.gap)
-        weight = (u[:-1] @ s) / len(s) / slack
-        return weight * min(1.0, 0.3 * mass / max(weight.sum(), 1e-300)), slack
-
-    def _carries(self, u: FloatArray, s: FloatArray) -> NDArray[np.bool_]:
-        """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
-        n = self.n
-        near: NDArray[np.bool_] = (u * n > s / n) | (s < n * self.gap)
-        return near
-
-    def _working_set(self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
-        """Return the carriers and the points near the boundary, and the last weights on them."""
-        near = np.flatnonzero(self.bound > self.n * (1.0 - self.gap))
-        most = max(3 * self.dim, 20 * self.n)
-        near = near[_largest(self.bound[near], most)]
-        return _merged(rows[carries], weights[carries], near, np.zeros(len(near)))
-
-
-def _merged(rows: Rows, weights: FloatArray, more_rows: Rows, more_weights: FloatArray) -> tuple[Rows, FloatArray]:
-    """Return the union of two sets of rows, sorted, with the sums of their weights."""
-    union, position = np.unique(np.concatenate([rows, more_rows]), return_inverse=True)
-    total = np.zeros(len(union))
-    np.add.at(total, position, np.concatenate([weights, more_weights]))
-    return union, total
-
-
-def _largest(values: FloatArray, count: int) -> Rows:
-    """Return the positions of about the `count` largest values (at most that many)."""
-    if len(values) <= count:
-        return np.arange(len(values))
-    if len(values) > 100 * count:
-        # A threshold from a sample leaves few to choose from, at the price of one comparison for each value.
-        sample = values[:: len(values) // (50 * count) + 1]
-        above = min(len(sample), 2 + 2 * count * len(sample) // len(values))
-        rows = np.flatnonzero(values >= np.partition(sample, -above)[-above])
-        return rows if len(rows) <= count else rows[_largest(values[rows], count)]
-    return np.argpartition(values, -count)[-count:]
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:
@@ -412,7 +157,7 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
     return length
 
 
-def _answer(run: _Run, rows: Rows, weights: FloatArray, tol: float) -> MVE:
+def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     kernels = run.kernels
     stretch, thickness = _room_for_flat(run)
@@ -433,7 +178,7 @@ def _answer(run: _Run, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.gap <= tol)
 
 
-def _room_for_flat(run: _Run) -> tuple[float, float]:
+def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
     """Return the factor for the hull's radii and the radius of the flat directions that let every point in.
 
     With no deviation from the hull they are 1 and 1e-6. Else the two share the room as they do in the smallest
@@ -444,15 +189,15 @@ def _room_for_flat(run: _Run) -> tuple[float, float]:
         return 1.0, FLAT
     columns = (run.directions[rank:] / (run.unit * FLAT)).T.copy()
     deviations = np.empty(len(run.X))
-    worst = run.kernels.leverages(run.X, _EVERY_ROW, run.origin, run.center, columns, np.zeros(d - rank), deviations)
+    worst = run.kernels.leverages(run.X, EVERY_ROW, run.origin, run.center, columns, np.zeros(d - rank), deviations)
     run.n_read += len(run.X)
     widening = max(1.0, worst * d / (d - rank))
     return float(1.0 / np.sqrt(1.0 - worst / widening)) if rank else 1.0, float(FLAT * np.sqrt(widening))
 
 
-def _own_reach(run: _Run, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+def _own_reach(run: DesignSearch, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
     """Return the largest gauge of the own points, in the arithmetic of those who will ask for it."""
-    rows = _EVERY_ROW
+    rows = EVERY_ROW
     if len(run.X) > _MANY and run.rank == len(radii):
         slack = 4.0 * _gauge_noise(center, axes, radii)
         rows = np.flatnonzero(run.bound > 1.0 + (1.0 - slack) * (run.top - 1.0))
