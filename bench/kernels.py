@@ -227,10 +227,11 @@ def take_turns(one: tuple, other: tuple) -> tuple[float, float]:
 
 def against(ours: tuple, peer: tuple) -> str:
     """Return a peer's CPU seconds and our speed relative to it, from calls that take turns."""
-    slow = cpu_seconds(*peer)
-    repeats = int(min(20, max(1, 1.0 / slow)))
-    # Ours is done often enough to see more than the clock's and the machine's jitter.
-    times = [(median(cpu_seconds(*ours) for _ in range(5)), cpu_seconds(*peer)) for _ in range(repeats)]
+    slow, fast = cpu_seconds(*peer), cpu_seconds(*ours)
+    turns = int(min(20, max(1, 1.0 / slow)))
+    # For as long as the peer takes, within reason: the first calls after it pay for the caches that it has filled.
+    calls = int(min(100, max(5, slow / fast)))
+    times = [(median(cpu_seconds(*ours) for _ in range(calls)), cpu_seconds(*peer)) for _ in range(turns)]
     return f"{median(t for _, t in times):.3g} s, {median(t / o for o, t in times):,.0f} x"
 
 
