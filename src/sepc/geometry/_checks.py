@@ -34,7 +34,7 @@ def as_points(value: ArrayLike, name: str) -> FloatArray:
         )
     _check_finite(points, name)
     points = points.view()
-    points.flags.writeable = False
+    points.setflags(write=False)
     return points
 
 
@@ -64,6 +64,8 @@ def _as_float64(value: ArrayLike, name: str) -> FloatArray:
             f"{name} is ragged: its rows differ in length; expected a rectangular array of numbers. "
             "Pad or drop the short rows."
         ) from error
+    if array.dtype == np.float64 and array.flags.c_contiguous:
+        return array
     if array.dtype.kind not in "biufO":  # text such as "1.5", dates and complex numbers would convert
         raise _not_numbers(array, name)
     try:

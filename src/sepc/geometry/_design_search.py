@@ -67,7 +67,7 @@ class DesignSearch:
 
     @property
     def gap(self) -> float:
-        return float(self.top / self.n - 1.0)
+        return self.top / self.n - 1.0
 
     def solve(self, tol: float) -> tuple[Rows, FloatArray]:
         """Return the rows that may carry weight, and their weights."""
@@ -207,7 +207,7 @@ class DesignSearch:
         """
         growth = np.linalg.eigvalsh(transform @ transform.T)[-1] * (1.0 + 1e-12)
         self._enter(transform)
-        self.top = leverage.max()
+        self.top = float(leverage.max())
         self.bound *= growth
         rows = np.flatnonzero(self.bound > self.top)
         if len(rows):

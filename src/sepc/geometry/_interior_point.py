@@ -82,11 +82,21 @@ def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
     M = (Q * u[:k]) @ Q.T
     if len(u) > k:
         M.flat[:: n + 1] += u[k]
-    root, failed = dpotrf(M, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError("the moment matrix is singular")
+    root = _root(M)
     inverse: FloatArray = np.ascontiguousarray(dtrtri(root, lower=1)[0])
     return inverse
+
+
+def _root(H: FloatArray, **options: int) -> FloatArray:
+    """Return the Cholesky factor of a matrix that is positive definite but for rounding."""
+    diagonal = H.diagonal().copy()
+    for ridge in _RIDGES:
+        H.flat[:: len(H) + 1] = (1.0 + ridge) * diagonal
+        root, failed = dpotrf(H.T, lower=1, **options)
+        if not failed:
+            factor: FloatArray = root
+            return factor
+    raise np.linalg.LinAlgError("rounding has made a matrix indefinite")
 
 
 def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: float) -> tuple[float, FloatArray]:
@@ -130,13 +140,8 @@ class _Pairs:
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
         H = np.square(Z.T @ Z)
-        diagonal = H.diagonal().copy()
-        for ridge in _RIDGES:
-            H.flat[:: len(H) + 1] = w + (1.0 + ridge) * diagonal
-            self.factor, failed = dpotrf(H.T, lower=1, clean=0)
-            if not failed:
-                return
-        raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
+        H.flat[:: len(H) + 1] += w
+        self.factor = _root(H, clean=0)
 
     def solve(self, b: FloatArray) -> FloatArray:
         x: FloatArray = dpotrs(self.factor, b, lower=1)[0]

@@ -103,7 +103,7 @@ class Ellipsoid:
 
     def _fill(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> None:
         for name, array in (("center", center), ("axes", axes), ("radii", radii)):
-            array.flags.writeable = False
+            array.setflags(write=False)
             object.__setattr__(self, name, array)
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[FloatArray, FloatArray, FloatArray]]:

@@ -171,9 +171,9 @@ def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> M
     radii *= _own_reach(run, center, axes, radii)
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
     full = run.bound  # no longer needed: its memory becomes the answer's
-    full[:] = 0.0
+    full.fill(0.0)
     full[rows] = weights
-    full.flags.writeable = False
+    full.setflags(write=False)
     passes = run.n_read / len(full)
     return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.gap <= tol)
 
