@@ -100,7 +100,7 @@ def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, b: FloatArray,
 @kernel
 def interior_point(
     Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, int]:
+) -> tuple[FloatArray, FloatArray, float, int]:
     """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
 
     See `_interior_point.interior_point`.
@@ -141,7 +141,7 @@ def interior_point(
                     total += inverse[i, j] * Q[j, p]
                 Z[i, p] = total
                 g[p] += total * total
-        mass = u[k] if len(u) > k else 0.0
+        mass = float(u[k]) if len(u) > k else 0.0
         top = 0.0
         mu = 0.0
         for p in range(k):
@@ -167,7 +167,7 @@ def interior_point(
             continue
         allowed = 4.0 * max(top, n)
         if steps >= max_iter or top * mass <= n * (1.0 + target):
-            return g, inverse, steps
+            return g, inverse, mass, steps
         fill_newton(Z, w, H)
         cholesky(H)
         step_s = 0.0
@@ -189,7 +189,7 @@ def interior_point(
             for p in range(k):
                 ahead += (u[p] + step_u * du[p]) * (s[p] + step_s * ds[p]) / k
             if not np.isfinite(ahead):
-                return g, inverse, steps  # rounding allows no further step
+                return g, inverse, mass, steps  # rounding allows no further step
             center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
             if correct == 0:
                 for p in range(k):

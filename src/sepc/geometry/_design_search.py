@@ -187,11 +187,10 @@ class DesignSearch:
         small = self.dim <= _TINY and (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
         solve = self.kernels.interior_point if small else interior_point
         try:
-            leverage, inverse, steps = solve(Q, u, s, stretch, target, limit)
+            leverage, inverse, mass, steps = solve(Q, u, s, stretch, target, limit)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
-            leverage, inverse, steps = solve(Q, u, s, 0.0, 0.0, 0)
+            leverage, inverse, mass, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps
-        mass = float(u.sum())
         return u / mass, leverage * mass, inverse * sqrt(mass)
 
     def _enter(self, transform: FloatArray) -> None:

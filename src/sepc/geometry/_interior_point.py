@@ -25,7 +25,7 @@ _RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 def interior_point(
     Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, int]:
+) -> tuple[FloatArray, FloatArray, float, int]:
     """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
 
     Mehrotra's predictor-corrector method. The slacks s are kept independent of u (infeasible start): tied to n - g they
@@ -49,6 +49,8 @@ def interior_point(
         Leverages under u.
     inverse : ndarray of shape (n, n)
         Inverse of the Cholesky factor of M(u), lower triangular.
+    mass : float
+        The sum of u.
     steps : int
         Number of steps made.
     """
@@ -71,8 +73,9 @@ def interior_point(
             free -= length * du
             continue
         allowed = 4.0 * max(top, n)
-        if steps >= max_iter or top * u.sum() <= n * (1.0 + target):
-            return g, inverse, steps
+        mass = float(u.sum())
+        if steps >= max_iter or top * mass <= n * (1.0 + target):
+            return g, inverse, mass, steps
         length, du = _step(Z, g, free, s, FINEST * target * n / k)
         steps += 1
 

@@ -34,19 +34,23 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
     for j in range(d):
         first, middle, last = X[0, j], X[N // 2, j], X[N - 1, j]
         origin[j] = max(min(first, middle), min(max(first, middle), last))
-    rows = np.zeros((BLOCK, d))
-    columns = np.zeros((d, BLOCK))
+    rows = np.empty((BLOCK, d))
+    columns = np.empty((d, BLOCK))
     product = np.empty((d, d))
     mean = np.zeros(d)
     covariance = np.zeros((d, d))
     for start in range(0, N, BLOCK):
         size = min(BLOCK, N - start)
-        for i in range(BLOCK):
+        for i in range(size):
             for j in range(d):
-                x = X[start + i, j] - origin[j] if i < size else 0.0
+                x = X[start + i, j] - origin[j]
                 rows[i, j] = x
                 columns[j, i] = x
                 mean[j] += x
+        for i in range(size, BLOCK):
+            for j in range(d):
+                rows[i, j] = 0.0
+                columns[j, i] = 0.0
         np.dot(columns, rows, product)
         for i in range(d):
             for j in range(d):
