@@ -10,10 +10,12 @@ import os
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
+import platform
 import subprocess
 import sys
 import tempfile
 import warnings
+from importlib import metadata
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -22,6 +24,7 @@ import numpy as np
 
 import sepc
 
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "cvxpy", "clarabel", "piqp")
 SIZES = [(100, 2), (1000, 2), (1000, 10), (10_000, 10), (10_000, 30), (100_000, 10), (100_000, 30), (1_000_000, 10)]
 HULLS = [(300, 200, 2), (3000, 2000, 10), (12_000, 8000, 10), (30_000, 20_000, 10), (100_000, 50_000, 30)]
 
@@ -36,6 +39,7 @@ def main() -> None:
     if options.memory:
         print(peak_copies(*options.memory))
         return
+    print(f"{platform.machine()}, Python {platform.python_version()}, {', '.join(map(version_of, PACKAGES))}\n")
     start_up()
     for family in ("gauss", "ball"):
         ellipsoids(family, options)
@@ -233,6 +237,10 @@ def against(ours: tuple, peer: tuple) -> str:
     calls = int(min(100, max(5, slow / fast)))
     times = [(median(cpu_seconds(*ours) for _ in range(calls)), cpu_seconds(*peer)) for _ in range(turns)]
     return f"{median(t for _, t in times):.3g} s, {median(t / o for o, t in times):,.0f} x"
+
+
+def version_of(package: str) -> str:
+    return f"{package} {metadata.version(package)}"
 
 
 def loop_speed() -> float:

@@ -210,8 +210,10 @@ class DesignSearch:
         self.bound *= growth
         rows = np.flatnonzero(self.bound > self.top)
         if len(rows):
-            self.top = max(self.top, self._read(rows))
+            top = self._read(rows)
             self.n_read += len(rows)
+            if not top <= self.top:  # so that NaN is not overlooked
+                self.top = top
         self.bound[members] = leverage
         self._report()
         return rows

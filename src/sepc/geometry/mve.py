@@ -45,7 +45,7 @@ class MVE:
     n_iter : int
         Steps of the interior-point method.
     n_passes : float
-        How often all points were read, in multiples of reading each once.
+        How often the solver read the points, in multiples of reading each once; the check of the input is not counted.
     converged : bool
         Whether the gap is at most the tolerance asked for.
 
