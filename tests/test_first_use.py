@@ -12,7 +12,7 @@ pytestmark = pytest.mark.first_use
 SOLVE_ALL = """
     import numpy as np
     import sepc
-    from sepc.geometry import _design_kernels, _mve_kernels
+    from sepc.geometry import _design_kernels, _hull_kernels, _mve_kernels
     from numba.core.dispatcher import Dispatcher
 
     rng = np.random.default_rng(0)
@@ -21,7 +21,7 @@ SOLVE_ALL = """
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
         assert sepc.nearest_points(A, B, cap).gap < 1e-6
-    modules = _design_kernels, _mve_kernels
+    modules = _design_kernels, _hull_kernels, _mve_kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
 

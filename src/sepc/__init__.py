@@ -20,34 +20,43 @@ if TYPE_CHECKING:
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
     from sepc.geometry.overlap import IntersectionCover, cover_intersection
     from sepc.geometry.separation import Separation, separate
+    from sepc.partitioning import Block, Hyperplane, Partition, partition
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Block": "partitioning",
     "Ellipsoid": "geometry.ellipsoid",
     "HullPair": "geometry.hulls",
+    "Hyperplane": "partitioning",
     "InputError": "errors",
     "IntersectionCover": "geometry.overlap",
     "MVE": "geometry.mve",
+    "Partition": "partitioning",
     "Separation": "geometry.separation",
     "SepcError": "errors",
     "cover_intersection": "geometry.overlap",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
+    "partition": "partitioning",
     "separate": "geometry.separation",
 }
 
 __all__ = [
     "MVE",
+    "Block",
     "Ellipsoid",
     "HullPair",
+    "Hyperplane",
     "InputError",
     "IntersectionCover",
+    "Partition",
     "Separation",
     "SepcError",
     "cover_intersection",
     "min_volume_ellipsoid",
     "nearest_points",
+    "partition",
     "separate",
 ]
 

@@ -14,8 +14,8 @@ from sepc.geometry._smooth_hulls import CHUNK, Side, Smooth, by_column
 _FEW = 600
 
 # Rows of a strided sample on which the first normal is found, and how many more per feature.
-_SAMPLE = 2000
-_SAMPLE_PER_FEATURE = 60
+_SAMPLE = 500
+_SAMPLE_PER_FEATURE = 50
 
 # The smooth stage ends when at most this many points, plus some per feature, are neither in nor out.
 _SLAB = 40
@@ -132,10 +132,7 @@ class Search:
             total = float(side.weights.sum())
             side.image /= total
             np.minimum(side.weights / total, side.cap, out=side.weights)
-        if smooth.n_undecided > limit:  # the hulls meet, or points tie: there may be nothing left to do
-            self._measure()
-        else:
-            self.normal = self.sides[0].image - self.sides[1].image
+        self._measure(exact=False)
         return limit
 
     def _after_newton_step(self, smooth: Smooth) -> None:
@@ -143,14 +140,14 @@ class Search:
         if self.on_step is not None:
             self.on_step(self.n_iter, smooth.gap(self.unit))
 
-    def _measure(self) -> None:
-        """Compute the pair's normal, its scores and the certified gap."""
+    def _measure(self, exact: bool = True) -> None:
+        """Compute the pair's normal, its scores and the certified gap, of weights that are `exact` up to rounding."""
         r = self.sides[0].image - self.sides[1].image
         self.data_range = self._range()
         distance = norm(r)
         self.normal, self.gap = r, self._gap_along(r, distance)
         # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
-        if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
+        if exact and self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
             cleaned = self._cleaned(r)
             gap = self._gap_along(cleaned, distance)
             if gap < self.gap:

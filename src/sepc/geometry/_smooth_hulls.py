@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from sepc.geometry._checks import FloatArray
+from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._hull_gap import certified_gap, norm, support
+from sepc.geometry._hull_kernels import spread
 
 # Points read at a time, so that temporaries stay small.
 CHUNK = 4096
@@ -17,6 +18,12 @@ _SCATTER_ROWS_PER_FEATURE = 400
 
 # Factor by which the slabs narrow from one Newton step to the next.
 _NARROWING = 0.2
+
+# So few numbers may be copied for speed.
+_SMALL = 300_000
+
+# How many half-widths of its slab a point may be off the threshold and still count as undecided.
+_NEAR = 2.0
 
 _MAX_NEWTON_STEPS = 60
 
@@ -29,6 +36,8 @@ class Side:
     """
 
     def __init__(self, points: FloatArray, sign: float, cap: float, shift: FloatArray) -> None:
+        if points.size <= _SMALL and shift.any():
+            points, shift = points - shift, np.zeros_like(shift)
         self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
         self.weights = np.zeros(len(points))
         self.image = np.zeros_like(shift)
@@ -38,6 +47,11 @@ class Side:
         self.threshold = 0.0
         self.tau = 1.0
         self.n_slab = len(points)
+        # For a side that is a part of another one: that one, which rows of it these are, how many caps of weight
+        # they share, and what the weights of all its other rows add to the support function, as a normal.
+        self.whole: tuple[Side, Rows] | None = None
+        self.n_caps = 1.0 / cap
+        self.settled = np.zeros_like(shift)
 
     def sample(self, n: int) -> "Side":
         """Return a strided sample of at least n points whose weights have the same room."""
@@ -46,9 +60,38 @@ class Side:
         cap = min(max(self.cap * len(self.points) / len(points), 1.0 / len(points)), 1.0)
         return Side(points, self.sign, cap, self.shift)
 
+    def _relative(self, rows: Rows) -> FloatArray:
+        picked = self.points.take(rows, axis=0)
+        return picked - self.shift if self.shift.any() else picked
+
+    def near(self, reach: float) -> "Side":
+        """Return the part within `reach` of the threshold, or itself if that is most of it: the rest is in or out."""
+        away = self.score - self.threshold
+        rows = np.flatnonzero(np.abs(away) <= reach)
+        if 2 * len(rows) > len(away):
+            return self
+        part = Side(self._relative(rows), self.sign, self.cap, np.zeros_like(self.shift))
+        part.whole = self, rows
+        part.n_caps = self.n_caps - np.count_nonzero(away > reach)
+        part.weights, part.score, part.image = self.weights[rows], self.score[rows], self.image
+        part.settled = self.sign * (self.image - part.weights @ part.points)
+        part.threshold, part.tau, part.n_slab, part.scatter = self.threshold, self.tau, self.n_slab, self.scatter
+        return part
+
+    def put_back(self) -> "Side":
+        """Return the side that this is a part of, with this part's weights; itself if it is whole."""
+        if self.whole is None:
+            return self
+        whole, rows = self.whole
+        whole.weights[rows], whole.image, whole.n_slab = self.weights, self.image, self.n_slab
+        return whole.put_back()
+
     def project(self, direction: FloatArray, out: FloatArray) -> None:
         """Set `out` to the scores of all points along `direction`."""
         direction = self.sign * direction
+        if not self.shift.any():
+            np.dot(self.points, direction, out=out)
+            return
         for start in range(0, len(out), CHUNK):
             rows = slice(start, start + CHUNK)
             np.dot(self.points[rows] - self.shift, direction, out=out[rows])
@@ -60,29 +103,23 @@ class Side:
         """
         change = self.weights - before
         in_slab = (self.weights > 0.0) & (self.weights < self.cap)
-        rows = np.flatnonzero(in_slab | (change != 0.0))
-        slab = np.flatnonzero(in_slab)
+        slab = in_slab.nonzero()[0]
         self.n_slab = len(slab)
+        rows = (in_slab | (change != 0.0)).nonzero()[0]
         for start in range(0, len(rows), CHUNK):
             some = rows[start : start + CHUNK]
-            self.image += change[some] @ (self.points[some] - self.shift)
+            self.image += change.take(some) @ self._relative(some)
         every = 1 + len(slab) // enough
-        sample = self.points[slab[::every]] - self.shift
-        sample -= sample.mean(axis=0) if len(sample) else 0.0
+        sample = self._relative(slab[::every])
+        sample -= sample.sum(axis=0) / max(len(sample), 1)
         self.scatter = every * (sample.T @ sample)
         return len(rows)
 
     def spread(self, score: FloatArray) -> float:
         """Set smooth weights and the threshold from `score`; return the smooth support function."""
-        self.threshold = _threshold(score, self.tau, 1.0 / self.cap, self.threshold)
-        share = _shares(score, self.tau, self.threshold)
-        inside = (share > 0.0) & (share < 1.0)
-        # What rounding of the threshold leaves of the sum goes to the points inside.
-        share[inside] += (1.0 / self.cap - share.sum()) / max(np.count_nonzero(inside), 1)
-        np.clip(share, 0.0, 1.0, out=share)
-        np.multiply(share, self.cap, out=self.weights)
-        share -= 0.5
-        return float(score @ self.weights - self.tau * self.cap * (share @ share))
+        self.threshold, reach, rounding = spread(score, self.tau, self.n_caps, self.threshold, self.weights)
+        self.weights *= self.cap
+        return self.cap * (reach - self.tau * rounding)
 
 
 class Smooth:
@@ -93,7 +130,7 @@ class Smooth:
     """
 
     def __init__(self, sides: list[Side], fixed: FloatArray) -> None:
-        self.sides, self.fixed = sides, fixed
+        self.sides, self.fixed = list(sides), fixed
         self.n_rows = sum(len(side.points) for side in sides)
         self.placed = [np.zeros_like(side.weights) for side in sides]
         self.passes = 0.0
@@ -110,9 +147,14 @@ class Smooth:
     ) -> None:
         """Step and narrow from the normal `w` until the slabs hold `limit` points, or |r| <= `flat`."""
         self._start(w, width)
+        self._newton(limit, flat, on_step)
+        for side in self.sides:
+            side.put_back()
+
+    def _newton(self, limit: int, flat: float, on_step: Callable[["Smooth"], None] | None) -> None:
         # Points that tie stay in a slab however narrow; narrower than rounding it would have no threshold.
         largest = max(float(np.abs(side.score).max()) for side in self.sides)
-        finest = max(1e-7 * self._relative_tau(), 1e-11 * largest / norm(w))
+        finest = max(1e-7 * self._relative_tau(), 1e-11 * largest / norm(self.w))
         factor, before, n_short = _NARROWING, 0.0, 0
         for _ in range(_MAX_NEWTON_STEPS):
             length = self._step()
@@ -132,6 +174,7 @@ class Smooth:
             # A normal that shrinks as fast as the slabs is on its way to 0: the hulls meet.
             factor = _NARROWING**6 if size <= 1.2 * factor * before else _NARROWING
             before = size
+            self._leave_out()
             self._narrow(factor)
 
     @property
@@ -173,7 +216,7 @@ class Smooth:
         terms = [0.5 * float(w @ w), -float(w @ self.fixed)]
         for side in self.sides:
             score = side.score if length == 0.0 else side.score + length * side.step_score
-            terms.append(side.spread(score))
+            terms.append(side.spread(score) + float(w @ side.settled))
         return sum(terms), max(map(abs, terms))
 
     def _differentiate(self) -> None:
@@ -187,6 +230,13 @@ class Smooth:
             placed[:] = side.weights
             self.r -= side.sign * side.image
         self.passes += read / self.n_rows
+
+    def _leave_out(self) -> None:
+        """Go on with the points near the thresholds. Whether that was right shows when all are read again."""
+        for i, side in enumerate(self.sides):
+            self.sides[i] = side.near(_NEAR * side.tau)
+            if self.sides[i] is not side:
+                self.placed[i] = self.sides[i].weights.copy()
 
     def _narrow(self, factor: float) -> None:
         """Shrink the slabs. Where the hulls meet, the normal shrinks with them: take that guess if better."""
@@ -229,46 +279,6 @@ class Smooth:
             side.score += length * side.step_score
         self._differentiate()
         return length
-
-
-def _shares(score: FloatArray, tau: float, threshold: float) -> FloatArray:
-    """Return 0 below the slab around the threshold, 1 above it, and what lies between inside of it."""
-    share: FloatArray = (score - threshold) * (0.5 / tau) + 0.5
-    np.clip(share, 0.0, 1.0, out=share)
-    return share
-
-
-def _threshold(score: FloatArray, tau: float, wanted: float, guess: float) -> float:
-    """Return the threshold at which the shares sum to `wanted`.
-
-    Newton's method on a piecewise linear function, kept inside a bracket. Points that are beyond the slab wherever in
-    the bracket the threshold is are counted once and then left out.
-    """
-    low, high = float(score.min()) - tau, float(score.max()) + tau
-    at = min(max(guess, low), high)
-    full, rest, ranked = 0.0, score, False
-    for _ in range(100):
-        share = _shares(rest, tau, at)
-        excess = full + float(share.sum()) - wanted
-        if abs(excess) <= 1e-12 * wanted:
-            break
-        low, high = (at, high) if excess > 0.0 else (low, at)
-        inside = np.count_nonzero((share > 0.0) & (share < 1.0))
-        following = at + 2.0 * tau * excess / inside if inside else np.inf
-        if not low < following < high and not ranked:
-            # Without a slab the threshold would be the score of this rank.
-            ranked, rank = True, min(int(wanted), len(score) - 1)
-            following = float(np.partition(score, len(score) - 1 - rank)[len(score) - 1 - rank])
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if following == at:
-            break
-        at = following
-        open_still = (rest > low - tau) & (rest < high + tau)
-        if 2 * np.count_nonzero(open_still) < len(rest):
-            full += np.count_nonzero(rest >= high + tau)
-            rest = rest[open_still]
-    return at
 
 
 def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:

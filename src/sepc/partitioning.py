@@ -1,0 +1,364 @@
+"""The sequential ellipsoidal partition of two labelled point sets: the paper's Algorithms 1 and 2.
+
+In each round a hyperplane is put between what remains of the two sets. The points beyond it on either side are cut
+back by further hyperplanes until their minimum-volume ellipsoid holds almost none of the other label; they then leave
+the set as one block. What can no longer be split ends as one last ellipsoid per label, or as isolated points.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sepc.errors import InputError
+from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
+from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
+from sepc.geometry.hulls import nearest_points
+from sepc.geometry.mve import min_volume_ellipsoid
+from sepc.geometry.separation import separate
+
+SIDES = ("A", "B")
+# Points this near to a half-space, in units of the data's range, belong to it.
+_HALF_SPACE_TOLERANCE = 1e-9
+# Points whose distance is below this share of the range coincide.
+_SAME_POINT = 1e-8
+# Rows handled at a time where a temporary would otherwise be as large as the data.
+_CHUNK = 4096
+
+OnStep = Callable[[int, int], None]
+
+
+class Hyperplane(NamedTuple):
+    """The set ``{x : normal @ x == offset}``; A's side is where ``normal @ x > offset``.
+
+    Examples
+    --------
+    >>> Hyperplane(np.array([1.0, 0.0]), 3.0).offset
+    3.0
+    """
+
+    normal: FloatArray
+    offset: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Training points of one label with the ellipsoid around them.
+
+    Attributes
+    ----------
+    side : int
+        0 for A, 1 for B.
+    members : ndarray of int
+        Row numbers of A or of B, ascending.
+    ellipsoid : Ellipsoid
+        Of minimum volume; contains its members.
+    iteration : int
+        The round that made it, counted from 1; 0 for what was left over at the end, which may hold any number of
+        points of the other label.
+
+    Examples
+    --------
+    >>> P = partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
+    >>> P.blocks[1].side, P.blocks[1].members.tolist(), P.blocks[1].left_over
+    (1, [0, 1, 2], False)
+    """
+
+    side: int
+    members: Rows
+    ellipsoid: Ellipsoid
+    iteration: int
+
+    @property
+    def left_over(self) -> bool:
+        """Whether this block holds what no hyperplane could split any more."""
+        return self.iteration == 0
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Partition:
+    """Two labelled point sets as ellipsoids that hold (nearly) one label each.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        In the order in which they were found.
+    isolated : tuple of two ndarray of int
+        Row numbers of A, and of B, that are in no block: what was left over was too little for an ellipsoid.
+    hyperplanes : tuple of Hyperplane
+        One for each round that made an ellipsoid.
+    n_iter : int
+        Number of those rounds.
+    stopped : str
+        Why there was no further round.
+    n_imp : int
+        How many points of the other label an ellipsoid was allowed to hold.
+
+    Examples
+    --------
+    >>> partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
+    Partition(A 3 | B 3, n_imp=2, n_iter=1)
+    """
+
+    blocks: tuple[Block, ...]
+    isolated: tuple[Rows, Rows]
+    hyperplanes: tuple[Hyperplane, ...]
+    n_iter: int
+    stopped: str
+    n_imp: int
+
+    def __repr__(self) -> str:
+        return f"Partition({self._sizes(0)} | {self._sizes(1)}, n_imp={self.n_imp}, n_iter={self.n_iter})"
+
+    def _sizes(self, side: int) -> str:
+        words = [SIDES[side], *(str(len(block.members)) for block in self.blocks if block.side == side)]
+        alone = len(self.isolated[side])
+        return " ".join([*words, f"+{alone}"] if alone else words)
+
+
+def partition(
+    A: ArrayLike, B: ArrayLike, n_imp: int | float = 2, *, unit: ArrayLike | None = None, on_step: OnStep | None = None
+) -> Partition:
+    """Split two labelled point sets into minimum-volume ellipsoids that hold (nearly) one label each.
+
+    The result does not depend on the order of the rows.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_a, d)
+    B : array-like of shape (n_b, d)
+    n_imp : int or float, default=2
+        How many points of the other label an ellipsoid may hold: a count, or a share of the smaller set, strictly
+        between 0 and 1 and rounded down. Left-overs may hold more.
+    unit : array-like of shape (d,), optional
+        Unit of length of each feature, which decides what counts as flat (a spread below 1e-6 units). By default its
+        standard deviation over A and B, or the largest one of the other features where that is 0.
+    on_step : callable, optional
+        Called as ``on_step(n_settled, n_total)`` with numbers of points, after each convex problem; an error that it
+        raises ends the run.
+
+    Returns
+    -------
+    Partition
+
+    Examples
+    --------
+    >>> A = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> B = [[5.0, 0.0], [6.0, 0.0], [5.0, 1.0], [6.0, 1.0], [0.5, 0.5]]
+    >>> partition(A, B, n_imp=1).blocks[0].members.tolist()
+    [0, 1, 2, 3]
+    >>> partition(A, B, n_imp=0)
+    Partition(A 4 | B 4 +1, n_imp=0, n_iter=1)
+    """
+    points_a, points_b = as_points(A, "A"), as_points(B, "B")
+    same_features(points_b, points_a.shape[1], "B", "A")
+    allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
+    a, b = _in_canonical_order(points_a), _in_canonical_order(points_b)
+    length = _units(a.points, b.points) if unit is None else as_vector(unit, "unit", points_a.shape[1])
+    return _Run((a, b), allowed, length, on_step).result()
+
+
+def impurity_count(n_imp: int | float, n_smaller: int) -> int:
+    """Return `n_imp` as a count: itself, or that share of the smaller class, rounded down.
+
+    Examples
+    --------
+    >>> impurity_count(3, 100), impurity_count(0.05, 99)
+    (3, 4)
+    """
+    if isinstance(n_imp, Integral) and not isinstance(n_imp, bool) and n_imp >= 0:
+        return int(n_imp)
+    if isinstance(n_imp, Real) and not isinstance(n_imp, Integral) and 0.0 < n_imp < 1.0:
+        return int(float(n_imp) * n_smaller)
+    raise InputError(
+        f"n_imp is {n_imp!r}; expected a count (an int, 0 or more) or a share (a float strictly between 0 and 1). "
+        "Use 2 for two points of the other label, 0.01 for one per cent of the smaller class."
+    )
+
+
+def canonical_order(points: FloatArray) -> Rows:
+    """Return the row numbers that sort the points by their coordinates.
+
+    Examples
+    --------
+    >>> canonical_order(np.array([[2.0, 0.0], [1.0, 9.0], [2.0, -1.0]])).tolist()
+    [1, 2, 0]
+    """
+    order = np.argsort(points[:, 0], kind="stable")
+    first = points[order, 0]
+    same = first[1:] == first[:-1]
+    if same.any() and points.shape[1] > 1:  # the other columns decide within ties only
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] |= same
+        tied[:-1] |= same
+        rows = order[tied]
+        order[tied] = rows[np.lexsort(points[rows, ::-1].T)]
+    return order
+
+
+class _Cloud:
+    """Some points of one label, in canonical order, with their ellipsoid, found when it is first asked for."""
+
+    def __init__(self, points: FloatArray, rows: Rows) -> None:
+        self.points, self.rows = points, rows
+        self._ellipsoid: Ellipsoid | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, mask: np.ndarray) -> "_Cloud":
+        return self if mask.all() else _Cloud(self.points[mask], self.rows[mask])
+
+    def without(self, other: "_Cloud") -> "_Cloud":
+        return self.where(np.isin(self.rows, other.rows, assume_unique=True, invert=True))
+
+    @cached_property
+    def centroid(self) -> FloatArray:
+        origin: FloatArray = self.points[0]  # the rounding of a large offset stays out of the mean
+        mean: FloatArray = origin + (self.points - origin).mean(axis=0)
+        return mean
+
+    def ellipsoid(self, unit: FloatArray) -> Ellipsoid:
+        if self._ellipsoid is None:
+            self._ellipsoid = min_volume_ellipsoid(self.points, unit=unit).ellipsoid
+        return self._ellipsoid
+
+
+class _Cut(NamedTuple):
+    """What `split` returns: the part of A and the part of B that lie beyond the hyperplane on their sides."""
+
+    parts: tuple[_Cloud, _Cloud]
+    hyperplane: Hyperplane
+
+
+class _Run:
+    """One partition on its way. `remaining` is what neither left in a block nor was put aside."""
+
+    def __init__(self, sides: tuple[_Cloud, _Cloud], allowed: int, unit: FloatArray, on_step: OnStep | None) -> None:
+        self.remaining = list(sides)
+        self.allowed, self.unit, self.on_step = allowed, unit, on_step
+        self.total = sum(map(len, sides))
+        self.blocks: list[Block] = []
+        self.hyperplanes: list[Hyperplane] = []
+
+    def result(self) -> Partition:
+        stopped = self.rounds()
+        n_iter = len(self.hyperplanes)
+        a, b = (self.left_over(side) for side in (0, 1))
+        return Partition(tuple(self.blocks), (a, b), tuple(self.hyperplanes), n_iter, stopped, self.allowed)
+
+    def rounds(self) -> str:
+        """Take blocks out of the two sets until it can no longer be done; return why."""
+        d = len(self.unit)
+        while min(map(len, self.remaining)) > d:
+            a, b = self.remaining
+            cut = self.split(a, b)
+            if cut is None:
+                return f"the centroids of what remained ({len(a)} of A, {len(b)} of B) coincide: nothing to split along"
+            pure = self.purify(cut.parts[0], b), self.purify(cut.parts[1], a)
+            if pure == (None, None):
+                return (
+                    f"no part of what remained ({len(a)} of A, {len(b)} of B) has an ellipsoid with at most "
+                    f"{self.allowed} points of the other label"
+                )
+            self.hyperplanes.append(cut.hyperplane)
+            for side, cloud in enumerate(pure):
+                if cloud is not None:
+                    self.settle(side, cloud, iteration=len(self.hyperplanes))
+        short = " and ".join(SIDES[side] for side in (0, 1) if len(self.remaining[side]) <= d)
+        return f"at most {d} points, the number of features, remained of {short}"
+
+    def settle(self, side: int, cloud: _Cloud, iteration: int) -> None:
+        self.blocks.append(Block(side, np.sort(cloud.rows), cloud.ellipsoid(self.unit), iteration))
+        self.remaining[side] = self.remaining[side].without(cloud)
+        self.report()
+
+    def left_over(self, side: int) -> Rows:
+        """Put what remains of one side into a last ellipsoid, or return its rows if these are too few."""
+        rest = self.remaining[side]
+        if len(rest) >= len(self.unit):
+            self.settle(side, rest, iteration=0)
+        return np.sort(self.remaining[side].rows)
+
+    def purify(self, a: _Cloud, b: _Cloud) -> _Cloud | None:
+        """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
+        while len(a) > len(self.unit):
+            gauges = a.ellipsoid(self.unit).gauge(b.points)
+            self.report()
+            if np.count_nonzero(gauges <= 1.0 + MEMBERSHIP_TOLERANCE) <= self.allowed:
+                return a
+            # A point of b in it is in both ellipsoids: no need to ask whether these meet.
+            cut = self.cut(a, b) if gauges.min() <= 1.0 else self.split(a, b)
+            if cut is None or len(cut.parts[0]) == len(a):
+                return None
+            a = cut.parts[0]
+        return None
+
+    def split(self, a: _Cloud, b: _Cloud) -> _Cut | None:
+        """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
+        hyperplane = self.between(a, b)
+        return self.cut(a, b) if hyperplane is None else _Cut((a, b), hyperplane)
+
+    def between(self, a: _Cloud, b: _Cloud) -> Hyperplane | None:
+        """Return a hyperplane between the ellipsoids of the two sets, None if these meet."""
+        few, many = sorted((a, b), key=len)
+        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
+        for own, other in ((few, many), (many, few)):
+            if own.ellipsoid(self.unit).gauge(other.points).min() <= 1.0:
+                return None
+            self.report()
+        verdict = separate(a.ellipsoid(self.unit), b.ellipsoid(self.unit))
+        if verdict.hyperplane is None:
+            return None
+        normal, offset = verdict.hyperplane
+        return Hyperplane(-normal, -offset)
+
+    def cut(self, a: _Cloud, b: _Cloud) -> _Cut | None:
+        """Keep what lies beyond the nearest points of the reduced hulls; None if there is no direction to cut along."""
+        pair = nearest_points(a.points, b.points)
+        self.report()
+        c, d, w, meet = pair.c, pair.d, pair.normal, pair.meet
+        if meet:  # reduce the larger hull all the way
+            c, d = a.centroid, b.centroid
+            w = c - d
+            reach = max(np.abs(x - c).max() for cloud in (a, b) for x in _chunks(cloud.points))
+            if np.linalg.norm(w) <= _SAME_POINT * reach:
+                return None
+        else:
+            reach = pair.data_range
+        slack = _HALF_SPACE_TOLERANCE * float(np.linalg.norm(w)) * reach
+        parts = a.where(_along(a.points, c, w) >= -slack), b.where(_along(b.points, d, w) <= slack)
+        normal = w / np.linalg.norm(w)
+        return _Cut(parts, Hyperplane(normal, float(normal @ (c + d)) / 2.0))
+
+    def report(self) -> None:
+        if self.on_step is not None:
+            self.on_step(self.total - sum(map(len, self.remaining)), self.total)
+
+
+def _in_canonical_order(points: FloatArray) -> _Cloud:
+    order = canonical_order(points)
+    ordered = points[order]
+    ordered += 0.0  # -0.0 becomes 0.0
+    return _Cloud(ordered, order)
+
+
+def _units(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return each feature's standard deviation over both sets; the largest of the others' where that is 0."""
+    n, origin = len(a) + len(b), a[0]  # about a point of the data a constant column has exactly no spread
+    mean = sum((x - origin).sum(axis=0) for points in (a, b) for x in _chunks(points)) / n
+    square = sum(np.square(x - origin - mean).sum(axis=0) for points in (a, b) for x in _chunks(points)) / n
+    spread = np.sqrt(square)
+    return np.where(spread > 0.0, spread, spread.max() or 1.0)
+
+
+def _along(points: FloatArray, origin: FloatArray, direction: FloatArray) -> FloatArray:
+    return np.concatenate([(x - origin) @ direction for x in _chunks(points)])
+
+
+def _chunks(points: FloatArray) -> Iterator[FloatArray]:
+    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))

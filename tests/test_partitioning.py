@@ -1,0 +1,181 @@
+"""Algorithms 1 and 2: the worked cases, the laws, and what must not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
+from strategies import seeds
+
+import sepc
+from sepc.partitioning import canonical_order, impurity_count
+
+
+def sizes(P):
+    """Return block sizes and isolated points the way the paper's readers write them."""
+    return repr(P).removeprefix("Partition(").split(", n_imp")[0]
+
+
+@pytest.mark.parametrize(
+    ("species", "expected"),
+    [
+        (0, "A 50 | B 100"),
+        (1, "A 4 22 16 5 3 | B 50 28 12 6 3 +1"),
+        (2, "A 22 15 7 4 2 | B 75 13 8 4"),
+    ],
+)
+def test_iris_with_two_features(species, expected):
+    iris = load_iris()
+    X = iris.data[:, [0, 2]]
+    P = sepc.partition(X[iris.target == species], X[iris.target != species], n_imp=2)
+    assert sizes(P) == expected
+
+
+def test_xor():
+    P = sepc.partition([[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]], n_imp=0)
+    assert sizes(P) == "A 2 | B 2"
+    assert P.n_iter == 0
+    assert all(block.left_over for block in P.blocks)
+
+
+def test_breast_cancer():
+    data = load_breast_cancer()
+    malignant = data.target == list(data.target_names).index("malignant")
+    P = sepc.partition(data.data[~malignant], data.data[malignant], n_imp=2)
+    assert sizes(P) == "A 264 54 39 | B 95 37 45 35"
+    assert P.n_iter == 3 == len(P.hyperplanes)
+    assert "no part of what remained (39 of A, 35 of B)" in P.stopped
+
+
+def labelled_points(seed, family=None):
+    """Return two small labelled sets with overlap, duplicates, flats, ties and label noise."""
+    rng = np.random.default_rng(seed)
+    d, sizes = int(rng.integers(1, 4)), rng.integers(1, 40, size=2)
+    A, B = rng.standard_normal((sizes[0], d)), rng.standard_normal((sizes[1], d)) + rng.choice([0.0, 1.0, 5.0])
+    kind = rng.integers(5) if family is None else family
+    if kind == 1:  # many ties and duplicates, within and between the labels
+        A, B = np.round(A), np.round(B)
+    elif kind == 2:  # one label flat
+        A[:, -1] = 0.5
+    elif kind == 3:  # label noise: some points of A among B, and the same point under both labels
+        k = min(3, len(A), len(B))
+        B[:k] = A[:k]
+    elif kind == 4:  # columns on very different scales, far from the origin
+        scale = 10.0 ** rng.integers(-6, 7, size=d)
+        A, B = A * scale + 1e3 * scale, B * scale + 1e3 * scale
+    return A, B, int(rng.integers(0, 4))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds())
+def test_each_point_is_in_exactly_one_block_or_isolated(seed):
+    A, B, n_imp = labelled_points(seed)
+    P = sepc.partition(A, B, n_imp)
+    for side, X in enumerate((A, B)):
+        rows = [block.members for block in P.blocks if block.side == side]
+        assert sorted(np.concatenate([*rows, P.isolated[side]])) == list(range(len(X)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds())
+def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(seed):
+    A, B, n_imp = labelled_points(seed)
+    P = sepc.partition(A, B, n_imp)
+    points, d = (A, B), A.shape[1]
+    for block in P.blocks:
+        own, other = points[block.side], points[1 - block.side]
+        assert block.ellipsoid.contains(own[block.members]).all()
+        assert len(block.members) > d - block.left_over
+        gone = [b.members for b in P.blocks if b.side != block.side and 0 < b.iteration < block.iteration]
+        remained = np.setdiff1d(np.arange(len(other)), np.concatenate([[], *gone]))
+        if not block.left_over:
+            assert np.count_nonzero(block.ellipsoid.contains(other[remained])) <= n_imp
+    for alone in P.isolated:
+        assert len(alone) < d
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds())
+def test_the_order_of_rows_does_not_matter(seed):
+    A, B, n_imp = labelled_points(seed)
+    rng = np.random.default_rng(seed)
+    a, b = rng.permutation(len(A)), rng.permutation(len(B))
+    P, Q = sepc.partition(A, B, n_imp), sepc.partition(A[a], B[b], n_imp)
+    assert sizes(P) == sizes(Q)
+    for p, q in zip(P.blocks, Q.blocks, strict=True):
+        assert np.array_equal(p.ellipsoid.center, q.ellipsoid.center)
+        assert np.array_equal(p.ellipsoid.radii, q.ellipsoid.radii)
+        assert np.array_equal(p.ellipsoid.axes, q.ellipsoid.axes)
+        X, order = ((A, a), (B, b))[p.side]
+        assert np.array_equal(np.sort(X[p.members], axis=0), np.sort(X[order][q.members], axis=0))
+
+
+@settings(max_examples=50, deadline=None)
+@given(seeds(), st.sampled_from([0.25, 1024.0]))
+def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
+    A, B, n_imp = labelled_points(seed, family=0)
+    P, Q = sepc.partition(A, B, n_imp), sepc.partition(scale * (A + 16.0), scale * (B + 16.0), n_imp)
+    assert sizes(P) == sizes(Q)
+
+
+def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 3)), rng.normal(size=(40, 3)) + 20
+    P = sepc.partition(A, B, n_imp=0)
+    assert sizes(P) == "A 30 | B 40"
+    normal, offset = P.hyperplanes[0]
+    assert (A @ normal > offset).all()
+    assert (B @ normal < offset).all()
+    assert P.stopped == "at most 3 points, the number of features, remained of A and B"
+
+
+def test_coinciding_centroids_stop_the_run():
+    square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    P = sepc.partition(square, 2 * square, n_imp=0)
+    assert sizes(P) == "A 4 | B 4"
+    assert P.n_iter == 0
+    assert "coincide" in P.stopped
+
+
+def test_more_features_than_points_leaves_them_isolated():
+    rng = np.random.default_rng(0)
+    P = sepc.partition(rng.normal(size=(3, 5)), rng.normal(size=(5, 5)), n_imp=0)
+    assert sizes(P) == "A +3 | B 5"
+
+
+@pytest.mark.parametrize("n_imp", [-1, 1.0, 0.0, 1.5, -0.1, "2", None, True, float("nan"), np.float64(2.0)])
+def test_n_imp_is_a_count_or_a_share(n_imp):
+    with pytest.raises(sepc.InputError, match=r"n_imp is .* expected a count .* or a share"):
+        sepc.partition([[0.0]], [[1.0]], n_imp)
+
+
+def test_a_share_is_that_of_the_smaller_class_rounded_down():
+    assert impurity_count(0.05, 39) == 1
+    assert impurity_count(np.float32(0.5), 7) == 3
+    assert impurity_count(np.int32(7), 3) == 7
+
+
+def test_different_columns_are_refused():
+    with pytest.raises(sepc.InputError, match="B has 1 features, A has 2"):
+        sepc.partition([[0.0, 1.0]], [[0.0]])
+
+
+def test_progress_is_reported_and_may_interrupt():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
+    settled = []
+    sepc.partition(A, B, 2, on_step=lambda done, total: settled.append((done, total)))
+    assert all(total == 120 for _, total in settled)
+    assert [done for done, _ in settled] == sorted(done for done, _ in settled)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sepc.partition(A, B, 2, on_step=stop)
+
+
+@given(seeds())
+def test_the_canonical_order_sorts_by_all_columns(seed):
+    X = np.random.default_rng(seed).integers(0, 3, size=(20, 3)).astype(float)
+    assert X[canonical_order(X)].tolist() == sorted(X.tolist())
