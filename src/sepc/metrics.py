@@ -1,0 +1,505 @@
+"""Metrics of selective classification: how well a confidence tells right labels from wrong ones.
+
+A selective classifier answers only where its confidence reaches a threshold. Coverage is the share of rows that it
+answers, risk the share of wrong labels among them. The metrics judge the outputs of any classifier; all take them
+in two ways:
+
+- ``f(y_true, y_pred, confidence)``: predicted labels, and any score by which to rank them;
+- ``f(y_true, y_proba)``: probabilities; the label is the most probable one, the confidence its probability.
+  This is what a scorer of scikit-learn passes, see `aurc`.
+
+Ties: rows of equal confidence can only be accepted together. Where a metric needs an order among them, it takes
+the mean over all orders; the order of the rows never matters.
+
+Weights: `sample_weight` holds frequencies. A row of weight 3 counts as the row repeated three times; real weights
+continue this smoothly; a row of weight 0 does not count. `aurc`, `e_aurc` and `augrc` read the sum of the weights
+as the number of rows n: scaling all weights changes their value by O(1/n). The others do not depend on the scale.
+
+References
+----------
+E-AURC: Geifman, Uziel, El-Yaniv (2019). Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers. ICLR.
+AUGRC: Traub et al. (2024). Overcoming Common Flaws in the Evaluation of Selective Classification Systems. NeurIPS.
+Calibration error: Guo, Pleiss, Sun, Weinberger (2017). On Calibration of Modern Neural Networks. ICML.
+"""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
+
+from sepc.errors import InputError
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# Means of float32 probabilities leave [0, 1] by less.
+_PROBABILITY_SLACK = 1e-6
+# Sums of real weights, and products such as 0.29 * 100, are off by less.
+_RISK_SLACK = 1e-12
+
+
+def risk_coverage_curve(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the risk of a selective classifier at each coverage that a threshold can achieve.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels, strings or numbers.
+    y_pred : array-like of shape (n,) or (n, k)
+        Predicted labels if `confidence` is given. Otherwise probabilities: of each class, with columns in the order
+        of `labels`, or of `pos_label` alone in a problem of two classes. Of equal probabilities the first wins.
+    confidence : array-like of shape (n,), optional
+        Any finite score by which to rank the predicted labels; higher is surer.
+    labels : array-like of shape (k,), optional
+        Classes of the probabilities. The default, the sorted labels of `y_true`, fails where a class is absent,
+        which may happen in a small fold. Not used if `confidence` is given.
+    pos_label : str or number, optional
+        Class of one-dimensional probabilities; by default the greater of the two. Not used otherwise.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts: nonnegative, 1 by default.
+
+    Returns
+    -------
+    coverages : ndarray of shape (n_thresholds,)
+        Share of the rows with ``confidence >= threshold``, rising to 1.
+    risks : ndarray of shape (n_thresholds,)
+        Share of wrong labels among those rows.
+    thresholds : ndarray of shape (n_thresholds,)
+        The distinct confidences of rows that count, falling.
+
+    Notes
+    -----
+    From one threshold to the next the expected number of errors rises linearly, as it does if tied rows are accepted
+    in random order: that is the curve which the other metrics read.
+
+    Examples
+    --------
+    >>> coverages, risks, thresholds = risk_coverage_curve([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.8, 0.6])
+    >>> coverages.tolist(), risks.tolist(), thresholds.tolist()
+    ([0.25, 0.75, 1.0], [0.0, 0.0, 0.25], [0.9, 0.8, 0.6])
+    """
+    curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
+    accepted, errors = curve.accepted[1:], curve.errors[1:]
+    return accepted / accepted[-1], errors / accepted, curve.thresholds
+
+
+def aurc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the area under the risk-coverage curve: the mean risk over all coverages, smaller is better.
+
+    The mean over k of the share of errors among the k surest rows. Random confidence gives the error rate.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `risk_coverage_curve`; the weights must not be scaled to a sum of 1 (they count rows).
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Notes
+    -----
+    A tie group of weight W with a share p of errors, after K rows with E errors, contributes ``(E + j p) / (K + j)``
+    for each j from 1 to W. The sum is ``p W + (E - p K) (digamma(K + W + 1) - digamma(K + 1))``, which is also
+    its value for real weights.
+
+    Examples
+    --------
+    >>> round(aurc(["cat", "dog", "dog"], ["cat", "cat", "dog"], [0.9, 0.5, 0.7]), 6)  # (0/1 + 0/2 + 1/3) / 3
+    0.111111
+
+    As a scorer; name the classes where a fold may miss one of them.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.metrics import make_scorer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> scorer = make_scorer(aurc, response_method="predict_proba", greater_is_better=False, labels=[0, 1, 2])
+    >>> scores = cross_val_score(LogisticRegression(max_iter=1000), *load_iris(return_X_y=True), scoring=scorer)
+    >>> bool(scores.mean() > -0.01)
+    True
+    """
+    return _mean_risk(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
+
+
+def e_aurc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the excess AURC: how far `aurc` lies above that of a perfect order with the same errors.
+
+    The perfect order accepts all right labels before the first wrong one.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `aurc`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 where each right label is surer than each wrong one.
+
+    Examples
+    --------
+    >>> e_aurc([0, 0, 1], [0, 1, 1], [0.9, 0.5, 0.7])
+    0.0
+    >>> round(e_aurc([0, 0, 1], [0, 1, 1], [0.9, 0.7, 0.5]), 6)  # 1/2 of an error too many at k = 2
+    0.166667
+    """
+    outcomes = _outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight)
+    perfect = outcomes._replace(confidence=(~outcomes.wrong).astype(np.float64))
+    return max(0.0, _mean_risk(outcomes) - _mean_risk(perfect))
+
+
+def augrc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the area under the generalized risk-coverage curve: the mean share of silent errors, smaller is better.
+
+    The generalized risk is the share of all rows that are accepted and wrong. Unlike `aurc`, its mean over all
+    coverages gives each error a weight linear in its rank, and the surest few rows no undue one.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `aurc`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; random confidence gives about half the error rate.
+
+    Notes
+    -----
+    A tie group of weight W with D errors, after E errors, contributes ``W E + D (W + 1) / 2`` to the sum over k.
+
+    Examples
+    --------
+    >>> augrc([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])
+    0.0625
+    """
+    outcomes = _outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight)
+    _check_scale(outcomes.weight)
+    curve = _curve(outcomes)
+    silent = np.sum(curve.weight * curve.errors[:-1] + curve.wrong * (curve.weight + 1.0) / 2.0)
+    return float(silent / curve.accepted[-1] ** 2)
+
+
+def accuracy_at_coverage(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> float:
+    """Return the expected accuracy among the surest rows, a share `coverage` of all.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `risk_coverage_curve`.
+    coverage : float, default=0.9
+        Share of the rows to accept, ``0 < coverage <= 1``. It need not be a whole number of rows: the tie group at
+        the border counts by the part of it that is accepted.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> accuracy_at_coverage([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.7], coverage=0.75)  # 2.5 of 3 rows
+    0.8333333333333334
+    """
+    if not (isinstance(coverage, Real) and 0 < coverage <= 1):
+        raise InputError(f"coverage is {coverage!r}; expected a number above 0 and at most 1, such as the default 0.9.")
+    curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
+    amount = float(coverage) * curve.accepted[-1]
+    return 1.0 - float(np.interp(amount, curve.accepted, curve.errors) / amount)
+
+
+def coverage_at_risk(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    max_risk: float = 0.05,
+) -> float:
+    """Return the largest coverage at which the expected risk is at most `max_risk`.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `risk_coverage_curve`.
+    max_risk : float, default=0.05
+        Largest share of wrong labels among the accepted, ``0 <= max_risk <= 1``.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 if no coverage will do. At smaller coverages the risk may be above `max_risk`.
+
+    Notes
+    -----
+    Coverage is continuous: t of the W rows of a tie group with a share p of errors, after K rows with E errors, have
+    the risk ``(E + t p) / (K + t)`` for each real t from 0 to W. The group of the highest confidence has the risk p
+    throughout. Use `risk_coverage_curve` for the coverages that a threshold can achieve.
+
+    Examples
+    --------
+    >>> coverage_at_risk([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.6], max_risk=0.1)  # 1/3 of the last row
+    0.8333333333333334
+    """
+    if not (isinstance(max_risk, Real) and 0 <= max_risk <= 1):
+        raise InputError(f"max_risk is {max_risk!r}; expected a number from 0 to 1, such as the default 0.05.")
+    curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
+    # The errors that may still be made: linear within each tie group, nonnegative where the risk is low enough.
+    allowance = float(max_risk) * curve.accepted - curve.errors
+    allowance[np.abs(allowance) <= _RISK_SLACK * curve.accepted] = 0.0
+    last = int(np.flatnonzero(allowance >= 0.0)[-1])
+    amount = curve.accepted[last]
+    if last < len(curve.weight):
+        amount += curve.weight[last] * allowance[last] / (allowance[last] - allowance[last + 1])
+    return float(amount / curve.accepted[-1])
+
+
+def expected_calibration_error(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+) -> float:
+    """Return the mean distance between confidence and accuracy, over bins of equal width.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight
+        As for `risk_coverage_curve`, but the confidence must be a probability.
+    n_bins : int, default=15
+        Number of bins on [0, 1]. A bin holds its upper edge, the first one 0 too.
+
+    Returns
+    -------
+    float
+        Sum over bins of the bin's share of the rows times ``|accuracy - mean confidence|``, between 0 and 1.
+
+    Examples
+    --------
+    >>> round(expected_calibration_error([0, 0, 1, 1], [0, 0, 1, 0], [0.75, 0.75, 0.75, 0.75]), 6)
+    0.0
+    >>> round(expected_calibration_error([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9]), 6)
+    0.1
+    """
+    if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and n_bins > 0):
+        raise InputError(f"n_bins is {n_bins!r}; expected a positive integer, such as the default 15.")
+    wrong, sure, weight = _outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight)
+    _check_probabilities(sure, "confidence", "Calibrate other scores first; the other metrics take them as they are.")
+    inner_edges = np.linspace(0.0, 1.0, int(n_bins) + 1)[1:-1]
+    gaps = np.bincount(np.searchsorted(inner_edges, sure), weights=weight * (~wrong - sure))
+    return float(np.abs(gaps).sum() / weight.sum())
+
+
+class _Outcomes(NamedTuple):
+    """For each row that counts: whether its label is wrong, how sure it is, and how often it counts."""
+
+    wrong: BoolArray
+    confidence: FloatArray
+    weight: FloatArray
+
+
+class _Curve(NamedTuple):
+    """Tie groups from the surest on; `accepted` and `errors` are sums up to each, with a leading 0."""
+
+    thresholds: FloatArray
+    weight: FloatArray
+    wrong: FloatArray
+    accepted: FloatArray
+    errors: FloatArray
+
+
+def _curve(outcomes: _Outcomes) -> _Curve:
+    values, group = np.unique(outcomes.confidence, return_inverse=True)
+    weight: FloatArray = np.bincount(group, weights=outcomes.weight).astype(np.float64)[::-1]
+    wrong: FloatArray = np.bincount(group, weights=outcomes.weight * outcomes.wrong).astype(np.float64)[::-1]
+    accepted, errors = (np.concatenate([[0.0], np.cumsum(part)]) for part in (weight, wrong))
+    return _Curve(values[::-1], weight, wrong, accepted, errors)
+
+
+def _mean_risk(outcomes: _Outcomes) -> float:
+    _check_scale(outcomes.weight)
+    curve = _curve(outcomes)
+    share, before = curve.wrong / curve.weight, curve.accepted[:-1]
+    harmonic = np.diff(digamma(curve.accepted + 1.0))
+    single = curve.weight == 1.0
+    harmonic[single] = 1.0 / (before[single] + 1.0)  # the difference would lose digits
+    total = np.sum(curve.wrong + (curve.errors[:-1] - share * before) * harmonic)
+    return float(total / curve.accepted[-1])
+
+
+def _check_scale(weight: FloatArray) -> None:
+    total = weight.sum()
+    if total < 1.0 or (len(weight) > 1 and total < 1.0 + 1e-9):
+        raise InputError(
+            f"sample_weight sums to {total:g}; expected more than 1, since weights count rows and this metric depends "
+            "on their number. Scale the weights to a mean of 1: sample_weight * len(y_true) / sample_weight.sum()."
+        )
+
+
+def _outcomes(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None,
+    labels: ArrayLike | None,
+    pos_label: Any,
+    sample_weight: ArrayLike | None,
+) -> _Outcomes:
+    truth = _as_labels(y_true, "y_true", np.size(y_true))
+    if confidence is None:
+        predicted, sure = _most_probable(truth, y_pred, labels, pos_label)
+    else:
+        predicted = _as_labels(y_pred, "y_pred", len(truth), truth)
+        sure = _as_numbers(confidence, "confidence", len(truth))
+    wrong = truth != predicted
+    if sample_weight is None:
+        return _Outcomes(wrong, sure, np.ones(len(truth)))
+    weight = _as_numbers(sample_weight, "sample_weight", len(truth))
+    if weight.min() < 0 or not weight.any():
+        raise InputError(
+            f"sample_weight ranges from {weight.min()} to {weight.max()}; expected numbers of at least 0, not all 0. "
+            "Use 0 to leave a row out."
+        )
+    counts = weight > 0
+    return _Outcomes(wrong[counts], sure[counts], weight[counts])
+
+
+def _most_probable(
+    truth: NDArray[Any], y_pred: ArrayLike, labels: ArrayLike | None, pos_label: Any
+) -> tuple[NDArray[Any], FloatArray]:
+    """Return the label of the highest probability of each row, and that probability."""
+    columns = np.shape(y_pred)[1:2]
+    table = _as_numbers(y_pred, "y_pred without confidence", len(truth), *columns)
+    _check_probabilities(table, "y_pred without confidence", "Pass predicted labels together with their confidence.")
+    classes = np.unique(truth) if labels is None else _as_classes(labels, truth)
+    k = columns[0] if columns else 2
+    if k != len(classes):
+        origin = "y_true holds" if labels is None else "labels names"
+        raise InputError(
+            f"y_pred has shape {table.shape}, the probabilities of {k} classes, but {origin} {len(classes)}: "
+            f"{classes[:10].tolist()}. Pass labels=classifier.classes_, one for each column."
+        )
+    if not columns:
+        known: list[Any] = classes.tolist()
+        positive = max(known) if pos_label is None else pos_label
+        if positive not in known:
+            raise InputError(f"pos_label is {pos_label!r}; expected one of the two classes {known}. Correct either.")
+        table = np.column_stack([table, 1.0 - table] if positive == known[0] else [1.0 - table, table])
+    return classes[np.argmax(table, axis=1)], table.max(axis=1)
+
+
+def _as_classes(labels: ArrayLike, truth: NDArray[Any]) -> NDArray[Any]:
+    classes = _as_labels(labels, "labels", np.size(labels), truth)
+    if len(np.unique(classes)) < len(classes):
+        raise InputError(f"labels is {classes.tolist()}; expected each class once. Pass labels=classifier.classes_.")
+    unknown = truth[~np.isin(truth, classes)]
+    if len(unknown):
+        raise InputError(
+            f"y_true holds {unknown[0].item()!r}, which is not among labels {classes[:10].tolist()}; expected known "
+            "classes. Add it with a column of zeros, or pass predicted labels and their confidence."
+        )
+    return classes
+
+
+def _as_labels(values: ArrayLike, name: str, n: int, truth: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return `values` as an array of shape (n,), of strings or of numbers as in `truth`, none of them missing."""
+    # NumPy reads a list such as ["a", nan] as strings.
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    _check_shape(array, name, n)
+    if array.dtype.kind in "OT":
+        kinds = set(map(type, array.tolist()))
+        if any(all(issubclass(kind, family) for kind in kinds) for family in (str, (int, float, np.number, np.bool_))):
+            array = np.array(array.tolist())
+    if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and np.isnan(array).any()):
+        raise InputError(
+            f"{name} holds missing labels, or labels of several kinds; expected strings only, or numbers only. "
+            "Drop the rows without a label, and convert the others with .astype(str)."
+        )
+    if truth is not None and (array.dtype.kind == "U") != (truth.dtype.kind == "U"):
+        raise InputError(
+            f"{name} holds {array[0].item()!r} and y_true {truth[0].item()!r}; expected both strings or both numbers. "
+            "Convert one of them, for example with .astype(str)."
+        )
+    return array
+
+
+def _as_numbers(values: ArrayLike, name: str, *shape: int) -> FloatArray:
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        array = np.array(array.tolist())  # text stays text
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} has dtype {array.dtype}; expected real numbers, none missing. Convert or drop others."
+        )
+    _check_shape(array, name, *shape)
+    bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
+    if len(bad):
+        raise InputError(
+            f"{name} has {len(bad)} row(s) with NaN or infinite values, the first is row {bad[0]}; expected finite "
+            "numbers. Drop these rows, or fill them in: a confidence below all others ranks a row last."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _check_shape(array: NDArray[Any], name: str, *shape: int) -> None:
+    if array.shape != shape or 0 in shape:
+        raise InputError(
+            f"{name} has shape {array.shape}; expected {shape if all(shape) else 'at least one entry'}, the same "
+            "rows for all arguments. Ravel a single column; reduce several to labels or to their maximum."
+        )
+
+
+def _check_probabilities(array: FloatArray, name: str, remedy: str) -> None:
+    bad = array[(array < -_PROBABILITY_SLACK) | (array > 1.0 + _PROBABILITY_SLACK)]
+    if len(bad):
+        raise InputError(f"{name} holds {bad[0]}; expected probabilities from 0 to 1. {remedy}")
