@@ -14,7 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sepc.errors import InputError, SepcError
+    from sepc.assessment import Assessment
+    from sepc.errors import InputError, SepcError, SepcWarning
+    from sepc.estimator import SEPClassifier
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Assessment": "assessment",
     "Block": "partitioning",
     "Ellipsoid": "geometry.ellipsoid",
     "HullPair": "geometry.hulls",
@@ -33,8 +36,10 @@ _HOME = {
     "IntersectionCover": "geometry.overlap",
     "MVE": "geometry.mve",
     "Partition": "partitioning",
+    "SEPClassifier": "estimator",
     "Separation": "geometry.separation",
     "SepcError": "errors",
+    "SepcWarning": "errors",
     "cover_intersection": "geometry.overlap",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
@@ -44,6 +49,7 @@ _HOME = {
 
 __all__ = [
     "MVE",
+    "Assessment",
     "Block",
     "Ellipsoid",
     "HullPair",
@@ -51,8 +57,10 @@ __all__ = [
     "InputError",
     "IntersectionCover",
     "Partition",
+    "SEPClassifier",
     "Separation",
     "SepcError",
+    "SepcWarning",
     "cover_intersection",
     "min_volume_ellipsoid",
     "nearest_points",

@@ -23,3 +23,13 @@ class InputError(SepcError, ValueError):
     >>> issubclass(InputError, ValueError)
     True
     """
+
+
+class SepcWarning(UserWarning):
+    """Something was done that a user should know of; the message says what it means for the result.
+
+    Examples
+    --------
+    >>> issubclass(SepcWarning, UserWarning)
+    True
+    """

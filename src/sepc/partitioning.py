@@ -349,11 +349,22 @@ def _in_canonical_order(points: FloatArray) -> _Cloud:
 
 def _units(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return each feature's standard deviation over both sets; the largest of the others' where that is 0."""
-    n, origin = len(a) + len(b), a[0]  # about a point of the data a constant column has exactly no spread
-    mean = sum((x - origin).sum(axis=0) for points in (a, b) for x in _chunks(points)) / n
-    square = sum(np.square(x - origin - mean).sum(axis=0) for points in (a, b) for x in _chunks(points)) / n
-    spread = np.sqrt(square)
+    spread = location_and_scale(a, b)[1]
     return np.where(spread > 0.0, spread, spread.max() or 1.0)
+
+
+def location_and_scale(*sets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation (ddof 0) of each feature over the points of all sets.
+
+    Examples
+    --------
+    >>> location_and_scale(np.array([[1.0, 0.1]]), np.array([[3.0, 0.1]]))
+    (array([2. , 0.1]), array([1., 0.]))
+    """
+    n, origin = sum(map(len, sets)), sets[0][0]  # about a point of the data a constant column has exactly no spread
+    mean = sum((x - origin).sum(axis=0) for points in sets for x in _chunks(points)) / n
+    square = sum(np.square(x - origin - mean).sum(axis=0) for points in sets for x in _chunks(points)) / n
+    return origin + mean, np.sqrt(square)
 
 
 def _along(points: FloatArray, origin: FloatArray, direction: FloatArray) -> FloatArray:

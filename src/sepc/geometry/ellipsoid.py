@@ -190,12 +190,7 @@ class Ellipsoid:
         >>> Ellipsoid([0.0, 0.0], np.eye(2), [2.0, 1.0]).distance([[0.0, 4.0]]).tolist()
         [3.0]
         """
-
-        def from_axes(y: FloatArray) -> FloatArray:
-            t, shrink = _secular_root(y, self.radii)
-            return _row_norms(t[:, None] * y * shrink)
-
-        return self._by_chunks(self._points(points), from_axes)
+        return self._by_chunks(self._points(points), lambda y: distance_from_axes(y, self.radii))
 
     def project(self, points: ArrayLike) -> FloatArray:
         """Return the nearest point of the ellipsoid to each point; points inside are their own.
@@ -392,6 +387,20 @@ def log_unit_ball_volume(d: int) -> float:
     3.141593
     """
     return 0.5 * d * log(pi) - lgamma(0.5 * d + 1.0)
+
+
+def distance_from_axes(y: FloatArray, radii: FloatArray) -> FloatArray:
+    """Return the distance of points, given in the axes of an ellipsoid about its centre, to that ellipsoid.
+
+    Each row's result depends on that row alone, to the last bit.
+
+    Examples
+    --------
+    >>> distance_from_axes(np.array([[5.0, 0.0], [0.0, 0.5]]), np.array([2.0, 1.0])).tolist()
+    [3.0, 0.0]
+    """
+    t, shrink = _secular_root(y, radii)
+    return _row_norms(t[:, None] * y * shrink)
 
 
 def _row_norms(y: FloatArray) -> FloatArray:

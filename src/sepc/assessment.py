@@ -1,0 +1,327 @@
+"""From counts to a label, its trust and its reason: what a person gets to read for each point."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.errors import InputError
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.rules import Rule, Rules, Verdicts
+
+# Lead of the chosen label's probability where the counts are equal.
+_HAIR = 1e-9
+
+REASONS = ("inside", "overlap", "outside", "contested")
+_REASON_OF_RULE = np.array([0, 1, 1, 2])  # R1, R2a, R2b, R3
+_CONTESTED = 3
+
+
+def trust_of(own: Rows, other: Rows, n_own: int | Rows, n_other: int | Rows) -> FloatArray:
+    """Return the paper's trust in a label, by Bayes' formula from counts.
+
+    Parameters
+    ----------
+    own, other : ndarray of int, shape (n,)
+        Training points of that label, and of the other, in the deciding region.
+    n_own, n_other : int or ndarray of int
+        The same in the whole training set.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Above 0, at most 1.
+
+    Examples
+    --------
+    Region 61 of the paper's figure for the Adult data holds 1 and 5 points:
+
+    >>> trust_of(np.array([5]), np.array([1]), 204, 438).round(3).tolist()
+    [0.737]
+    """
+    return np.asarray(1.0 / (1.0 + other * n_other / ((own + 1.0) * (n_own + 1.0))))
+
+
+def share_of(own: Rows, other: Rows) -> FloatArray:
+    """Return the smoothed share of a label in the deciding region.
+
+    Examples
+    --------
+    >>> share_of(np.array([8]), np.array([0])).tolist()
+    [0.9]
+    """
+    return np.asarray((own + 1.0) / (own + other + 2.0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Decision:
+    """The outcome for n points, as numbers.
+
+    Attributes
+    ----------
+    label : ndarray of int, shape (n,)
+        Number of the class.
+    trust : ndarray of shape (n,)
+    proba : ndarray of shape (n, n_classes)
+    counts : ndarray of int, shape (n, 2)
+        Training points of the label, and of all others, in the deciding region.
+    contested : ndarray of bool, shape (n,)
+    problem : ndarray of int, shape (n,)
+        Number of the binary problem whose partition decided.
+
+    Examples
+    --------
+    >>> Decision.__slots__[:3]
+    ('label', 'trust', 'proba')
+    """
+
+    label: Rows
+    trust: FloatArray
+    proba: FloatArray
+    counts: Rows
+    contested: NDArray[np.bool_]
+    problem: Rows
+
+
+def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: Rows) -> Decision:
+    """Choose a label for each point.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdicts
+        Of one binary problem (first class against second), or of one per class (that class against the rest).
+    rules : sequence of Rules
+        Of the same problems.
+    class_counts : ndarray of int, shape (n_classes,)
+        Training points of each class.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> from sepc.partitioning import partition
+    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
+    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
+    >>> decision = decide([rules.judge(np.array([[7.0]]))], [rules], np.array([3, 3]))
+    >>> decision.label.tolist(), decision.trust.tolist(), decision.proba.tolist()
+    ([1], [1.0], [[0.2, 0.8]])
+    """
+    if len(class_counts) == 2:
+        return _decide_binary(verdicts[0], rules[0], class_counts)
+    return _decide_among_several(verdicts, rules, class_counts)
+
+
+def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[Rows, FloatArray]:
+    """Return which side each point belongs to, and the trust in that."""
+    a, b = verdicts.counts.T
+    trust_a, trust_b = trust_of(a, b, n_a, n_b), trust_of(b, a, n_b, n_a)
+    prefers_b = (trust_b > trust_a) | ((trust_b == trust_a) & (n_b > n_a))
+    side = np.where(a == b, prefers_b, b > a).astype(np.int64)
+    return side, np.where(side == 0, trust_a, trust_b)
+
+
+def _is_contested(verdicts: Verdicts, rules: Rules, side: Rows) -> NDArray[np.bool_]:
+    """Return where the counts are equal, or an ellipsoid is outnumbered by points of the other label."""
+    contested = verdicts.counts[:, 0] == verdicts.counts[:, 1]
+    alone = verdicts.lead >= 0
+    contested[alone] |= rules.sides[verdicts.lead[alone]] != side[alone]
+    return np.asarray(contested)
+
+
+def _decide_binary(verdicts: Verdicts, rules: Rules, class_counts: Rows) -> Decision:
+    side, trust = _sides(verdicts, *class_counts.tolist())
+    rows = np.arange(len(side))
+    own, other = verdicts.counts[rows, side], verdicts.counts[rows, 1 - side]
+    lead = np.where(own == other, _HAIR, 0.0)
+    proba = np.empty((len(side), 2))
+    proba[rows, side], proba[rows, 1 - side] = share_of(own, other) + lead, share_of(other, own) - lead
+    contested = _is_contested(verdicts, rules, side)
+    return Decision(side, trust, proba, np.column_stack([own, other]), contested, np.zeros_like(side))
+
+
+def _decide_among_several(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: Rows) -> Decision:
+    total = int(class_counts.sum())
+    share = np.column_stack([share_of(*v.counts.T) for v in verdicts])
+    trust, contested = np.empty_like(share), np.empty(share.shape, dtype=bool)
+    for k, (v, r, n) in enumerate(zip(verdicts, rules, class_counts.tolist(), strict=True)):
+        side, in_side = _sides(v, n, total - n)
+        trust[:, k] = np.where(side == 0, in_side, 1.0 - in_side)
+        contested[:, k] = _is_contested(v, r, side)
+    label = _first_best(share, trust, np.broadcast_to(class_counts, share.shape))
+    rows = np.arange(len(label))
+    proba = share / share.sum(axis=1, keepdims=True)
+    tied = np.count_nonzero(share == share[rows, label][:, None], axis=1) > 1
+    proba[rows[tied], label[tied]] += _HAIR
+    proba[tied] /= 1.0 + _HAIR
+    counts = np.stack([v.counts for v in verdicts])[label, rows]
+    return Decision(label, trust[rows, label], proba, counts, contested[rows, label], label)
+
+
+def _first_best(*criteria: NDArray[Any]) -> Rows:
+    """Return the column that is largest by the first criterion; ties by the next ones, then the first column."""
+    best = np.ones(criteria[0].shape, dtype=bool)
+    for values in criteria:
+        masked = np.where(best, values, -np.inf)
+        best = masked == masked.max(axis=1, keepdims=True)
+    return np.asarray(best.argmax(axis=1))
+
+
+class Assessment:
+    """One record per point: which label, how sure, why.
+
+    Attributes
+    ----------
+    label : ndarray of shape (n,)
+        One of the classes.
+    trust : ndarray of shape (n,)
+        Trust in that label.
+    rule : ndarray of str, shape (n,)
+        ``R1``: in exactly one ellipsoid. ``R2a``: in several whose intersection holds training points. ``R2b``: in
+        several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest is
+        grown until it touches the point.
+    reason : ndarray of str, shape (n,)
+        ``contested`` (equal counts, or an ellipsoid outnumbered by the other label), else ``outside`` (R3),
+        ``overlap`` (R2a, R2b) or ``inside`` (R1).
+    region : ndarray of str, shape (n,)
+        Name of the deciding region: ``benign#2`` is benign's second ellipsoid, ``&`` an intersection, ``|`` a union,
+        ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point.
+    counts : ndarray of int, shape (n, 2)
+        Training points of that label, and of all others, in the deciding region.
+    distance : ndarray of shape (n,)
+        To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
+        standardises.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+    >>> a = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3).assess([[1.5], [3.0]])
+    >>> a.label.tolist(), a.reason.tolist(), a.region.tolist()
+    (['low', 'low'], ['inside', 'outside'], ['low#1', '~low#1'])
+    >>> a.accepted(min_trust=0.95, allow_outside=False).tolist()
+    [True, False]
+    """
+
+    def __init__(
+        self, decision: Decision, verdicts: Sequence[Verdicts], classes: NDArray[Any], frames: FrameMaker
+    ) -> None:
+        rows = np.arange(len(decision.label))
+        rule, distance = (
+            np.stack([getattr(v, field) for v in verdicts])[decision.problem, rows] for field in ("rule", "distance")
+        )
+        reason = np.where(decision.contested, _CONTESTED, _REASON_OF_RULE[rule])
+        self.label = classes[decision.label]
+        self.trust = decision.trust
+        self.counts = decision.counts
+        self.distance = distance
+        self.rule = np.array([r.name for r in Rule])[rule]
+        self.reason = np.array(REASONS)[reason]
+        self._classes, self._problem = classes, decision.problem
+        self._names = [v.regions.names for v in verdicts]
+        self._frames = frames
+
+    def __len__(self) -> int:
+        return len(self.trust)
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """Name of the deciding region, shape (n,)."""
+        region = np.empty(len(self), dtype=object)
+        for k in np.unique(self._problem):
+            rows = np.flatnonzero(self._problem == k)
+            region[rows] = self._names[k](rows)
+        return region
+
+    @property
+    def odds(self) -> FloatArray:
+        """Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.trust / (1.0 - self.trust))
+
+    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> NDArray[np.bool_]:
+        """Return which labels to accept; the others are for a person to look at.
+
+        Parameters
+        ----------
+        min_trust : float or dict, default=0.95
+            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label.
+        allow_outside : bool, default=True
+            Whether points outside every ellipsoid may be accepted.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
+        [True, True]
+        """
+        enough = self.trust >= self._limits(min_trust)
+        return enough if allow_outside else enough & (self.rule != Rule.R3.name)
+
+    def _limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
+        if not isinstance(min_trust, Mapping):
+            return np.full(len(self), _as_share(min_trust, "min_trust"))
+        missing = [label for label in self._classes.tolist() if label not in min_trust]
+        if missing:
+            raise InputError(
+                f"min_trust has no entry for {missing}; expected one number for each label. "
+                "Add these labels, or give one number for all."
+            )
+        limits = np.empty(len(self))
+        for label in self._classes.tolist():
+            limits[self.label == label] = _as_share(min_trust[label], f"min_trust[{label!r}]")
+        return limits
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a data frame.
+
+        A pandas or a polars frame, as the points came in; pandas for plain arrays. A pandas index is kept.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]]
+           label  trust region  n_label  n_others
+        0      0    1.0    0#1        3         0
+        """
+        return self._frames.frame(
+            {
+                "label": self.label,
+                "trust": self.trust,
+                "odds": self.odds,
+                "rule": self.rule,
+                "reason": self.reason,
+                "region": self.region,
+                "n_label": self.counts[:, 0],
+                "n_others": self.counts[:, 1],
+                "distance": self.distance,
+            },
+            rows=True,
+        )
+
+    def __repr__(self) -> str:
+        words = [f"{np.count_nonzero(self.reason == reason)} {reason}" for reason in REASONS]
+        return (
+            f"Assessment of {len(self)} points: {', '.join(words)}; "
+            f"{np.count_nonzero(self.trust >= 0.95)} with a trust of at least 0.95"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
+
+
+def _as_share(value: Any, name: str) -> float:
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")

@@ -1,0 +1,411 @@
+"""SEPClassifier: the paper's classifier as a scikit-learn estimator."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sepc.assessment import Assessment, Decision, decide, trust_of
+from sepc.errors import InputError, SepcWarning
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
+from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
+from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
+from sepc.rules import Rules, Verdicts
+
+
+class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
+
+    The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
+    (nearly) one label. A new point is labelled by the ellipsoids it falls into, and the training points found there
+    give the trust in that label.
+
+    Parameters
+    ----------
+    n_imp : int or float, default=2
+        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class, strictly
+        between 0 and 1 and rounded down. The only parameter of the method; larger values give fewer ellipsoids.
+    standardize : bool, default=True
+        Whether distances are measured in standard deviations of the training set. False is the paper's form, which
+        depends on the units of the features. Everything that is shown is in the original units.
+    n_jobs : int or None, default=None
+        Number of processes for three or more classes, whose partitions are independent.
+    verbose : bool, default=False
+        Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    partitions_ : list of Partition
+        One for two classes, first against second; else one per class, that class against the rest. In standardised
+        units if `standardize` is set. Rows are those of the training set.
+    class_count_ : ndarray of int, shape (n_classes,)
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        Standardised units are ``(x - mean_) / scale_``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where the training set had names.
+
+    Notes
+    -----
+    The result does not depend on the order of the training rows, and no verdict depends on the other rows of a batch.
+    A label's trust is not a calibrated probability: it says how one-sided the training points are in the region that
+    decides, weighed by the sizes of the classes.
+
+    References
+    ----------
+    R. Niranjan and S. Rao, *Classification with Trust: A Supervised Approach based on Sequential Ellipsoidal
+    Partitioning*.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SEPClassifier().fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2]) > 0.9
+    True
+    >>> clf.trust_score(X[1:4]).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(
+        self, *, n_imp: int | float = 2, standardize: bool = True, n_jobs: int | None = None, verbose: bool = False
+    ) -> None:
+        self.n_imp = n_imp
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Partition the training set.
+
+        Interrupting it leaves the classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            An array, or a pandas or polars frame.
+        y : array-like of shape (n,)
+            Labels of any type, two or more different ones.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> SEPClassifier(n_imp=0).fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).predict([[0.4]]).tolist()
+        ['a']
+        """
+        with _as_it_was_on_error(self):
+            frames = FrameMaker.like(X)
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+            _require_numbers(X, getattr(self, "feature_names_in_", None))
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            counts = np.bincount(codes)
+            if len(classes) < 2:
+                raise InputError(
+                    f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
+                    "Check the column that holds the labels, or the filter on the rows."
+                )
+            impurity_count(self.n_imp, 1)  # refused before anything is computed
+            order = _canonical_rows(X, codes, len(classes))
+            points = X[order]
+            del X
+            mean, scale = self._standardise(points)
+            partitions = self._partitions(points, codes[order], classes)
+            self.classes_, self.class_count_ = classes, counts
+            self.mean_, self.scale_ = mean, scale
+            self._frames = FrameMaker(frames.library)
+            self._points, self._rows, self._codes = points, order, codes[order]
+            self._rules = [
+                Rules(p, points, side, labels)
+                for p, (side, labels) in zip(partitions, _problems(codes[order], classes), strict=True)
+            ]
+            self.partitions_ = [
+                _in_training_rows(p, order, side)
+                for p, (side, _) in zip(partitions, _problems(codes[order], classes), strict=True)
+            ]
+        self._warn_of_isolated()
+        return self
+
+    def _standardise(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bring the points into standardised units, in place; return these units."""
+        d = points.shape[1]
+        mean, scale = location_and_scale(points) if self.standardize else (np.zeros(d), np.ones(d))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        points -= mean
+        points /= scale
+        points += 0.0  # -0.0 becomes 0.0
+        return mean, scale
+
+    def _partitions(self, points: FloatArray, codes: Rows, classes: NDArray[Any]) -> list[Partition]:
+        problems = list(_problems(codes, classes))
+        progress = Progress(self, [labels[0] for _, labels in problems], self.verbose)
+        parallel = len(problems) > 1 and self.n_jobs not in (None, 1)
+        jobs = (
+            delayed(partition)(points[side == 0], points[side == 1], self.n_imp, on_step=None if parallel else on_step)
+            for (side, _), on_step in zip(problems, map(progress.of, range(len(problems))), strict=True)
+        )
+        partitions = list(Parallel(n_jobs=self.n_jobs if parallel else 1)(jobs))
+        progress.finish()
+        return partitions
+
+    def _warn_of_isolated(self) -> None:
+        few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
+        if few:
+            warnings.warn(
+                f"{', '.join(few)}: fewer training points than the {self.n_features_in_} features, too few for an "
+                "ellipsoid. They are kept as isolated points, which only decide what is nearer to them than to any "
+                "ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records.",
+                SepcWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each point; always one of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict([[0.5], [8.0]]).tolist()
+        [0, 1]
+        """
+        decision = self._judge(X)[0]
+        return np.asarray(self.classes_[decision.label])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return each label's smoothed share of the training points in the deciding region.
+
+        Its largest entry belongs to `predict`. It is not the trust, and not calibrated: for probabilities wrap the
+        classifier into `sklearn.calibration.CalibratedClassifierCV`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Rows sum to 1.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict_proba([[0.5]]).tolist()
+        [[0.8, 0.2]]
+        """
+        return self._judge(X)[0].proba
+
+    def trust_score(self, X: Any) -> FloatArray:
+        """Return the trust in the predicted label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between 0 and 1.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.trust_score([[0.5]]).tolist()
+        [1.0]
+        """
+        return self._judge(X)[0].trust
+
+    def assess(self, X: Any) -> Assessment:
+        """Return label, trust, rule, reason, region, counts and distance of each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        Assessment
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [10.0]])
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
+        """
+        frames = FrameMaker.like(X)
+        decision, verdicts = self._judge(X)
+        return Assessment(decision, verdicts, self.classes_, frames)
+
+    def predict_or_abstain(
+        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
+    ) -> NDArray[np.object_]:
+        """Return the labels whose trust is high enough, and `abstain_label` for the other points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        min_trust : float or dict, default=0.95
+            Trust from which a label is given; a dict gives one number for each label.
+        abstain_label : object, default=None
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict_or_abstain([[8.0], [20.0]]).tolist()
+        [1, None]
+        """
+        assessment = self.assess(X)
+        labels = assessment.label.astype(object)
+        labels[~assessment.accepted(min_trust)] = abstain_label
+        return labels
+
+    def regions(self) -> Any:
+        """Return one row per ellipsoid: what it holds, and where it lies in the original units.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points of
+            the ellipsoid's label and of all others in it; `trust` is that of a point in it alone; `iteration` is 0
+            for what was left over at the end. The last columns give, for each feature, from where to where it reaches.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.regions()[["region", "label", "n_label", "n_others", "trust", "x0 high"]].round(2)
+          region label  n_label  n_others  trust  x0 high
+        0    0#1     0        3         0    1.0      2.0
+        1    1#1     1        3         0    1.0      9.0
+        """
+        check_is_fitted(self)
+        columns: dict[str, list[Any]] = {}
+        for rules, p in zip(self._rules, self.partitions_, strict=True):
+            for k, block in enumerate(p.blocks):
+                for name, value in self._region(rules, k, block).items():
+                    columns.setdefault(name, []).append(value)
+        return self._frames.frame(columns)
+
+    def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
+        own, others = rules.counts[k, block.side], rules.counts[k, 1 - block.side]
+        n_own, n_others = (int(np.count_nonzero(rules.side == s)) for s in (block.side, 1 - block.side))
+        E = block.ellipsoid
+        center = E.center * self.scale_ + self.mean_
+        half = np.sqrt(np.square(E.axes * E.radii).sum(axis=1)) * self.scale_
+        row = {
+            "region": rules.names[k],
+            "label": rules.labels[block.side],
+            "n_label": int(own),
+            "n_others": int(others),
+            "purity": own / (own + others),
+            "trust": float(trust_of(own, others, n_own, n_others)),
+            "iteration": block.iteration,
+            "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
+        }
+        for name, low, high in zip(self._names(), center - half, center + half, strict=True):
+            row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
+        return row
+
+    def _names(self) -> list[str]:
+        """Return what the features are called: x0, x1, ... unless the training set had names."""
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def _units(self, X: Any) -> FloatArray:
+        """Return new points in standardised units."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        _require_numbers(X, getattr(self, "feature_names_in_", None))
+        return np.asarray((X - self.mean_) / self.scale_)
+
+    def _judge(self, X: Any) -> tuple[Decision, list[Verdicts]]:
+        points = self._units(X)
+        verdicts = [rules.judge(points) for rules in self._rules]
+        return decide(verdicts, self._rules, self.class_count_), verdicts
+
+
+@contextmanager
+def _as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Take back the fitted attributes if anything goes wrong, an interruption included."""
+    before = {name: value for name, value in vars(estimator).items() if _is_fitted_attribute(name)}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(estimator) if _is_fitted_attribute(name)]:
+            delattr(estimator, name)
+        vars(estimator).update(before)
+        raise
+
+
+def _is_fitted_attribute(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
+    """Raise an `InputError` that names the columns with NaN, infinite or far too large values."""
+    if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
+        return
+    bad = ~(np.abs(X) <= LARGEST_COORDINATE)
+    columns = np.flatnonzero(bad.any(axis=0))
+    kinds = [
+        kind
+        for kind, there in (
+            ("NaN", np.isnan(X).any()),
+            ("inf", np.isinf(X).any()),
+            (f"numbers beyond {LARGEST_COORDINATE:g}", (bad & np.isfinite(X)).any()),
+        )
+        if there
+    ]
+    shown = [f"{j if names is None else repr(names[j])} ({np.count_nonzero(bad[:, j])} rows)" for j in columns[:5]]
+    more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
+    raise InputError(
+        f"X contains {' and '.join(kinds)} in column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{more}; "
+        "expected finite numbers. Drop such rows, or impute them: "
+        "make_pipeline(sklearn.impute.SimpleImputer(), SEPClassifier())."
+    )
+
+
+def _canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
+    """Return the order of rows by class, and by coordinates within each class."""
+    by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    return np.concatenate([rows[canonical_order(X[rows])] for rows in by_class])
+
+
+def _problems(codes: Rows, classes: NDArray[Any]) -> Iterator[tuple[NDArray[np.int8], tuple[str, str]]]:
+    """Yield the binary problems: which side each point is on, and what the two sides are called."""
+    if len(classes) == 2:
+        yield codes.astype(np.int8), (str(classes[0]), str(classes[1]))
+        return
+    for k, label in enumerate(classes):
+        yield (codes != k).astype(np.int8), (str(label), f"not {label}")
+
+
+def _in_training_rows(p: Partition, order: Rows, side: NDArray[np.int8]) -> Partition:
+    """Return the partition with row numbers of the training set in place of those of its two sides."""
+    rows = [order[side == s] for s in (0, 1)]
+    blocks = tuple(Block(b.side, np.sort(rows[b.side][b.members]), b.ellipsoid, b.iteration) for b in p.blocks)
+    a, b = (np.sort(rows[s][p.isolated[s]]) for s in (0, 1))
+    return Partition(blocks, (a, b), p.hyperplanes, p.n_iter, p.stopped, p.n_imp)
