@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
-from strategies import seeds
+from strategies import labelled_points, seeds
 
 import sepc
 from sepc.partitioning import canonical_order, impurity_count
@@ -45,25 +45,6 @@ def test_breast_cancer():
     assert sizes(P) == "A 264 54 39 | B 95 37 45 35"
     assert P.n_iter == 3 == len(P.hyperplanes)
     assert "no part of what remained (39 of A, 35 of B)" in P.stopped
-
-
-def labelled_points(seed, family=None):
-    """Return two small labelled sets with overlap, duplicates, flats, ties and label noise."""
-    rng = np.random.default_rng(seed)
-    d, sizes = int(rng.integers(1, 4)), rng.integers(1, 40, size=2)
-    A, B = rng.standard_normal((sizes[0], d)), rng.standard_normal((sizes[1], d)) + rng.choice([0.0, 1.0, 5.0])
-    kind = rng.integers(5) if family is None else family
-    if kind == 1:  # many ties and duplicates, within and between the labels
-        A, B = np.round(A), np.round(B)
-    elif kind == 2:  # one label flat
-        A[:, -1] = 0.5
-    elif kind == 3:  # label noise: some points of A among B, and the same point under both labels
-        k = min(3, len(A), len(B))
-        B[:k] = A[:k]
-    elif kind == 4:  # columns on very different scales, far from the origin
-        scale = 10.0 ** rng.integers(-6, 7, size=d)
-        A, B = A * scale + 1e3 * scale, B * scale + 1e3 * scale
-    return A, B, int(rng.integers(0, 4))
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sepc.assessment import Assessment
     from sepc.errors import InputError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
+    from sepc.explain import Explanation
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
@@ -30,6 +31,7 @@ _HOME = {
     "Assessment": "assessment",
     "Block": "partitioning",
     "Ellipsoid": "geometry.ellipsoid",
+    "Explanation": "explain",
     "HullPair": "geometry.hulls",
     "Hyperplane": "partitioning",
     "InputError": "errors",
@@ -52,6 +54,7 @@ __all__ = [
     "Assessment",
     "Block",
     "Ellipsoid",
+    "Explanation",
     "HullPair",
     "Hyperplane",
     "InputError",

@@ -12,10 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.assessment import Assessment, Decision, decide, trust_of
+from sepc.assessment import Assessment, Decision, trust_of
 from sepc.errors import InputError, SepcWarning
+from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
+from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
 from sepc.rules import Rules, Verdicts
@@ -112,7 +114,6 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             _require_numbers(X, getattr(self, "feature_names_in_", None))
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            counts = np.bincount(codes)
             if len(classes) < 2:
                 raise InputError(
                     f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
@@ -124,17 +125,24 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             del X
             mean, scale = self._standardise(points)
             partitions = self._partitions(points, codes[order], classes)
-            self.classes_, self.class_count_ = classes, counts
-            self.mean_, self.scale_ = mean, scale
+            problems = list(_problems(codes[order], classes))
+            self._model = Model(
+                classes=classes,
+                class_count=np.bincount(codes),
+                features=_feature_names(self),
+                mean=mean,
+                scale=scale,
+                unit="standard deviations" if self.standardize else "units",
+                points=points,
+                codes=codes[order],
+                rows=order,
+                rules=[Rules(p, points, *problem) for p, problem in zip(partitions, problems, strict=True)],
+            )
             self._frames = FrameMaker(frames.library)
-            self._points, self._rows, self._codes = points, order, codes[order]
-            self._rules = [
-                Rules(p, points, side, labels)
-                for p, (side, labels) in zip(partitions, _problems(codes[order], classes), strict=True)
-            ]
+            self.classes_, self.class_count_ = classes, self._model.class_count
+            self.mean_, self.scale_ = mean, scale
             self.partitions_ = [
-                _in_training_rows(p, order, side)
-                for p, (side, _) in zip(partitions, _problems(codes[order], classes), strict=True)
+                _in_training_rows(p, order, side) for p, (side, _) in zip(partitions, problems, strict=True)
             ]
         self._warn_of_isolated()
         return self
@@ -303,7 +311,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         columns: dict[str, list[Any]] = {}
-        for rules, p in zip(self._rules, self.partitions_, strict=True):
+        for rules, p in zip(self._model.rules, self.partitions_, strict=True):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(rules, k, block).items():
                     columns.setdefault(name, []).append(value)
@@ -325,26 +333,57 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "iteration": block.iteration,
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
         }
-        for name, low, high in zip(self._names(), center - half, center + half, strict=True):
+        for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
 
-    def _names(self) -> list[str]:
-        """Return what the features are called: x0, x1, ... unless the training set had names."""
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+    def explain(self, x: Any) -> Explanation:
+        """Say why one point gets its label, and what would have to change for another one.
 
-    def _units(self, X: Any) -> FloatArray:
-        """Return new points in standardised units."""
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            One record; a row of a pandas frame works, and so does a frame of one row.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+        >>> print(clf.explain([1.5]).text[:38])
+        Predicted low with a trust of 100 % (r
+        """
+        check_is_fitted(self)
+        points = self._points(_as_one_row(x))
+        if len(points) != 1:
+            raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
+        return explain(self._model, points[0])
+
+    def _points(self, X: Any) -> FloatArray:
+        """Return new points in the units that they are judged in."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         _require_numbers(X, getattr(self, "feature_names_in_", None))
-        return np.asarray((X - self.mean_) / self.scale_)
+        return self._model.units(X)
 
     def _judge(self, X: Any) -> tuple[Decision, list[Verdicts]]:
-        points = self._units(X)
-        verdicts = [rules.judge(points) for rules in self._rules]
-        return decide(verdicts, self._rules, self.class_count_), verdicts
+        points = self._points(X)
+        return self._model.judge(points)
+
+
+def _as_one_row(x: Any) -> Any:
+    """Return one record as a table of one row, with its feature names if it has any."""
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
+        return x.to_frame().T  # a row of a pandas frame
+    return x if np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
+
+
+def _feature_names(estimator: Any) -> list[str]:
+    """Return what the features are called: x0, x1, ... unless the training set had names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 @contextmanager

@@ -165,7 +165,7 @@ class Rules:
         """Find out which ellipsoids hold each training point."""
         patterns, members = [], []
         for start in range(0, len(self.points), _BATCH):
-            inside = _inside(self.stack.gauges(self.points[start : start + _BATCH]))
+            inside = holds(self.stack.gauges(self.points[start : start + _BATCH]))
             patterns.append(_packed(inside))
             which, row = inside.T.nonzero()
             members.append((which, row + start))
@@ -284,7 +284,7 @@ class _Judgement:
     def verdicts(self) -> Verdicts:
         for start in range(0, len(self.points), _BATCH):
             gauges = self.rules.stack.gauges(self.points[start : start + _BATCH])
-            inside = _inside(gauges)
+            inside = holds(gauges)
             n_inside = np.count_nonzero(inside, axis=1)
             one, several, none = (np.flatnonzero(where) for where in (n_inside == 1, n_inside > 1, n_inside == 0))
             if len(one):
@@ -360,7 +360,7 @@ class _Judgement:
     def _tied(self, row: int, gauges: FloatArray, which: Rows, alone: Rows) -> None:
         """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
         rules = self.rules
-        held = [_inside(rules.stack.gauge(rules.points, int(k)) / gauges[k]) for k in which]
+        held = [holds(rules.stack.gauge(rules.points, int(k)) / gauges[k]) for k in which]
         held += [(rules.points == rules.isolated[k]).all(axis=1) for k in alone]
         names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
         common = np.logical_and.reduce(held)
@@ -370,7 +370,14 @@ class _Judgement:
         self.regions.number[row] = self.regions.add([_joined(names, union)])[0]
 
 
-def _inside(gauges: FloatArray) -> NDArray[np.bool_]:
+def holds(gauges: FloatArray) -> NDArray[np.bool_]:
+    """Return whether an ellipsoid holds the points of these gauges.
+
+    Examples
+    --------
+    >>> holds(np.array([0.3, 1.0, 1.1])).tolist()
+    [True, True, False]
+    """
     return np.asarray(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)
 
 

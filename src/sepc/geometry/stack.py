@@ -61,13 +61,16 @@ class EllipsoidStack:
 
     def __init__(self, ellipsoids: Sequence[Ellipsoid], dim: int) -> None:
         n = len(ellipsoids)
-        self.dim = dim
+        self.ellipsoids, self.dim = tuple(ellipsoids), dim
         self.centers = np.array([E.center for E in ellipsoids]).reshape(n, 1, dim)
         self.axes = np.array([E.axes for E in ellipsoids]).reshape(n, dim, dim)
         self.radii = np.array([E.radii for E in ellipsoids]).reshape(n, dim)
 
     def __len__(self) -> int:
-        return len(self.radii)
+        return len(self.ellipsoids)
+
+    def __getitem__(self, which: int) -> Ellipsoid:
+        return self.ellipsoids[which]
 
     def gauges(self, points: FloatArray, which: slice = ALL) -> FloatArray:
         """Return the gauge of each point under each ellipsoid.
@@ -92,6 +95,10 @@ class EllipsoidStack:
     def gauge(self, points: FloatArray, which: int) -> FloatArray:
         """Return the gauge of each point under one ellipsoid, shape (n,)."""
         return self.gauges(points, slice(which, which + 1))[:, 0]
+
+    def distances(self, point: FloatArray) -> FloatArray:
+        """Return the distance of one point to each ellipsoid, shape (n_ellipsoids,)."""
+        return np.array([E.distance(point[None])[0] for E in self.ellipsoids])
 
     def nearest(self, points: FloatArray, limit: FloatArray) -> Nearest:
         """Return the nearest ellipsoids of points that are outside of all of them.

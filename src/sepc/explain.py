@@ -1,0 +1,466 @@
+"""Why this label, in words that a domain expert can check; and what would have to change for another one."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.assessment import Assessment
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray
+from sepc.model import Model
+from sepc.rules import Rule, Rules, holds
+
+_N_NEIGHBOURS = 5
+_N_FEATURES_IN_TEXT = 3
+# Points on the way into a region at which the label is asked for; the last step is then halved this many times.
+_WAY_POINTS = 33
+_HALVINGS = 30
+# Regions of other labels that are tried, nearest first.
+_N_REGIONS = 20
+
+_RULES = {
+    Rule.R1.name: "it lies in exactly one ellipsoid",
+    Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
+    Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
+    Rule.R3.name: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
+}
+# An ellipsoid that need not grow by more than this share is only just missed.
+_NEARLY_INSIDE = 0.2
+
+
+class FeatureShare(NamedTuple):
+    """How much one feature matters for how deep inside, or how far outside, the point lies.
+
+    Examples
+    --------
+    >>> FeatureShare("age", 61.0, 40.0, 0.8).feature
+    'age'
+    """
+
+    feature: str
+    value: float
+    reference: float
+    share: float
+
+
+class RegionNote(NamedTuple):
+    """An ellipsoid that the point lies in, or the one nearest to it.
+
+    `gauge` is 0 at the centre and 1 on the boundary; `n_label` and `n_others` count the training records of the
+    ellipsoid's label and of all others in it.
+
+    Examples
+    --------
+    >>> RegionNote("benign#1", "benign", 264, 1, 0.6, 0.0).gauge
+    0.6
+    """
+
+    region: str
+    label: str
+    n_label: int
+    n_others: int
+    gauge: float
+    distance: float
+
+
+class Neighbour(NamedTuple):
+    """A training record near the point: its row in the training set, its label, and how far it is.
+
+    Examples
+    --------
+    >>> Neighbour(17, "benign", 0.4, {"age": 61.0}).row
+    17
+    """
+
+    row: int
+    label: Any
+    distance: float
+    values: dict[str, float]
+
+
+class Change(NamedTuple):
+    """What a counterfactual does to one feature; `in_units` is the change in standard deviations.
+
+    Examples
+    --------
+    >>> Change("age", 61.0, 58.0, -3.0, -0.3).change
+    -3.0
+    """
+
+    feature: str
+    before: float
+    after: float
+    change: float
+    in_units: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """The smallest change found that moves the point into a region of another label.
+
+    Attributes
+    ----------
+    label : object
+        The label after the change.
+    trust : float
+        Trust in it.
+    region : str
+        The region that the point then lies in.
+    distance : float
+        Length of the change, in standard deviations if the classifier standardises.
+    changes : tuple of Change
+        One per feature, those that move most first.
+    point : dict of str to float
+        The changed record.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> found = clf.explain([2.0]).counterfactual
+    >>> found.label, round(found.changes[0].after, 3)
+    ('high', 5.0)
+    """
+
+    label: Any
+    trust: float
+    region: str
+    distance: float
+    changes: tuple[Change, ...]
+    point: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """Why a point got its label.
+
+    Attributes
+    ----------
+    label, trust, odds, rule, reason, region, distance
+        As in `Assessment`.
+    counts : dict of str to int
+        Training records in the deciding region: of the label, and of all others.
+    regions : tuple of RegionNote
+        The ellipsoids that the point lies in, or the nearest one of each label if it lies in none.
+    features : tuple of FeatureShare
+        What its depth or its distance is made of, largest share first; the reference is the centre of the ellipsoid
+        for a point inside, and the nearest point of it for a point outside.
+    neighbours : tuple of Neighbour
+        The nearest training records.
+    counterfactual : Counterfactual or None
+        None if no change into a region of another label was found.
+    unit : str
+        What distances are measured in.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> why = clf.explain([1.5])
+    >>> why.region, why.counts, sorted(why.to_dict())[:3]
+    ('low#1', {'low': 3, 'others': 0}, ['counterfactual', 'counts', 'distance'])
+    """
+
+    label: Any
+    trust: float
+    odds: float
+    rule: str
+    reason: str
+    region: str
+    counts: dict[str, int]
+    distance: float
+    regions: tuple[RegionNote, ...]
+    features: tuple[FeatureShare, ...]
+    neighbours: tuple[Neighbour, ...]
+    counterfactual: Counterfactual | None
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """One plain paragraph."""
+        sentences = [self._verdict(), self._counts(), self._place(), self._caution(), *self._evidence()]
+        return " ".join(sentence for sentence in sentences if sentence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
+        fields = asdict(self)
+        fields["odds"] = self.odds if np.isfinite(self.odds) else None
+        for name in ("regions", "features", "neighbours"):
+            fields[name] = [item._asdict() for item in getattr(self, name)]
+        if self.counterfactual is not None:
+            fields["counterfactual"]["changes"] = [change._asdict() for change in self.counterfactual.changes]
+        fields["text"] = self.text
+        return fields
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
+
+    def _verdict(self) -> str:
+        return f"Predicted {self.label} with a trust of {_percent(self.trust)} (rule {self.rule}: {_RULES[self.rule]})."
+
+    def _counts(self) -> str:
+        own, others = self.counts.values()
+        return (
+            f"The region that decides, {self.region}, holds {own} training record{_s(own)} of {self.label} "
+            f"and {others} of other labels."
+        )
+
+    def _place(self) -> str:
+        if not self.regions:
+            return f"The nearest training record is {self._length(self.distance)} away."
+        note = self.regions[0]
+        most = [f for f in self.features[:_N_FEATURES_IN_TEXT] if f.share >= 0.05]
+        if self.rule == Rule.R3.name:
+            place, reference = f"It lies {self._length(note.distance)} outside {note.region}", "it reaches to"
+        else:
+            place = f"It lies at {_percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
+            reference = "centre"
+        parts = [f"{f.feature} ({_number(f.value)}; {reference} {_number(f.reference)})" for f in most]
+        return f"{place}, mostly by {_list(parts)}." if parts else f"{place}."
+
+    def _caution(self) -> str:
+        if self.reason == "contested":
+            return (
+                "The records that decide are evenly split, or most of them are not of the group they are in: do not "
+                "rely on this label without a second look."
+            )
+        if self.reason == "outside" and not (self.regions and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE):
+            return "No group of training records covers it: treat the label as a guess from what is nearest."
+        if self.counts["others"] and self.reason == "overlap":
+            return "Labels overlap here: look at the counts before relying on it."
+        return ""
+
+    def _length(self, distance: float) -> str:
+        amount = f"{distance:.2g}" if distance < 10 else f"{distance:.0f}"
+        return f"{amount} {self.unit.removesuffix('s') if amount == '1' else self.unit}"
+
+    def _evidence(self) -> Iterator[str]:
+        near = [f"row {n.row} ({n.label}, {self._length(n.distance)} away)" for n in self.neighbours[:3]]
+        yield f"The nearest training records are {_list(near)}."
+        found = self.counterfactual
+        if found is None:
+            yield "No change into a region of another label was found."
+            return
+        most = [c for c in found.changes[:_N_FEATURES_IN_TEXT] if abs(c.in_units) >= 0.05 * found.distance]
+        parts = [f"{c.feature} from {_number(c.before)} to {_number(c.after)}" for c in most]
+        rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
+        yield (
+            f"The smallest change found that would make it {found.label} ({found.region}, trust "
+            f"{_percent(found.trust)}) is {self._length(found.distance)} long: {_list(parts)}{rest}."
+        )
+
+
+def explain(model: Model, z: FloatArray) -> Explanation:
+    """Explain the verdict on one point.
+
+    Parameters
+    ----------
+    model : Model
+    z : ndarray of shape (d,)
+        The point, in the model's units.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> explain(model, model.units(np.array([1.0]))).label
+    0
+    """
+    decision, verdicts = model.judge(z[None])
+    a = Assessment(decision, verdicts, model.classes, FrameMaker())
+    rules = model.rules[int(decision.problem[0])]
+    gauges = rules.stack.gauges(z[None])[0]
+    which = _told_of(rules, gauges, z, a)
+    own, others = (int(n) for n in a.counts[0])
+    return Explanation(
+        label=_plain(a.label[0]),
+        trust=float(a.trust[0]),
+        odds=float(a.odds[0]),
+        rule=str(a.rule[0]),
+        reason=str(a.reason[0]),
+        region=str(a.region[0]),
+        counts={str(a.label[0]): own, "others": others},
+        distance=float(a.distance[0]),
+        regions=tuple(_note(rules, k, gauges[k], z) for k in which),
+        features=_features(model, rules, which[0], z) if which else (),
+        neighbours=_neighbours(model, z),
+        counterfactual=_counterfactual(model, z, int(decision.label[0])),
+        unit=model.unit,
+    )
+
+
+def _told_of(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
+    """Return the ellipsoids to speak of, the one that matters most first."""
+    if a.rule[0] != Rule.R3.name:
+        inside = np.flatnonzero(holds(gauges)).tolist()
+        return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
+    distances = rules.stack.distances(z)
+    nearest = [np.flatnonzero(rules.sides == side) for side in (0, 1)]
+    best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
+    return sorted(best, key=lambda k: float(distances[k]))
+
+
+def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
+    side = int(rules.sides[k])
+    own, others = int(rules.counts[k, side]), int(rules.counts[k, 1 - side])
+    distance = float(rules.stack[k].distance(z[None])[0])
+    return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
+
+
+def _features(model: Model, rules: Rules, k: int, z: FloatArray) -> tuple[FeatureShare, ...]:
+    """Say what the gauge of a point inside, or the distance of one outside, is made of."""
+    E = rules.stack[k]
+    nearest = E.project(z[None])[0]
+    if np.array_equal(nearest, z):
+        # The square of the gauge is a sum over features; where features compensate each other terms are negative.
+        away = z - E.center
+        terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
+        nearest = E.center
+    else:
+        terms = np.square(z - nearest)
+    shares = terms / (terms.sum() or 1.0)
+    values, references = model.original(z), model.original(nearest)
+    order = np.argsort(-shares, kind="stable")
+    return tuple(
+        FeatureShare(model.features[j], float(values[j]), float(references[j]), float(shares[j])) for j in order
+    )
+
+
+def _neighbours(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
+    distances = np.sqrt(np.square(model.points - z).sum(axis=1))
+    n = min(_N_NEIGHBOURS, len(distances))
+    nearest = np.argpartition(distances, n - 1)[:n]
+    nearest = nearest[np.lexsort((model.rows[nearest], distances[nearest]))]
+    return tuple(
+        Neighbour(
+            int(model.rows[i]),
+            _plain(model.classes[model.codes[i]]),
+            float(distances[i]),
+            dict(zip(model.features, model.original(model.points[i]).tolist(), strict=True)),
+        )
+        for i in nearest
+    )
+
+
+class _Way(NamedTuple):
+    """A way into a region of another label: through its nearest point to its middle."""
+
+    length: float
+    entry: FloatArray
+    middle: FloatArray
+
+
+def _ways(model: Model, z: FloatArray, label: int) -> list[_Way]:
+    """Return the ways into regions of other labels, shortest first."""
+    ways = []
+    for problem, rules in enumerate(model.rules):
+        for side in (0, 1):
+            means = side if len(model.rules) == 1 else problem
+            if means == label or (len(model.rules) > 1 and side == 1):
+                continue
+            distances = rules.stack.distances(z)
+            for k in np.flatnonzero(rules.sides == side).tolist():
+                E = rules.stack[k]
+                ways.append(_Way(float(distances[k]), E.project(z[None])[0], E.center))
+            ways += [_Way(float(np.linalg.norm(x - z)), x, x) for x in rules.isolated]
+    return sorted(ways, key=lambda way: way.length)[:_N_REGIONS]
+
+
+def _counterfactual(model: Model, z: FloatArray, label: int) -> Counterfactual | None:
+    """Go into the nearest regions of other labels just until the label changes; return the shortest change."""
+    best: FloatArray | None = None
+    length = np.inf
+    for way in _ways(model, z, label):
+        if way.length >= length:
+            break
+        found = _first_change(model, way, label)
+        if found is not None and np.linalg.norm(found - z) < length:
+            best, length = found, float(np.linalg.norm(found - z))
+    return None if best is None else _as_counterfactual(model, z, best, length)
+
+
+def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
+    """Return the first point of the way, from its entry on, that has another label."""
+
+    def at(t: FloatArray) -> FloatArray:
+        # There and back again: the record that is shown must have the label that is shown.
+        return model.units(model.original(way.entry + t[:, None] * (way.middle - way.entry)))
+
+    def changed(t: FloatArray) -> np.ndarray:
+        return np.asarray(model.judge(at(t))[0].label != label)
+
+    grid = np.linspace(0.0, 1.0, _WAY_POINTS)
+    there = changed(grid)
+    if not there.any():
+        return None
+    first = int(there.argmax())
+    low, high = grid[max(first - 1, 0)], grid[first]
+    for _ in range(_HALVINGS if first else 0):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if changed(np.array([middle]))[0] else (middle, high)
+    found: FloatArray = at(np.array([high]))[0]
+    return found
+
+
+def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray, length: float) -> Counterfactual:
+    decision, verdicts = model.judge(target[None])
+    a = Assessment(decision, verdicts, model.classes, FrameMaker())
+    before, after = model.original(z), model.original(target)
+    order = np.argsort(-np.abs(target - z), kind="stable")
+    changes = tuple(
+        Change(
+            model.features[j],
+            float(before[j]),
+            float(after[j]),
+            float(after[j] - before[j]),
+            float(target[j] - z[j]),
+        )
+        for j in order
+    )
+    return Counterfactual(
+        label=_plain(a.label[0]),
+        trust=float(a.trust[0]),
+        region=str(a.region[0]),
+        distance=length,
+        changes=changes,
+        point=dict(zip(model.features, after.tolist(), strict=True)),
+    )
+
+
+def _plain(label: Any) -> Any:
+    """Return a NumPy scalar as a plain Python value."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _s(n: int) -> str:
+    return "" if n == 1 else "s"
+
+
+def _list(parts: list[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return (
+        f"{'; '.join(parts[:-1])}; and {parts[-1]}"
+        if "," in "".join(parts)
+        else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    )
+
+
+def _percent(share: float) -> str:
+    # 99.96 % must not read as certainty.
+    text = f"{100 * share:.1f}"
+    return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"

@@ -1,0 +1,67 @@
+"""What a fit leaves behind: all that is needed to judge new points, and nothing that checks input."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.assessment import Decision, decide
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.rules import Rules, Verdicts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Model:
+    """A partitioned training set.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    class_count : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    features : list of str
+    mean, scale : ndarray of shape (d,)
+        Points are judged in the units ``(x - mean) / scale``.
+    unit : str
+        What a distance in these units is measured in.
+    points : ndarray of shape (n, d)
+        The training points, in these units and in canonical order.
+    codes : ndarray of int, shape (n,)
+        Their classes, as numbers.
+    rows : ndarray of int, shape (n,)
+        Which row of the training set each is.
+    rules : list of Rules
+        Of one binary problem, first class against second; or of one per class, that class against the rest.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> model.judge(model.units(np.array([[1.5]])))[0].label.tolist()
+    [0]
+    """
+
+    classes: NDArray[Any]
+    class_count: Rows
+    features: list[str]
+    mean: FloatArray
+    scale: FloatArray
+    unit: str
+    points: FloatArray
+    codes: Rows
+    rows: Rows
+    rules: list[Rules]
+
+    def units(self, X: FloatArray) -> FloatArray:
+        """Return points in the units that they are judged in."""
+        return np.asarray((X - self.mean) / self.scale)
+
+    def original(self, Z: FloatArray) -> FloatArray:
+        """Return points in the units that they came in."""
+        return np.asarray(Z * self.scale + self.mean)
+
+    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
+        """Return the decision on points in the model's units, and what each binary problem says of them."""
+        verdicts = [rules.judge(Z) for rules in self.rules]
+        return decide(verdicts, self.rules, self.class_count), verdicts
