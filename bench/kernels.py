@@ -10,17 +10,15 @@ import os
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import platform
 import subprocess
 import sys
 import tempfile
 import warnings
-from importlib import metadata
 from pathlib import Path
 from statistics import median
-from time import process_time
 
 import numpy as np
+from measure import against, cpu_seconds, fresh, loop_speed, peak_growth, row, table, take_turns, versions
 
 import sepc
 
@@ -39,7 +37,7 @@ def main() -> None:
     if options.memory:
         print(peak_copies(*options.memory))
         return
-    print(f"{platform.machine()}, Python {platform.python_version()}, {', '.join(map(version_of, PACKAGES))}\n")
+    print(versions(*PACKAGES))
     start_up()
     for family in ("gauss", "ball"):
         ellipsoids(family, options)
@@ -212,48 +210,7 @@ def gauge_rate(d: int) -> float:
     return len(Z) / median(cpu_seconds(lambda: E.gauge(Z)) for _ in range(5))
 
 
-# How it is measured.
-
-
-def cpu_seconds(call, *arguments) -> float:
-    start = process_time()
-    call(*arguments)
-    return process_time() - start
-
-
-def take_turns(one: tuple, other: tuple) -> tuple[float, float]:
-    """Return the median CPU seconds of two calls that take turns, repeated 5 to 2000 times for about two seconds."""
-    first = cpu_seconds(*one) + cpu_seconds(*other)
-    repeats = int(min(2000, max(5, 2.0 / first)))
-    times = [(cpu_seconds(*one), cpu_seconds(*other)) for _ in range(repeats)]
-    return median(t for t, _ in times), median(t for _, t in times)
-
-
-def against(ours: tuple, peer: tuple) -> str:
-    """Return a peer's CPU seconds and our speed relative to it, from calls that take turns."""
-    slow, fast = cpu_seconds(*peer), cpu_seconds(*ours)
-    turns = int(min(20, max(1, 1.0 / slow)))
-    # For as long as the peer takes, within reason: the first calls after it pay for the caches that it has filled.
-    calls = int(min(100, max(5, slow / fast)))
-    times = [(median(cpu_seconds(*ours) for _ in range(calls)), cpu_seconds(*peer)) for _ in range(turns)]
-    return f"{median(t for _, t in times):.3g} s, {median(t / o for o, t in times):,.0f} x"
-
-
-def version_of(package: str) -> str:
-    return f"{package} {metadata.version(package)}"
-
-
-def loop_speed() -> float:
-    return median(cpu_seconds(lambda: sum(i for i in range(10_000_000))) for _ in range(3))
-
-
-def fresh(code: str, **environment: str) -> float:
-    """CPU seconds that code takes in a new interpreter, without the interpreter's own start."""
-    timed = f"from time import process_time as t; s = t()\n{code}\nprint(t() - s)"
-    done = subprocess.run(
-        [sys.executable, "-c", timed], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
-    return float(done.stdout)
+# Memory.
 
 
 def memory(*job: object) -> str:
@@ -276,25 +233,7 @@ def peak_copies(kind: str, *job: str) -> float:
     else:
         A, B = rng.standard_normal((int(job[0]), d)) + 1, rng.standard_normal((int(job[1]), d))
         size, solve = A.nbytes + B.nbytes, lambda: sepc.nearest_points(A, B)
-    before = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
-    solve()
-    return (resident("VmHWM") - before) / size
-
-
-def resident(field: str) -> int:
-    """Return what Linux reports of this process's memory, in bytes."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.split(f"{field}:")[1].split()[0])
-
-
-def table(*names: str) -> None:
-    print("| " + " | ".join(names) + " |")
-    print("|" + "---|" * len(names))
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    return peak_growth(solve) / size
 
 
 if __name__ == "__main__":

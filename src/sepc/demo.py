@@ -1,53 +1,60 @@
-"""What there is so far, on data that everyone knows: run by ``make demo``."""
+"""The main job on data that ships with scikit-learn: run by ``make demo``."""
 
+from collections.abc import Callable
+from textwrap import fill
 from time import perf_counter
 
 import numpy as np
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 
-import sepc
+from sepc import SEPClassifier
+
+_MIN_TRUST = 0.99
 
 
 def main() -> None:
-    """Take the two iris species that overlap through the geometry core, and print what it finds."""
-    iris = load_iris()
-    points = {name: iris.data[iris.target == label] for label, name in enumerate(iris.target_names)}
+    """Fit breast cancer records, and print what the classifier says of those that it has not seen."""
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    first, later = (_seconds(lambda: SEPClassifier().fit(X, y)) for _ in range(2))
+    clf = SEPClassifier().fit(X, y)
+    print(f"Breast cancer: {len(X)} records to learn from, {len(X_test)} to test, {X.shape[1]} features")
+    print(f"  fit {later:.2f} s; the first one took {first:.2f} s, as it compiles or loads the kernels\n")
+
+    a = clf.assess(X_test)
+    right = a.label == y_test
+    trusted = a.accepted(min_trust=_MIN_TRUST)
+    print(f"Right on {_share(right)} of the test records.")
+    print(
+        f"With a trust of at least {_MIN_TRUST:.0%} {_share(trusted)} are accepted, {_share(right[trusted])} rightly;"
+    )
+    print(f"of the {np.count_nonzero(~trusted)} that are left to a person {_share(right[~trusted])} would have been.\n")
+
+    print("Where the test records lie")
+    for reason in ("inside", "overlap", "outside", "contested"):
+        here = a.reason == reason
+        if here.any():
+            print(f"  {reason:<10} {np.count_nonzero(here):>4}   right: {_share(right[here])}")
+
+    print("\nThe regions")
+    columns = ["region", "n_label", "n_others", "purity", "trust", "iteration"]
+    print(clf.regions()[columns].round(3).to_string(index=False))
+
+    doubtful = int(np.argmin(np.where(right, 1.0, a.trust)))
+    print(f"\nWhy the test record {X_test.index[doubtful]} is called {a.label[doubtful]} (it is {y_test[doubtful]})")
+    print(fill(clf.explain(X_test.iloc[doubtful]).text, 100))
+
+
+def _seconds(job: Callable[[], object]) -> float:
     start = perf_counter()
-    sepc.nearest_points([[0.0], [1.0]], [[2.0], [3.0], [5.0]])
-    sepc.min_volume_ellipsoid(np.vstack([np.eye(3), -np.eye(3)]))
-    print(f"kernels ready in {perf_counter() - start:.1f} s (compiled on the first run, then read from disk)\n")
-
-    print("Smallest ellipsoid around each species of iris, 4 features")
-    solved = {name: sepc.min_volume_ellipsoid(X) for name, X in points.items()}
-    for name, m in solved.items():
-        on_boundary = int((m.weights > 1e-6).sum())
-        print(
-            f"  {name:<11} {len(points[name])} flowers, {on_boundary} of them hold the ellipsoid; log volume "
-            f"{m.ellipsoid.log_volume:6.3f}, certified to {(m.rank + 1) / 2 * m.gap:.0e}"
-        )
-
-    setosa, versicolor, virginica = (m.ellipsoid for m in solved.values())
-    print("\nDo they meet?")
-    _meeting("setosa", setosa, "versicolor", versicolor)
-    _meeting("versicolor", versicolor, "virginica", virginica)
-
-    cover = sepc.cover_intersection(versicolor, virginica)
-    assert cover.ellipsoid is not None
-    inside = {name: int(cover.ellipsoid.contains(points[name]).sum()) for name in ("versicolor", "virginica")}
-    share = np.exp(cover.log_volume - versicolor.log_volume)
-    print(f"  what these two share is covered by an ellipsoid of {share:.0%} of versicolor's volume;")
-    print(f"  {inside['versicolor']} versicolor and {inside['virginica']} virginica lie in it")
-
-    pair = sepc.nearest_points(points["setosa"], points["virginica"], cap=1.0)
-    print(f"\nThe convex hulls of setosa and virginica are {pair.distance:.3f} cm apart (gap {pair.gap:.0e})")
+    job()
+    return perf_counter() - start
 
 
-def _meeting(name: str, E: sepc.Ellipsoid, other: str, F: sepc.Ellipsoid) -> None:
-    verdict = sepc.separate(E, F)
-    if verdict.disjoint:
-        print(f"  {name} and {other}: no; a hyperplane leaves {verdict.gap:.2f} cm between them")
-    else:
-        print(f"  {name} and {other}: yes; both would have to shrink to {1 + verdict.margin:.0%} to just touch")
+def _share(flags: np.ndarray) -> str:
+    return f"{np.count_nonzero(flags)} of {len(flags)} ({np.mean(flags):.1%})" if len(flags) else "none"
 
 
 if __name__ == "__main__":

@@ -161,9 +161,11 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         problems = list(_problems(codes, classes))
         progress = Progress(self, [labels[0] for _, labels in problems], self.verbose)
         parallel = len(problems) > 1 and self.n_jobs not in (None, 1)
+        # A job in another process cannot call back.
+        on_steps = [None if parallel else progress.of(k) for k in range(len(problems))]
         jobs = (
-            delayed(partition)(points[side == 0], points[side == 1], self.n_imp, on_step=None if parallel else on_step)
-            for (side, _), on_step in zip(problems, map(progress.of, range(len(problems))), strict=True)
+            delayed(partition)(_on(points, side, 0), _on(points, side, 1), self.n_imp, on_step=on_step)
+            for (side, _), on_step in zip(problems, on_steps, strict=True)
         )
         partitions = list(Parallel(n_jobs=self.n_jobs if parallel else 1)(jobs))
         progress.finish()
@@ -440,6 +442,13 @@ def _problems(codes: Rows, classes: NDArray[Any]) -> Iterator[tuple[NDArray[np.i
         return
     for k, label in enumerate(classes):
         yield (codes != k).astype(np.int8), (str(label), f"not {label}")
+
+
+def _on(points: FloatArray, side: NDArray[np.int8], which: int) -> FloatArray:
+    """Return the points on one side; no copy if they are next to each other."""
+    rows = np.flatnonzero(side == which)
+    together = rows[-1] - rows[0] + 1 == len(rows)
+    return points[rows[0] : rows[-1] + 1] if together else points[rows]
 
 
 def _in_training_rows(p: Partition, order: Rows, side: NDArray[np.int8]) -> Partition:

@@ -449,11 +449,7 @@ def _s(n: int) -> str:
 def _list(parts: list[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
-    return (
-        f"{'; '.join(parts[:-1])}; and {parts[-1]}"
-        if "," in "".join(parts)
-        else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    )
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _percent(share: float) -> str:

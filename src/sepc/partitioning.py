@@ -229,10 +229,19 @@ class _Cloud:
 
 
 class _Cut(NamedTuple):
-    """What `split` returns: the part of A and the part of B that lie beyond the hyperplane on their sides."""
+    """What `split` found: a direction from B to A, and where along it A's part begins and B's part ends."""
 
-    parts: tuple[_Cloud, _Cloud]
     hyperplane: Hyperplane
+    direction: FloatArray
+    ends: tuple[FloatArray, FloatArray] | None  # None: the sets are apart, each part is the whole
+    slack: float
+
+    def part(self, cloud: _Cloud, side: int) -> _Cloud:
+        """Return what of A (side 0) or of B (side 1) lies beyond."""
+        if self.ends is None:
+            return cloud
+        sign = 1.0 - 2.0 * side
+        return cloud.where(_along(cloud.points, self.ends[side], sign * self.direction) >= -self.slack)
 
 
 class _Run:
@@ -259,7 +268,7 @@ class _Run:
             cut = self.split(a, b)
             if cut is None:
                 return f"the centroids of what remained ({len(a)} of A, {len(b)} of B) coincide: nothing to split along"
-            pure = self.purify(cut.parts[0], b), self.purify(cut.parts[1], a)
+            pure = self.purify(cut.part(a, 0), b), self.purify(cut.part(b, 1), a)
             if pure == (None, None):
                 return (
                     f"no part of what remained ({len(a)} of A, {len(b)} of B) has an ellipsoid with at most "
@@ -293,15 +302,15 @@ class _Run:
                 return a
             # A point of b in it is in both ellipsoids: no need to ask whether these meet.
             cut = self.cut(a, b) if gauges.min() <= 1.0 else self.split(a, b)
-            if cut is None or len(cut.parts[0]) == len(a):
+            if cut is None or len(part := cut.part(a, 0)) == len(a):
                 return None
-            a = cut.parts[0]
+            a = part
         return None
 
     def split(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
         hyperplane = self.between(a, b)
-        return self.cut(a, b) if hyperplane is None else _Cut((a, b), hyperplane)
+        return self.cut(a, b) if hyperplane is None else _Cut(hyperplane, hyperplane.normal, None, 0.0)
 
     def between(self, a: _Cloud, b: _Cloud) -> Hyperplane | None:
         """Return a hyperplane between the ellipsoids of the two sets, None if these meet."""
@@ -331,9 +340,8 @@ class _Run:
         else:
             reach = pair.data_range
         slack = _HALF_SPACE_TOLERANCE * float(np.linalg.norm(w)) * reach
-        parts = a.where(_along(a.points, c, w) >= -slack), b.where(_along(b.points, d, w) <= slack)
         normal = w / np.linalg.norm(w)
-        return _Cut(parts, Hyperplane(normal, float(normal @ (c + d)) / 2.0))
+        return _Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
         if self.on_step is not None:
@@ -342,9 +350,10 @@ class _Run:
 
 def _in_canonical_order(points: FloatArray) -> _Cloud:
     order = canonical_order(points)
-    ordered = points[order]
-    ordered += 0.0  # -0.0 becomes 0.0
-    return _Cloud(ordered, order)
+    if (order[1:] < order[:-1]).any() or np.signbit(points[points == 0.0]).any():
+        points = points[order]
+        points += 0.0  # -0.0 becomes 0.0
+    return _Cloud(points, order)
 
 
 def _units(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ A point has a deciding region: the ellipsoid it lies in, the intersection or the
 grown until it touches the point. The training points of each label in that region give the label and the trust.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -19,10 +19,8 @@ from sepc.geometry.stack import DISTANCE_TOLERANCE, EllipsoidStack
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitioning import Partition
 
-# Rows judged at a time: keeps the table of gauges small.
-_BATCH = 8192
-# Numbers in a temporary table of points against points.
-_TABLE = 1 << 22
+# Numbers in a temporary table of points against ellipsoids, or of points against points.
+_TABLE = 1 << 18
 
 
 class Rule(IntEnum):
@@ -155,6 +153,7 @@ class Rules:
         self, partition: "Partition", points: FloatArray, side: NDArray[np.integer], labels: Sequence[str]
     ) -> None:
         self.points, self.side, self.labels = points, side, labels
+        self.of_b = side == 1
         self.stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         self.sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
         self.names = _numbered(self.sides, labels, "#")
@@ -163,17 +162,16 @@ class Rules:
 
     def _place_training_points(self) -> None:
         """Find out which ellipsoids hold each training point."""
-        patterns, members = [], []
-        for start in range(0, len(self.points), _BATCH):
-            inside = holds(self.stack.gauges(self.points[start : start + _BATCH]))
+        n_ellipsoids = len(self.stack)
+        patterns: list[NDArray[np.uint64]] = []
+        members: list[list[NDArray[np.int32]]] = [[] for _ in range(n_ellipsoids)]
+        for rows in _batches(len(self.points), n_ellipsoids):
+            inside = holds(self.stack.gauges(self.points[rows]))
             patterns.append(_packed(inside))
-            which, row = inside.T.nonzero()
-            members.append((which, row + start))
+            for k in range(n_ellipsoids):
+                members[k].append((np.flatnonzero(inside[:, k]) + rows.start).astype(np.int32))
         self.patterns = np.concatenate(patterns)
-        which, row = (np.concatenate(field) for field in zip(*members, strict=True))
-        order = np.argsort(which, kind="stable")
-        ends = np.searchsorted(which[order], np.arange(len(self.stack)), side="right")
-        self.members = np.split(row[order], ends)[:-1]
+        self.members = [np.concatenate(rows) for rows in members]
         self.counts = np.array([self.count(rows) for rows in self.members], dtype=np.int64).reshape(-1, 2)
 
     def _place_isolated(self, partition: "Partition", labels: Sequence[str]) -> None:
@@ -185,7 +183,7 @@ class Rules:
             [self.count(np.flatnonzero((self.points == x).all(axis=1))) for x in self.isolated], dtype=np.int64
         ).reshape(-1, 2)
 
-    def count(self, rows: Rows) -> list[int]:
+    def count(self, rows: NDArray[np.integer]) -> list[int]:
         """Count the points of A and of B among some training points."""
         of_b = int(np.count_nonzero(self.side[rows]))
         return [len(rows) - of_b, of_b]
@@ -264,7 +262,8 @@ class Rules:
         held = np.zeros(len(self.points), dtype=bool)
         for k in which:
             held[self.members[k]] = True
-        return self.count(np.flatnonzero(held))
+        of_b = int(np.count_nonzero(held & self.of_b))
+        return [int(np.count_nonzero(held)) - of_b, of_b]
 
 
 class _Judgement:
@@ -282,8 +281,9 @@ class _Judgement:
         self.to_grow: list[tuple[Rows, Rows, FloatArray]] = []
 
     def verdicts(self) -> Verdicts:
-        for start in range(0, len(self.points), _BATCH):
-            gauges = self.rules.stack.gauges(self.points[start : start + _BATCH])
+        for rows in _batches(len(self.points), len(self.rules.stack)):
+            start = rows.start
+            gauges = self.rules.stack.gauges(self.points[rows])
             inside = holds(gauges)
             n_inside = np.count_nonzero(inside, axis=1)
             one, several, none = (np.flatnonzero(where) for where in (n_inside == 1, n_inside > 1, n_inside == 0))
@@ -383,6 +383,12 @@ def holds(gauges: FloatArray) -> NDArray[np.bool_]:
 
 def _joined(names: list[str], union: bool) -> str:
     return ("|" if union else "&").join(names)
+
+
+def _batches(n: int, n_ellipsoids: int) -> Iterator[slice]:
+    """Yield slices of rows such that a table of these against all ellipsoids stays small."""
+    size = max(_TABLE // (n_ellipsoids + 1), 1)
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> list[str]:

@@ -1,0 +1,181 @@
+"""Time, memory and score of SEPClassifier, against scikit-learn's classifiers in the same run.
+
+Prints Markdown tables. CPU time in one thread, medians of three fits that take turns; the smallest sets are repeated
+more often. Real sets are read from the folder that SEPC_DATA names. ``--full`` adds a million training points,
+``--quick`` leaves out what takes more than a minute.
+"""
+
+import os
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+import numpy as np
+from measure import cpu_seconds, peak_growth, row, table, versions
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from sepc import SEPClassifier
+
+REAL = ("wdbc", "vertebral_2c", "banknote", "spambase", "magic")
+MODELS = {
+    "sepc": SEPClassifier,
+    "SVC, calibrated": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC()), ensemble=False),
+    "forest of 300": lambda: RandomForestClassifier(300, random_state=0),
+    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="a million training points, too")
+    parser.add_argument("--quick", action="store_true", help="nothing above 10 000 training points")
+    parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.memory:
+        print(fit_copies(options.memory))
+        return
+    print(versions("numpy", "scipy", "numba", "scikit-learn"))
+    SEPClassifier().fit(*gaussians(2000))  # the compiled code is loaded
+    real_sets(options)
+    growth(options)
+    prediction(options)
+
+
+def real_sets(options: argparse.Namespace) -> None:
+    print("### Fit on real sets, seconds (accuracy on a held-out third)\n")
+    table("set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids")
+    for name in REAL:
+        X, y = real(name)
+        if options.quick and len(X) > 10_000:
+            continue
+        X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
+        repeats = 3 if len(X) > 2000 else 9
+        seconds: dict[str, list[float]] = {model: [] for model in MODELS}
+        score = {}
+        for turn in range(repeats):
+            for model, make in MODELS.items():
+                clf = make()
+                seconds[model].append(cpu_seconds(clf.fit, X, y))
+                if turn == 0:
+                    score[model] = clf.score(X_test, y_test)
+        medians = {model: median(times) for model, times in seconds.items()}
+        blocks = len(SEPClassifier().fit(X, y).partitions_[0].blocks)
+        row(
+            name,
+            f"{len(X):,}",
+            X.shape[1],
+            *(f"{medians[model]:.3g} ({score[model]:.3f})" for model in MODELS),
+            f"{median(f / s for f, s in zip(seconds['forest of 300'], seconds['sepc'], strict=True)):.1f}",
+            blocks,
+        )
+
+
+def growth(options: argparse.Namespace) -> None:
+    print("\n### Fit on two overlapping Gaussians, 10 features, n_imp = 0.01\n")
+    table(
+        "rows",
+        "sepc, s",
+        "forest of 300, s",
+        "exponent since the row above",
+        "ellipsoids",
+        "copies of the data at peak",
+    )
+    sizes = [1000, 10_000] if options.quick else [1000, 10_000, 100_000] + [1_000_000] * options.full
+    before = None
+    for n in sizes:
+        X, y = gaussians(n)
+        clf = SEPClassifier(n_imp=0.01)
+        seconds = median(cpu_seconds(clf.fit, X, y) for _ in range(3 if n <= 10_000 else 1))
+        forest = cpu_seconds(RandomForestClassifier(300, random_state=0).fit, X, y) if n <= 100_000 else None
+        row(
+            f"{n:,}",
+            f"{seconds:.3g}",
+            "" if forest is None else f"{forest:.3g}",
+            "" if before is None else f"{np.log(seconds / before[1]) / np.log(n / before[0]):.2f}",
+            len(clf.partitions_[0].blocks),
+            memory(n) if n >= 10_000 else "",
+        )
+        before = n, seconds
+
+
+def prediction(options: argparse.Namespace) -> None:
+    n = 10_000 if options.quick else 1_000_000
+    print(f"\n### {n:,} rows, 10 features, to predict; trained on 10,000\n")
+    X, y = gaussians(10_000)
+    Z, _ = gaussians(n, seed=1)
+    clf = SEPClassifier(n_imp=0.01).fit(X, y)
+    forest = RandomForestClassifier(300, random_state=0).fit(X, y)
+    k = len(clf.partitions_[0].blocks)
+    one_pass = median(cpu_seconds(plain_pass, Z) for _ in range(5))
+    ours, theirs = cpu_seconds(clf.predict, Z), cpu_seconds(forest.predict_proba, Z)
+    a = clf.assess(Z)
+    table("", "seconds")
+    row("sepc, `predict`", f"{ours:.3g}")
+    row("forest of 300, `predict_proba`", f"{theirs:.3g}")
+    row("ratio", f"{theirs / ours:.1f}")
+    row("one plain pass over the rows", f"{one_pass:.3g}")
+    row(f"sepc in passes per ellipsoid ({k} ellipsoids)", f"{ours / one_pass / k:.2f}")
+    row(
+        "share inside one / several / no ellipsoid",
+        " / ".join(f"{np.isin(a.rule, r).mean():.0%}" for r in (["R1"], ["R2a", "R2b"], ["R3"])),
+    )
+    start = process_time()
+    for z in Z[:200]:
+        clf.predict(z[None])
+    row("sepc, one row at a time, ms per row", f"{1e3 * (process_time() - start) / 200:.2f}")
+
+
+def real(name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name == "wdbc":
+        return load_breast_cancer(return_X_y=True)
+    folder = os.environ.get("SEPC_DATA")
+    if folder is None:
+        sys.exit("SEPC_DATA names no folder with the data sets; `make bench` sets it where it can.")
+    path = Path(folder) / f"{name}.csv"
+    X = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
+    return X[:, :-1].astype(float), X[:, -1]
+
+
+def gaussians(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([n, seed])
+    y = np.arange(n) % 2
+    X = rng.standard_normal((n, 10))
+    X[y == 1, 0] += 2.0
+    return X, y
+
+
+def plain_pass(X: np.ndarray) -> np.ndarray:
+    Y = X @ np.eye(X.shape[1])
+    return np.einsum("ij,ij->i", Y, Y)
+
+
+def memory(n: int) -> str:
+    """Peak memory of a fit in a process of its own, in copies of its input, the input not counted."""
+    if not Path("/proc/self/clear_refs").exists():
+        return "not on Linux"
+    command = [sys.executable, __file__, "--memory", str(n)]
+    return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.2f}"
+
+
+def fit_copies(n: int) -> float:
+    SEPClassifier().fit(*gaussians(2000))  # what the libraries themselves take is taken before
+    X, y = gaussians(n)
+    return peak_growth(lambda: SEPClassifier(n_imp=0.01).fit(X, y)) / X.nbytes
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""How the benchmarks measure, and how they print."""
+
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+
+def cpu_seconds(call, *arguments) -> float:
+    start = process_time()
+    call(*arguments)
+    return process_time() - start
+
+
+def take_turns(one: tuple, other: tuple) -> tuple[float, float]:
+    """Return the median CPU seconds of two calls that take turns, repeated 5 to 2000 times for about two seconds."""
+    first = cpu_seconds(*one) + cpu_seconds(*other)
+    repeats = int(min(2000, max(5, 2.0 / first)))
+    times = [(cpu_seconds(*one), cpu_seconds(*other)) for _ in range(repeats)]
+    return median(t for t, _ in times), median(t for _, t in times)
+
+
+def against(ours: tuple, peer: tuple) -> str:
+    """Return a peer's CPU seconds and our speed relative to it, from calls that take turns."""
+    slow, fast = cpu_seconds(*peer), cpu_seconds(*ours)
+    turns = int(min(20, max(1, 1.0 / slow)))
+    # For as long as the peer takes, within reason: the first calls after it pay for the caches that it has filled.
+    calls = int(min(100, max(5, slow / fast)))
+    times = [(median(cpu_seconds(*ours) for _ in range(calls)), cpu_seconds(*peer)) for _ in range(turns)]
+    return f"{median(t for _, t in times):.3g} s, {median(t / o for o, t in times):,.0f} x"
+
+
+def versions(*packages: str) -> str:
+    """Return what the measurements belong to, as a line of text."""
+    packaged = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
+    return f"{platform.machine()}, Python {platform.python_version()}, {packaged}\n"
+
+
+def loop_speed() -> float:
+    return median(cpu_seconds(lambda: sum(i for i in range(10_000_000))) for _ in range(3))
+
+
+def fresh(code: str, **environment: str) -> float:
+    """CPU seconds that code takes in a new interpreter, without the interpreter's own start."""
+    timed = f"from time import process_time as t; s = t()\n{code}\nprint(t() - s)"
+    done = subprocess.run(
+        [sys.executable, "-c", timed], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return float(done.stdout)
+
+
+def peak_growth(job) -> int:
+    """Return by how many bytes the memory of this process grows at most during a job."""
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
+    job()
+    return resident("VmHWM") - before
+
+
+def resident(field: str) -> int:
+    """Return what Linux reports of this process's memory, in bytes."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split(f"{field}:")[1].split()[0])
+
+
+def table(*names: str) -> None:
+    print("| " + " | ".join(names) + " |")
+    print("|" + "---|" * len(names))
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
