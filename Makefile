@@ -12,7 +12,7 @@ endif
 
 .PHONY: demo test bench clean
 
-demo: $(VENV)/.sepc
+demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
 
 test: $(VENV)/.sepc-test
@@ -24,6 +24,7 @@ test: $(VENV)/.sepc-test
 
 bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py
+	$(RUN) bench/estimator.py
 
 clean:
 	rm -rf $(VENV)
@@ -31,10 +32,6 @@ clean:
 $(RUN):
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.sepc: pyproject.toml | $(RUN)
-	$(RUN) -m pip install --quiet --editable .
-	touch $@
-
 $(VENV)/.sepc-%: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable .[$*]
-	touch $@ $(VENV)/.sepc
+	touch $@
