@@ -20,6 +20,8 @@ _WAY_POINTS = 33
 _HALVINGS = 30
 # Regions of other labels that are tried, nearest first.
 _N_REGIONS = 20
+# Training records of other labels that are tried after these.
+_N_RECORDS = 5000
 
 _RULES = {
     Rule.R1.name: "it lies in exactly one ellipsoid",
@@ -364,29 +366,45 @@ def _ways(model: Model, z: FloatArray, label: int) -> list[_Way]:
     """Return the ways into regions of other labels, shortest first."""
     ways = []
     for problem, rules in enumerate(model.rules):
-        for side in (0, 1):
-            means = side if len(model.rules) == 1 else problem
-            if means == label or (len(model.rules) > 1 and side == 1):
-                continue
-            distances = rules.stack.distances(z)
-            for k in np.flatnonzero(rules.sides == side).tolist():
-                E = rules.stack[k]
-                ways.append(_Way(float(distances[k]), E.project(z[None])[0], E.center))
-            ways += [_Way(float(np.linalg.norm(x - z)), x, x) for x in rules.isolated]
+        # With two classes the one problem is about both; else each problem's side 0 is its class, side 1 the rest.
+        side = 1 - label if len(model.rules) == 1 else 0
+        if len(model.rules) > 1 and problem == label:
+            continue
+        distances = rules.stack.distances(z)
+        for k in np.flatnonzero(rules.sides == side).tolist():
+            E = rules.stack[k]
+            ways.append(_Way(float(distances[k]), E.project(z[None])[0], E.center))
+        ways += [_Way(float(np.linalg.norm(x - z)), x, x) for x in rules.isolated]
     return sorted(ways, key=lambda way: way.length)[:_N_REGIONS]
+
+
+def _way_to_a_record(model: Model, z: FloatArray, label: int) -> list[_Way]:
+    """Return the straight way to the nearest training record whose verdict is another label, if there is one near."""
+    others = model.points[model.codes != label]
+    distances = np.sqrt(np.square(others - z).sum(axis=1))
+    nearest = np.argsort(distances, kind="stable")[:_N_RECORDS]
+    there = np.flatnonzero(model.judge(others[nearest])[0].label != label)
+    return [_Way(0.0, z, others[nearest[i]]) for i in there[:1]]
 
 
 def _counterfactual(model: Model, z: FloatArray, label: int) -> Counterfactual | None:
     """Go into the nearest regions of other labels just until the label changes; return the shortest change."""
+    best = _shortest(model, z, label, _ways(model, z, label))
+    if best is None:  # other labels are outnumbered all along the ways to the centres of their ellipsoids
+        best = _shortest(model, z, label, _way_to_a_record(model, z, label))
+    return None if best is None else _as_counterfactual(model, z, best)
+
+
+def _shortest(model: Model, z: FloatArray, label: int, ways: list[_Way]) -> FloatArray | None:
     best: FloatArray | None = None
     length = np.inf
-    for way in _ways(model, z, label):
+    for way in ways:
         if way.length >= length:
             break
         found = _first_change(model, way, label)
         if found is not None and np.linalg.norm(found - z) < length:
             best, length = found, float(np.linalg.norm(found - z))
-    return None if best is None else _as_counterfactual(model, z, best, length)
+    return best
 
 
 def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
@@ -412,7 +430,7 @@ def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
     return found
 
 
-def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray, length: float) -> Counterfactual:
+def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray) -> Counterfactual:
     decision, verdicts = model.judge(target[None])
     a = Assessment(decision, verdicts, model.classes, FrameMaker())
     before, after = model.original(z), model.original(target)
@@ -431,7 +449,7 @@ def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray, length: 
         label=_plain(a.label[0]),
         trust=float(a.trust[0]),
         region=str(a.region[0]),
-        distance=length,
+        distance=float(np.linalg.norm(target - z)),
         changes=changes,
         point=dict(zip(model.features, after.tolist(), strict=True)),
     )
