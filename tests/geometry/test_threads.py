@@ -1,7 +1,6 @@
 """BLAS threads: one inside the solvers, as many as before outside."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import numpy as np  # noqa: F401  (a BLAS to look at)
 import pytest
@@ -35,21 +34,19 @@ def test_small_work_leaves_the_threads_alone():
             assert blas_threads() == before
 
 
-def test_threads_that_overlap_do_not_keep_the_limit():
-    both_inside = Barrier(2)
+def test_only_the_main_thread_changes_what_belongs_to_the_process():
+    inside = []
 
     def work(_):
         with one_blas_thread(MANY):
-            both_inside.wait(timeout=30)
+            inside.append(blas_threads())
 
-    before = blas_threads()
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(5):
-            assert list(pool.map(work, range(2))) == [None, None]
-            assert blas_threads() == before
-    with one_blas_thread(MANY):  # and this thread can still ask for one
-        assert blas_threads() == {1}
-    assert blas_threads() == before
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, range(4)))
+        assert inside == [before] * 4
+        assert blas_threads() == before
 
 
 def test_an_error_inside_gives_the_threads_back():

@@ -2,10 +2,14 @@
 
 Their matrix products are small. Two threads that wait for each other on a busy machine make them many times slower, and
 the sums of several threads would round differently from one machine to the next.
+
+The number of threads belongs to the whole process. Only the main thread changes it: two threads whose changes overlap
+could leave it at one for good.
 """
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import current_thread, main_thread
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -22,7 +26,7 @@ def _blas() -> Any:
 
 
 def one_blas_thread(size: int) -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses one thread.
+    """Return a context in which BLAS uses one thread, if this is the main thread.
 
     Parameters
     ----------
@@ -34,5 +38,6 @@ def one_blas_thread(size: int) -> AbstractContextManager[Any]:
     >>> with one_blas_thread(10**6):
     ...     pass
     """
-    limit: AbstractContextManager[Any] = nullcontext() if size <= _FEW else _blas().limit(limits=1)
+    leave_alone = size <= _FEW or current_thread() is not main_thread()
+    limit: AbstractContextManager[Any] = nullcontext() if leave_alone else _blas().limit(limits=1)
     return limit
