@@ -16,16 +16,33 @@ EPS = np.finfo(np.float64).eps
 
 @kernel
 def cholesky(A: FloatArray) -> None:
-    """Replace the lower triangle of A by its Cholesky factor; a pivot lost to rounding is raised to its level."""
-    for i in range(len(A)):
-        for j in range(i + 1):
-            total = A[i, j]
+    """Replace the lower triangle of A by its Cholesky factor; a pivot lost to rounding is raised to its level.
+
+    The order of A is even: entries come four at a time, so that each one loaded is used twice.
+    """
+    for i in range(0, len(A), 2):
+        for j in range(0, i + 1, 2):
+            a = A[i, j]
+            b = A[i, j + 1]
+            c = A[i + 1, j]
+            d = A[i + 1, j + 1]
             for k in range(j):
-                total -= A[i, k] * A[j, k]
+                a -= A[i, k] * A[j, k]
+                b -= A[i, k] * A[j + 1, k]
+                c -= A[i + 1, k] * A[j, k]
+                d -= A[i + 1, k] * A[j + 1, k]
             if i == j:
-                A[i, i] = np.sqrt(max(total, 4.0 * EPS * A[i, i]))
+                A[i, i] = np.sqrt(max(a, 4.0 * EPS * A[i, i]))
+                c /= A[i, i]
+                A[i + 1, i] = c
+                A[i + 1, i + 1] = np.sqrt(max(d - c * c, 4.0 * EPS * A[i + 1, i + 1]))
             else:
-                A[i, j] = total / A[j, j]
+                a /= A[j, j]
+                c /= A[j, j]
+                A[i, j] = a
+                A[i + 1, j] = c
+                A[i, j + 1] = (b - a * A[j + 1, j]) / A[j + 1, j + 1]
+                A[i + 1, j + 1] = (d - c * A[j + 1, j]) / A[j + 1, j + 1]
 
 
 @kernel
@@ -43,9 +60,12 @@ def moment_matrix(Q: FloatArray, u: FloatArray, M: FloatArray) -> None:
 
 @kernel
 def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
-    """Set the lower triangle of H to the Newton matrix over symmetric matrices of order n."""
+    """Set the lower triangle of H to the Newton matrix over symmetric matrices of order n, continued by the identity.
+
+    The order of H is even, for the same reason as in `cholesky`.
+    """
     n, k = Z.shape
-    products = np.empty((len(H), k))
+    products = np.zeros((len(H), k))
     root = np.empty(k)
     for p in range(k):
         root[p] = 1.0 / np.sqrt(w[p])
@@ -56,19 +76,30 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
             for p in range(k):
                 products[row, p] = factor * root[p] * Z[i, p] * Z[j, p]
             row += 1
-    for i in range(len(H)):
-        for j in range(i + 1):
-            total = 1.0 if i == j else 0.0
+    for i in range(0, len(H), 2):
+        for j in range(0, i + 1, 2):
+            a = 0.0
+            b = 0.0
+            c = 0.0
+            d = 0.0
             for p in range(k):
-                total += products[i, p] * products[j, p]
-            H[i, j] = total
+                a += products[i, p] * products[j, p]
+                b += products[i, p] * products[j + 1, p]
+                c += products[i + 1, p] * products[j, p]
+                d += products[i + 1, p] * products[j + 1, p]
+            H[i, j] = a
+            H[i, j + 1] = b
+            H[i + 1, j] = c
+            H[i + 1, j + 1] = d
+        H[i, i] += 1.0
+        H[i + 1, i + 1] += 1.0
 
 
 @kernel
 def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, b: FloatArray, x: FloatArray) -> None:
     """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor L."""
     n, k = Z.shape
-    y = np.empty(len(L))
+    y = np.empty(n * (n + 1) // 2)
     S = np.empty((n, n))
     for p in range(k):
         x[p] = b[p] / w[p]
@@ -107,8 +138,10 @@ def interior_point(
     """
     n, k = Q.shape
     dim = n * (n + 1) // 2
-    H = np.empty((dim, dim))
-    M = np.empty((n, n))
+    H = np.empty((dim + dim % 2, dim + dim % 2))
+    M = np.empty((n + n % 2, n + n % 2))
+    for j in range(len(M)):
+        M[n - 1 + n % 2, j] = 1.0 if j == n else 0.0  # where n is odd this row is left over
     inverse = np.empty((n, n))
     Z = np.empty((n, k))
     g = np.empty(k)
@@ -136,11 +169,12 @@ def interior_point(
                 for j in range(m + 1):
                     inverse[i, j] -= factor * inverse[m, j]
             for p in range(k):
-                total = 0.0
-                for j in range(i + 1):
-                    total += inverse[i, j] * Q[j, p]
-                Z[i, p] = total
-                g[p] += total * total
+                Z[i, p] = 0.0
+            for j in range(i + 1):
+                for p in range(k):
+                    Z[i, p] += inverse[i, j] * Q[j, p]
+            for p in range(k):
+                g[p] += Z[i, p] * Z[i, p]
         mass = float(u[k]) if len(u) > k else 0.0
         top = 0.0
         mu = 0.0

@@ -181,7 +181,9 @@ def raw_factor(
     d = len(unit)
     rank, k = len(Q) - 1, len(weights)
     middle = np.zeros(rank)
-    shape = np.empty((rank, rank))
+    shape = np.zeros((rank + rank % 2, rank + rank % 2))
+    for i in range(rank, len(shape)):
+        shape[i, i] = 1.0
     for i in range(rank):
         for p in range(k):
             middle[i] += weights[p] * Q[i, p]
