@@ -11,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dsyev, dtrtri
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._interior_point import interior_point
@@ -22,11 +23,9 @@ OnStep = Callable[[int, float], None]
 
 EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 
-# The first, coarse solution: its working set only grows, so it ends as soon as pruning would pay. By how much the
-# background fades with each step, and when it is faint enough to do without.
-_COARSE_GAP = 2e-2
-_FADING = 0.3
-_FAINT = 1e-3
+# By how much the background of the first steps fades with each of them, and when it is faint enough to do without.
+_FADING = 0.2
+_FAINT = 0.1
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
 _MAX_ROUNDS = 60
@@ -115,8 +114,8 @@ class DesignSearch:
             return np.flatnonzero(leverage > 0.9 * self.n)
         return _largest(leverage, size)
 
-    def explore(self) -> tuple[Rows, FloatArray, NDArray[np.bool_]]:
-        """Find a coarse solution, letting points in after every step.
+    def explore(self) -> tuple[Rows, FloatArray, FloatArray, bool]:
+        """Take the first steps, letting points in after each; return rows, weights, slacks, and if no row is missing.
 
         The uniform design over all points lies under the working set as a background that fades from step to step.
         Without it the first working set would be fitted too closely, and on evenly filled bodies thousands of
@@ -128,44 +127,44 @@ class DesignSearch:
         u = np.append(self.bound[rows] * (share / self.bound[rows].sum()), 1.0 - share)
         s = np.empty(len(rows))
         stretch = 1.02
-        identity = np.eye(self.n)
-        previous: FloatArray = identity
+        previous = np.eye(self.n)
         for _ in range(_MAX_STEPS):
-            weights, leverage, transform = self._step(Q, u, s, stretch, 0.0, 1)
+            weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * self.gap, 1)
             stretch = 0.0
-            read = self._move(transform @ previous, rows, leverage)
-            if self.gap <= _COARSE_GAP and weights[-1] <= _FAINT:
+            missing = self._move(transform @ previous, rows, leverage)
+            if weights[-1] <= _FAINT:
                 break
-            previous = np.linalg.solve(transform, identity).astype(float, copy=False)
+            previous = dtrtri(transform, lower=1)[0]
             u[-1] *= _FADING
-            new = read[self.bound[read] > leverage.max()]
-            new = new[_largest(self.bound[new], self.first_size // 2)]
+            new = missing[_largest(self.bound[missing], self.first_size // 2)]
             new_u, new_s = self._entry(new, u, s)
             rows = np.concatenate([rows, new])
             Q = np.concatenate([Q, self.lift(new, *self.base)], axis=1)
             u = np.concatenate([u[:-1], new_u, u[-1:]])
             s = np.concatenate([s, new_s])
-        return rows, weights[:-1], self._carries(u[:-1], s)
+        return rows, u[:-1], s, len(missing) == 0
 
-    def refine(
-        self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_], tol: float
-    ) -> tuple[Rows, FloatArray]:
+    def refine(self, rows: Rows, u: FloatArray, s: FloatArray, complete: bool, tol: float) -> tuple[Rows, FloatArray]:
         """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
         prune = True
         for _ in range(_MAX_ROUNDS):
             before = self.gap
-            rows, weights = self._working_set(rows, weights, carries)
+            held = self._holds(u, s) if prune else slice(None)
+            if complete:
+                rows, u, s, stretch = rows[held], u[held], s[held], 0.0
+            else:
+                rows, u = self._working_set(rows[held], u[held])
+                s, stretch = np.empty(len(rows)), 1.05
             Q = self.lift(rows, self.columns, self.offset)
-            u = self._mixed(weights)
-            s = np.empty(len(u))
             target = max(0.3 * tol, _GAIN * before)
-            weights, leverage, transform = self._step(Q, u, s, 1.05, target, _MAX_STEPS)
-            self._move(transform, rows, leverage)
+            weights, leverage, transform = self._step(Q, u, s, stretch, target, _MAX_STEPS)
+            missing = self._move(transform, rows, leverage)
             if self.gap <= tol:
                 break
             # A round that gained little has dropped points that came back: from then on drop none.
-            prune = prune and self.gap < 0.5 * before
-            carries = self._carries(u, s) if prune else np.ones(len(rows), bool)
+            gained = self.gap < 0.5 * before
+            prune = prune and gained
+            complete = gained and len(missing) == 0
         return rows, weights
 
     def lift(self, rows: Rows, columns: FloatArray, offset: FloatArray) -> FloatArray:
@@ -204,7 +203,7 @@ class DesignSearch:
         No leverage grows by more than the largest eigenvalue of ``transform' transform``, so that only rows whose
         bound then exceeds the working set's largest leverage need to be read.
         """
-        growth = np.linalg.eigvalsh(transform @ transform.T)[-1] * (1.0 + 1e-12)
+        growth = dsyev(transform @ transform.T, compute_v=0)[0][-1] * (1.0 + 1e-12)
         self._enter(transform)
         self.top = float(leverage.max())
         self.bound *= growth
@@ -216,7 +215,8 @@ class DesignSearch:
                 self.top = top
         self.bound[members] = leverage
         self._report()
-        return rows
+        missing: Rows = rows[self.bound[rows] > leverage.max()]
+        return missing
 
     def _report(self) -> None:
         if self.on_step is not None:
@@ -236,18 +236,19 @@ class DesignSearch:
         weight = (u[:-1] @ s) / len(s) / slack
         return weight * min(1.0, 0.3 * mass / max(weight.sum(), 1e-300)), slack
 
-    def _carries(self, u: FloatArray, s: FloatArray) -> NDArray[np.bool_]:
+    def _holds(self, u: FloatArray, s: FloatArray) -> NDArray[np.bool_]:
         """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
         n = self.n
         near: NDArray[np.bool_] = (u * n > s / n) | (s < n * self.gap)
         return near
 
-    def _working_set(self, rows: Rows, weights: FloatArray, carries: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
-        """Return the carriers and the points near the boundary, and the last weights on them."""
+    def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
+        """Return these rows and those near the boundary, and weights to start from."""
         near = np.flatnonzero(self.bound > self.n * (1.0 - self.gap))
         most = max(3 * self.dim, 20 * self.n)
         near = near[_largest(self.bound[near], most)]
-        return _merged(rows[carries], weights[carries], near, np.zeros(len(near)))
+        rows, weights = _merged(rows, weights, near, np.zeros(len(near)))
+        return rows, self._mixed(weights)
 
 
 def _merged(rows: Rows, weights: FloatArray, more_rows: Rows, more_weights: FloatArray) -> tuple[Rows, FloatArray]:
