@@ -99,8 +99,7 @@ class DesignSearch:
             self._report()
             if self.gap <= tol or len(rows) == len(start):
                 break
-            new = np.setdiff1d(np.flatnonzero(self.bound > self.n), rows)
-            new = new[_largest(self.bound[new], len(rows))]
+            new = self._others_above(self.n, rows, len(rows))
             rows = np.append(rows, new)
             u = self._mixed(np.append(weights, np.zeros(len(new))))
         return rows, weights
@@ -205,17 +204,17 @@ class DesignSearch:
         """
         growth = dsyev(transform @ transform.T, compute_v=0)[0][-1] * (1.0 + 1e-12)
         self._enter(transform)
-        self.top = float(leverage.max())
+        self.top = inner = float(leverage.max())
         self.bound *= growth
-        rows = np.flatnonzero(self.bound > self.top)
+        rows = np.flatnonzero(self.bound > inner)
         if len(rows):
             top = self._read(rows)
             self.n_read += len(rows)
-            if not top <= self.top:  # so that NaN is not overlooked
+            if not top <= inner:  # so that NaN is not overlooked
                 self.top = top
         self.bound[members] = leverage
         self._report()
-        missing: Rows = rows[self.bound[rows] > leverage.max()]
+        missing: Rows = rows[self.bound[rows] > inner]
         return missing
 
     def _report(self) -> None:
@@ -244,19 +243,15 @@ class DesignSearch:
 
     def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
         """Return these rows and those near the boundary, and weights to start from."""
-        near = np.flatnonzero(self.bound > self.n * (1.0 - self.gap))
-        most = max(3 * self.dim, 20 * self.n)
-        near = near[_largest(self.bound[near], most)]
-        rows, weights = _merged(rows, weights, near, np.zeros(len(near)))
-        return rows, self._mixed(weights)
+        near = self._others_above(self.n * (1.0 - self.gap), rows, max(2 * self.dim, 15 * self.n))
+        return np.concatenate([rows, near]), self._mixed(np.concatenate([weights, np.zeros(len(near))]))
 
-
-def _merged(rows: Rows, weights: FloatArray, more_rows: Rows, more_weights: FloatArray) -> tuple[Rows, FloatArray]:
-    """Return the union of two sets of rows, sorted, with the sums of their weights."""
-    union, position = np.unique(np.concatenate([rows, more_rows]), return_inverse=True)
-    total = np.zeros(len(union))
-    np.add.at(total, position, np.concatenate([weights, more_weights]))
-    return union, total
+    def _others_above(self, level: float, rows: Rows, most: int) -> Rows:
+        """Return the rows, other than these, whose bound exceeds a level; if they are too many, the uppermost."""
+        above = self.bound > level
+        above[rows] = False
+        others = np.flatnonzero(above)
+        return others[_largest(self.bound[others], most)]
 
 
 def _largest(values: FloatArray, count: int) -> Rows:
