@@ -17,6 +17,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # While no radius is below this share of its ellipsoid's largest, a matrix of squared radii loses too little
 # to matter.
 _EVEN = 0.01
+# Squares of still smaller numbers would vanish.
+_TINY = 1e-140
 # What a Newton step this small leaves behind, its square, is below the tolerance of contact.
 _LAST_STEP = 2e-5
 # Bisection alone would need fewer; reached only when rounding hides the root.
@@ -97,12 +99,12 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
     if pair.far == 0.0:
         return Separation(False, -1.0, 0.0, None, E.center)
     normal, balance = _contact(pair)
-    reach, (h_e, h_f) = float(pair.offset @ normal), pair.supports(normal)
+    reach, (h_e, h_f) = float(pair.offset.dot(normal)), pair.supports(normal)
     strip = reach - h_e - h_f
     margin = reach / (h_e + h_f) - 1.0
     if margin <= CONTACT_TOLERANCE or (strip <= pair.coarse_rounding and strip <= pair.rounding(normal)):
         return Separation(False, margin, 0.0, None, _read_only(pair.point(normal, balance)))
-    middle = 0.5 * float((pair.E.center + pair.F.center) @ normal + pair.unit * (h_e - h_f))
+    middle = 0.5 * float((pair.E.center + pair.F.center).dot(normal) + pair.unit * (h_e - h_f))
     hyperplane = (0.0 - normal, 0.0 - middle) if swap else (normal, middle)
     return Separation(True, margin, strip * pair.unit, (_read_only(hyperplane[0]), hyperplane[1]), None)
 
@@ -110,35 +112,40 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
 class _Pair:
     """Two ellipsoids with their axes stacked as rows, in units of the largest radius."""
 
+    # Methods of arrays where there is a choice: on so few numbers the operators and functions cost twice as much.
+
     def __init__(self, E: Ellipsoid, F: Ellipsoid) -> None:
         self.E, self.F, self.dim = E, F, E.dim
         e, f = E.radii.tolist(), F.radii.tolist()
-        self.unit = max(max(e), max(f))
+        least_e, most_e, least_f, most_f = min(e), max(e), min(f), max(f)
+        self.unit = max(most_e, most_f)
         self.rows = np.concatenate((E.axes.T, F.axes.T))
-        # Squares of still smaller numbers would vanish.
-        self.radii = np.maximum(np.concatenate((E.radii, F.radii)) / self.unit, 1e-140)
+        self.radii = np.concatenate((E.radii, F.radii)) / self.unit
+        if min(least_e, least_f) < _TINY * self.unit:
+            self.radii = np.maximum(self.radii, _TINY)
         offset = F.center - E.center
         self.far = max(map(abs, offset.tolist()))
         self.offset = offset / self.unit
         # Bounds of log(q/p) at contact, from the most that one of the two is longer than the other.
-        self.bracket = log(min(f) / max(e)), log(max(f) / min(e))
-        self.even = min(e) >= _EVEN * max(e) and min(f) >= _EVEN * max(f)
+        self.bracket = log(least_f / most_e), log(most_f / least_e)
+        self.scaled_rows = scaled = self.rows * self.radii[:, None]
+        self.even = least_e >= _EVEN * most_e and least_f >= _EVEN * most_f
         if self.even:
-            scaled = (self.rows * np.square(self.radii)[:, None]).reshape(2, self.dim, self.dim)
-            self.matrices = self.rows.reshape(scaled.shape).mT @ scaled
+            by_ellipsoid = scaled.reshape(2, self.dim, self.dim)
+            self.matrices = (by_ellipsoid.mT @ by_ellipsoid).reshape(scaled.shape)
             self.flat_matrices = self.matrices.reshape(2, -1)
 
     def supports(self, normal: FloatArray) -> tuple[float, float]:
         """Return how far each of the two reaches from its centre along `normal`."""
-        y = self.radii * (self.rows @ normal)
+        y = self.scaled_rows.dot(normal)
         e, f = y[: self.dim], y[self.dim :]
-        return sqrt(e @ e), sqrt(f @ f)
+        return sqrt(e.dot(e)), sqrt(f.dot(f))
 
     def pulls(self, normal: FloatArray) -> FloatArray:
         """Return ``S_E normal`` and ``S_F normal`` as rows, with ``S = axes diag(radii^2) axes'``."""
         pulls: FloatArray
         if self.even:
-            pulls = self.matrices @ normal
+            pulls = self.matrices.dot(normal).reshape(2, -1)
             return pulls
         y = (self.radii * (self.radii * (self.rows @ normal))).reshape(2, 1, -1)
         pulls = (y @ self.rows.reshape(2, self.dim, self.dim))[:, 0]
@@ -147,7 +154,8 @@ class _Pair:
     def solver(self, p: float, q: float) -> Callable[[FloatArray], FloatArray]:
         """Return the map from b to the x with ``(S_E/p + S_F/q) x = b``."""
         if self.even:
-            triangle = dpotrf((np.array((1.0 / p, 1.0 / q)) @ self.flat_matrices).reshape(self.dim, self.dim))[0]
+            matrix = np.array((1.0 / p, 1.0 / q)).dot(self.flat_matrices).reshape(self.dim, -1)
+            triangle = dpotrf(matrix, clean=0)[0]
             return lambda b: dpotrs(triangle, b)[0]
         return _graded_solver(self.rows, self.spread(1.0 / sqrt(p), 1.0 / sqrt(q)) * self.radii)
 
@@ -172,7 +180,7 @@ class _Pair:
         """Return the point that belongs to `normal`: it minimises ``p gauge_E^2 + q gauge_F^2``."""
         p, q = _shares(balance)
         e, f = self.pulls(normal)
-        stretch = self.unit * float(self.offset @ normal) / float(e @ normal / p + f @ normal / q)
+        stretch = self.unit * float(self.offset.dot(normal)) / float(e.dot(normal) / p + f.dot(normal) / q)
         from_e: FloatArray = self.E.center + (stretch / p) * e
         from_f: FloatArray = self.F.center - (stretch / q) * f
         if self.even:  # the smaller of the two forgives less
@@ -225,7 +233,7 @@ def _contact(pair: _Pair) -> tuple[FloatArray, float]:
             balance, normal = balance + step, normal + step * turn
             break
         balance = balance + step if low < balance + step < high else 0.5 * (low + high)
-    return normal / sqrt(normal @ normal), balance
+    return normal / sqrt(normal.dot(normal)), balance
 
 
 def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArray, FloatArray, float, float]:
@@ -237,9 +245,9 @@ def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArr
     solve = pair.solver(p, q)
     normal = solve(toward)
     pulls = pair.pulls(normal)
-    turn = solve(np.array((-q / p, p / q)) @ pulls)
-    ee, ff = (pulls @ normal).tolist()
-    e_turn, f_turn = (pulls @ turn).tolist()
+    turn = solve(np.array((-q / p, p / q)).dot(pulls))
+    ee, ff = pulls.dot(normal).tolist()
+    e_turn, f_turn = pulls.dot(turn).tolist()
     return normal, turn, 0.5 * log(ff / ee) - balance, f_turn / ff - e_turn / ee - 1.0
 
 
