@@ -36,8 +36,8 @@ _SHORT = 120_000
 _LOW = 36
 _TRIES = 6
 # Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
-_TINY = 80
-_SMALL = 4 * 10**6
+_TINY = 120
+_SMALL = 6 * 10**6
 
 
 class DesignSearch:
@@ -193,8 +193,8 @@ class DesignSearch:
 
     def _enter(self, transform: FloatArray) -> None:
         """Go over to the frame that is reached from the present one by `transform`."""
-        self.columns = self.columns @ transform.T
-        self.offset = transform @ self.offset
+        self.columns = self.columns.dot(transform.T)
+        self.offset = transform.dot(self.offset)
 
     def _move(self, transform: FloatArray, members: Rows, leverage: FloatArray) -> Rows:
         """Make the design whose frame is reached by `transform` the current one; return the rows that were read.
@@ -202,7 +202,7 @@ class DesignSearch:
         No leverage grows by more than the largest eigenvalue of ``transform' transform``, so that only rows whose
         bound then exceeds the working set's largest leverage need to be read.
         """
-        growth = dsyev(transform @ transform.T, compute_v=0)[0][-1] * (1.0 + 1e-12)
+        growth = dsyev(transform.dot(transform.T), compute_v=0)[0][-1] * (1.0 + 1e-12)
         self._enter(transform)
         self.top = inner = float(leverage.max())
         self.bound *= growth
