@@ -26,6 +26,10 @@ EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 # By how much the background of the first steps fades with each of them, and when it is faint enough to do without.
 _FADING = 0.2
 _FAINT = 0.1
+# While a step leaves no more of the gap than this, letting in what sticks out is better than a new working set; a new
+# one takes in the points this near to the boundary, as a part of the gap.
+_BRISK = 0.7
+_NEAR = 0.25
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
 _MAX_ROUNDS = 60
@@ -128,10 +132,11 @@ class DesignSearch:
         stretch = 1.02
         previous = np.eye(self.n)
         for _ in range(_MAX_STEPS):
-            weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * self.gap, 1)
+            before = self.gap
+            weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * before, 1)
             stretch = 0.0
             missing = self._move(transform @ previous, rows, leverage)
-            if weights[-1] <= _FAINT:
+            if weights[-1] <= _FAINT and (not len(missing) or self.gap > _BRISK * before):
                 break
             previous = dtrtri(transform, lower=1)[0]
             u[-1] *= _FADING
@@ -243,7 +248,7 @@ class DesignSearch:
 
     def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
         """Return these rows and those near the boundary, and weights to start from."""
-        near = self._others_above(self.n * (1.0 - self.gap), rows, max(2 * self.dim, 15 * self.n))
+        near = self._others_above(self.n * (1.0 - _NEAR * self.gap), rows, max(2 * self.dim, 15 * self.n))
         return np.concatenate([rows, near]), self._mixed(np.concatenate([weights, np.zeros(len(near))]))
 
     def _others_above(self, level: float, rows: Rows, most: int) -> Rows:
