@@ -150,10 +150,10 @@ class DesignSearch:
 
     def refine(self, rows: Rows, u: FloatArray, s: FloatArray, complete: bool, tol: float) -> tuple[Rows, FloatArray]:
         """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
-        prune = True
+        prune = {True: True, False: True}
         for _ in range(_MAX_ROUNDS):
             before = self.gap
-            held = self._holds(u, s) if prune else slice(None)
+            held = self._holds(u, s) if prune[complete] else slice(None)
             if complete:
                 rows, u, s, stretch = rows[held], u[held], s[held], 0.0
             else:
@@ -165,9 +165,9 @@ class DesignSearch:
             missing = self._move(transform, rows, leverage)
             if self.gap <= tol:
                 break
-            # A round that gained little has dropped points that came back: from then on drop none.
+            # A round that gained little has dropped points that came back: from then on rounds of its kind drop none.
             gained = self.gap < 0.5 * before
-            prune = prune and gained
+            prune[complete] = prune[complete] and gained
             complete = gained and len(missing) == 0
         return rows, weights
 
