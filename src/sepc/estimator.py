@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,6 +22,7 @@ from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
 from sepc.rules import Rules, Verdicts
+from sepc.sampling import draw, most_worth_labelling
 
 
 class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -138,7 +140,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 rows=order,
                 rules=[Rules(p, points, *problem) for p, problem in zip(partitions, problems, strict=True)],
             )
-            self._frames = FrameMaker(frames.library)
+            self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
             self.classes_, self.class_count_ = classes, self._model.class_count
             self.mean_, self.scale_ = mean, scale
             self.partitions_ = [
@@ -362,6 +364,65 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if len(points) != 1:
             raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
         return explain(self._model, points[0])
+
+    def sample(
+        self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw synthetic records, uniformly from the ellipsoids and in proportion to what these hold.
+
+        Parameters
+        ----------
+        n : int, default=1
+        label : object, default=None
+            Draw from this label's ellipsoids only.
+        region : str, default=None
+            Draw from the ellipsoid of this name only; `regions` lists the names.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        X : array or frame of shape (n, n_features)
+            In the original units; a frame if the training set was one.
+        y : ndarray of shape (n,)
+            The labels of the ellipsoids that they were drawn from.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> X, y = clf.sample(50, label=1, random_state=0)
+        >>> bool((X >= 5.0).all() and (X <= 9.0).all() and (y == 1).all())
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise InputError(f"n is {n!r}; expected a whole number of records, at least 1.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        Z, y = draw(self._model, int(n), label, region, rng)
+        X = self._model.original(Z)
+        return (self._frames.frame(dict(zip(self._model.features, X.T, strict=True))) if self._is_frame else X), y
+
+    def query(self, X_pool: Any, k: int = 10) -> Rows:
+        """Return the records of a pool that are most worth a label: least trusted, strangest, spread over regions.
+
+        Parameters
+        ----------
+        X_pool : array-like of shape (n, n_features)
+        k : int, default=10
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            Row numbers of the pool, the most worth first; the worth is defined in `sepc.sampling`.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.query([[1.0], [30.0], [6.0]], k=1).tolist()
+        [1]
+        """
+        points = self._points(X_pool)
+        decision, verdicts = self._model.judge(points)
+        return most_worth_labelling(Assessment(decision, verdicts, self.classes_, self._frames), points, k)
 
     def _points(self, X: Any) -> FloatArray:
         """Return new points in the units that they are judged in."""

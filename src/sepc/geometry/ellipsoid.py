@@ -405,7 +405,7 @@ def distance_from_axes(y: FloatArray, radii: FloatArray) -> FloatArray:
 
 def _row_norms(y: FloatArray) -> FloatArray:
     norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", y, y))
-    if not norms.max() <= _LARGEST_ROOT:  # squares have overflowed
+    if not norms.max(initial=0.0) <= _LARGEST_ROOT:  # squares have overflowed
         huge = ~(norms <= _LARGEST_ROOT)
         size = np.abs(y[huge]).max(axis=1, keepdims=True)
         norms[huge] = size[:, 0] * _row_norms(y[huge] / size)
