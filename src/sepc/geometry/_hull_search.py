@@ -1,28 +1,35 @@
-"""The search behind `nearest_points`: a smooth stage on all points, an exact one on the few that are undecided."""
+"""The search behind `nearest_points`: which points are undecided, what becomes of them, and how good that is."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sepc.geometry._box_problem import solve_box
 from sepc.geometry._checks import FloatArray
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
-from sepc.geometry._smooth_hulls import CHUNK, Side, Smooth, by_column
-
-# Up to this many points the exact solver takes them all: sorting out which matter would cost more.
-_FEW = 600
+from sepc.geometry._hull_kernels import spread
+from sepc.geometry._hull_side import Picked, Side, by_column, mean_from
+from sepc.geometry._smooth_hulls import Undecided, half_width
 
 # Rows of a strided sample on which the first normal is found, and how many more per feature.
-_SAMPLE = 500
+_SAMPLE = 300
 _SAMPLE_PER_FEATURE = 50
 
-# The smooth stage ends when at most this many points, plus some per feature, are neither in nor out.
-_SLAB = 40
+# So many half-widths of the slab that the sample leaves, a point may be off the threshold and still be undecided.
+_UNSURE = 3.0
+
+# The slabs narrow until at most this many points, plus some per feature, are neither in nor out.
+_SLAB = 100
 _SLAB_PER_FEATURE = 4
 
 # Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
 _HAIR = 1e-9
+
+# Up to so many points between the bounds, their differences show which components of the normal are rounding.
+_FEW = 600
+
+# In one round at most so many times as many points are chosen because more are on the wrong side of the threshold.
+_MOST_WRONG = 4
 
 _MAX_ROUNDS = 100
 StepCallback = Callable[[int, float], None]
@@ -40,114 +47,135 @@ class Search:
         on_step: StepCallback | None,
     ) -> None:
         self.tol, self.on_step = tol, on_step
-        d = points_a.shape[1]
-        self.low, self.high = np.full(d, np.inf), np.full(d, -np.inf)
-        offsets = [self._read(points) for points in (points_a, points_b)]
-        shifted = 0 if len(points_a) < len(points_b) else 1
-        firsts = points_a[0], points_b[0]
-        self.shift = firsts[shifted] + offsets[shifted]
-        self.sides = [
-            Side(points_a, -1.0, caps[0], self.shift),
-            Side(points_b, 1.0, caps[1], self.shift),
-        ]
-        self.free = []
-        self.normal = np.zeros(d)
-        for side, first, offset in zip(self.sides, firsts, offsets, strict=True):
-            side.image[:] = (first - self.shift) + offset
-            side.weights[:] = 1.0 / len(side.weights)
-            if side.cap * len(side.weights) > 1.0 + 1e-12:
-                self.free.append(side)
+        smaller = points_a if len(points_a) < len(points_b) else points_b
+        offset = mean_from(smaller, smaller[0])
+        self.shift = smaller[0] + offset
+        self.sides = [Side(points_a, -1.0, caps[0], self.shift), Side(points_b, 1.0, caps[1], self.shift)]
+        for side, points in zip(self.sides, (points_a, points_b), strict=True):
+            # What rounding of the shift leaves, or the mean itself.
+            side.image = (smaller[0] - self.shift) + offset if points is smaller else mean_from(side.points, side.shift)
+        self.free = [side for side in self.sides if side.is_free]
+        self.low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
+        self.high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
         # The range depends on c only within a factor of two; the solver's own unit need not be exact.
         self.unit = float((self.high - self.low).max())
         self.n_rows = sum(len(side.points) for side in self.free)
         self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
 
-    def _read(self, points: FloatArray) -> FloatArray:
-        """Widen the box to hold `points`; return their mean relative to the first."""
-        np.minimum(self.low, by_column(np.minimum, points), out=self.low)
-        np.maximum(self.high, by_column(np.maximum, points), out=self.high)
-        total = np.zeros(points.shape[1])
-        for start in range(0, len(points), CHUNK):
-            total += by_column(np.add, points[start : start + CHUNK] - points[0])
-        total /= len(points)
-        return total
-
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
-        self.normal = self.sides[0].image - self.sides[1].image
+        self.normal = self._difference()
         self.data_range = self._range()
         distance = norm(self.normal)
         if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
-        share = self.n_rows
-        if self.n_rows > _FEW:
-            share = self._smooth_stage()
-            if self.gap <= self.tol:
-                self._report()
-                return
+        share = _SLAB + _SLAB_PER_FEATURE * len(self.shift)
+        self._first_round(share)
+        exact = False
         for _ in range(_MAX_ROUNDS):
+            self._report()
+            if self.gap <= self.tol:
+                return
             previous = self.gap
             everything = 2 * share >= max(len(side.points) for side in self.free)
-            self._round(share)
-            self._report()
-            if self.gap <= self.tol or (everything and self.gap > 0.5 * previous):
-                return
+            self._round(share, exact)
             if self.gap > 0.1 * previous:
+                if exact and everything:
+                    return
+                exact = everything
                 share *= 3
-
-    def _round(self, share: int) -> None:
-        """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
-        before = self.normal, self.gap, [(side.weights.copy(), side.image.copy()) for side in self.free]
-        self._solve_among([self._undecided(side, share) for side in self.free])
-        self._measure()
-        if self.gap > before[1]:
-            self.normal, self.gap = before[:2]
-            for side, (weights, image) in zip(self.free, before[2], strict=True):
-                side.weights, side.image = weights, image
-            self.data_range = self._range()
 
     def _report(self) -> None:
         if self.on_step is not None:
             self.on_step(self.n_iter, self.gap)
 
-    def _smooth_stage(self) -> int:
-        """Find a good normal and few undecided points; return how many to give to the exact solver."""
-        d = len(self.shift)
-        limit = _SLAB + _SLAB_PER_FEATURE * d
-        fixed = self.normal.copy()
-        for side in self.free:
-            fixed += side.sign * side.image
+    def _first_round(self, limit: int) -> None:
+        """Solve for all points; if these are many, for those that a sample leaves undecided."""
         w, width = self.normal, 1.0
-        n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * d
+        chosen: list[Picked] = [slice(None)] * len(self.free)
+        n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * len(self.shift)
         if max(len(side.points) for side in self.free) > 3 * n_sample:
-            trial = Smooth([side.sample(n_sample) for side in self.free], fixed)
-            trial.run(w, width, limit, 1e-3 * self.unit)
-            w, width = trial.w, max(trial.width, 1.5 * np.sqrt(d / n_sample))
-        smooth = Smooth(self.free, fixed)
-        smooth.run(w, width, limit, 0.1 * self.tol * self.unit, self._after_newton_step)
-        self.n_passes += smooth.passes
-        for side in self.free:
-            total = float(side.weights.sum())
-            side.image /= total
-            np.minimum(side.weights / total, side.cap, out=side.weights)
-        self._measure(exact=False)
-        return limit
+            w, width = self._try_sample(n_sample, limit)
+            chosen = [_unsure(side, w, width, limit) for side in self.free]
+            self.n_passes += 2.0
+        undecided = self._among(chosen)
+        undecided.start(w, width)
+        undecided.narrow(limit, self.flat)
+        if undecided.distance > self.flat:
+            undecided.refine(self.flat, self.tol)
+        self._take(undecided, chosen)
+        self._measure()
 
-    def _after_newton_step(self, smooth: Smooth) -> None:
-        self.n_iter += 1
-        if self.on_step is not None:
-            self.on_step(self.n_iter, smooth.gap(self.unit))
+    @property
+    def flat(self) -> float:
+        """Distance from which on nothing needs to be gained: the hulls meet."""
+        return 0.1 * self.tol * self.unit
 
-    def _measure(self, exact: bool = True) -> None:
-        """Compute the pair's normal, its scores and the certified gap, of weights that are `exact` up to rounding."""
-        r = self.sides[0].image - self.sides[1].image
+    def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float]:
+        """Return the normal that at least n points of each side give, and the width of the slab that this leaves."""
+        blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
+        fixed = self.normal + sum(side.sign * side.image for side in self.free)
+        shares = [np.full(len(block), 1.0 / cap / len(block)) for block, cap in zip(blocks, caps, strict=True)]
+        sample = Undecided(list(blocks), list(caps), shares, fixed)
+        sample.start(self.normal, 1.0)
+        sample.narrow(limit, 1e-3 * self.unit)
+        return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5)
+
+    def _round(self, share: int, exact: bool) -> None:
+        """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
+        before = self.normal, self.gap, [(side.share.copy(), side.image.copy()) for side in self.free]
+        chosen = [self._choose(side, share) for side in self.free]
+        if exact or not self._refine_among(chosen):
+            self._solve_among(chosen)
+        self._measure()
+        if self.gap > before[1]:
+            self.normal, self.gap = before[:2]
+            for side, (shares, image) in zip(self.free, before[2], strict=True):
+                side.share, side.image = shares, image
+            self.data_range = self._range()
+
+    def _among(self, chosen: list[Picked]) -> Undecided:
+        """Return the problem of the chosen points, all others kept as they are."""
+        blocks = [side.signed(rows) for side, rows in zip(self.free, chosen, strict=True)]
+        shares = [side.share[rows] for side, rows in zip(self.free, chosen, strict=True)]
+        fixed = self._difference()
+        for side, block, share in zip(self.free, blocks, shares, strict=True):
+            fixed += side.cap * (share @ block)
+        return Undecided(blocks, [side.cap for side in self.free], shares, fixed)
+
+    def _refine_among(self, chosen: list[Picked]) -> bool:
+        """Find the best shares of the chosen points, starting from their present ones; return whether that worked."""
+        undecided = self._among(chosen)
+        undecided.start(self._difference(), 1.0)
+        done = undecided.refine(self.flat, self.tol)
+        return self._take(undecided, chosen) and done
+
+    def _take(self, undecided: Undecided, chosen: list[Picked]) -> bool:
+        """Give the chosen points the shares that were found for them, unless rounding has spoilt a sum."""
+        self.n_iter += undecided.n_steps
+        self.n_passes += 2.0 * undecided.n_read / self.n_rows
+        parts = list(zip(self.free, chosen, undecided.all_groups, strict=True))
+        if not all(_settle(undecided.share[group], float(side.share[rows].sum())) for side, rows, group in parts):
+            return False
+        for side, rows, group in parts:
+            after = undecided.share[group]
+            side.image += side.sign * side.cap * (undecided.all_points[:, group] @ (after - side.share[rows]))
+            side.share[rows] = after
+        return True
+
+    def _difference(self) -> FloatArray:
+        return self.sides[0].image - self.sides[1].image
+
+    def _measure(self) -> None:
+        """Compute the pair's normal, its scores and the certified gap."""
+        r = self._difference()
         self.data_range = self._range()
         distance = norm(r)
         self.normal, self.gap = r, self._gap_along(r, distance)
         # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
-        if exact and self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
+        if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
             cleaned = self._cleaned(r)
             gap = self._gap_along(cleaned, distance)
             if gap < self.gap:
@@ -159,7 +187,7 @@ class Search:
         """Return the gap that the direction certifies; its scores stay with the sides."""
         lower = 0.0
         for side in self.sides:
-            if side in self.free:
+            if side.is_free:
                 side.project(direction, side.score)
                 lower -= support(side.score, side.cap)
             else:
@@ -174,7 +202,7 @@ class Search:
         """
         blocks = []
         for side in self.free:
-            inside = (side.weights > _HAIR * side.cap) & (side.weights < (1.0 - _HAIR) * side.cap)
+            inside = (side.share > _HAIR) & (side.share < 1.0 - _HAIR)
             if 1 < np.count_nonzero(inside) <= _FEW:
                 block = side.points[inside] - side.shift
                 blocks.append(block - block.mean(axis=0))
@@ -190,17 +218,21 @@ class Search:
         c = self.shift + self.sides[0].image
         return float(max((self.high - c).max(), (c - self.low).max()))
 
-    def _undecided(self, side: Side, share: int) -> Any:
+    def _choose(self, side: Side, share: int) -> Picked:
         """Return the points whose weights may have to change.
 
-        These are the points with weights between the bounds, the `share` worst of those with some weight and
-        the `share` best of those with room for more: they are next to the threshold, or on its wrong side.
+        These are the points with weights between the bounds, those on the wrong side of the threshold, and some next to
+        it: of those with some weight the worst, of those with room for more the best, `share` more than are wrong.
         """
+        inside, outside = side.share > _HAIR, side.share < 1.0 - _HAIR
+        chosen = inside & outside
+        if chosen.any():
+            threshold = float(side.score[chosen].mean())
+            too_low, too_high = inside & (side.score < threshold), outside & (side.score > threshold)
+            wrong = np.count_nonzero(too_low) + np.count_nonzero(too_high)
+            share += min(int(wrong), _MOST_WRONG * share)
         if 2 * share >= len(side.points):
             return slice(None)
-        hair = _HAIR * side.cap
-        inside, outside = side.weights > hair, side.weights < side.cap - hair
-        chosen = inside & outside
         for candidates, ranked in ((inside, side.score), (outside, -side.score)):
             rows = np.flatnonzero(candidates)
             if len(rows) > share:
@@ -208,11 +240,11 @@ class Search:
             chosen[rows] = True
         return np.flatnonzero(chosen)
 
-    def _solve_among(self, chosen: list[Any]) -> None:
+    def _solve_among(self, chosen: list[Picked]) -> None:
         """Find the best weights of the chosen points, all others kept as they are."""
         picks, shares = [], []
         for side, pick in zip(self.free, chosen, strict=True):
-            share = side.weights[pick] / side.cap
+            share = side.share[pick]
             # Where all are in, or all out, there is nothing to decide.
             some = 1e-9 < share.sum() < len(share) - 1e-9
             picks.append(pick if some else slice(0, 0))
@@ -226,14 +258,28 @@ class Search:
             block = side.points[pick] - side.shift
             block *= -side.sign * side.cap / self.unit
             columns[:, group] = block.T
-        r = (self.sides[0].image - self.sides[1].image) / self.unit
+        r = self._difference() / self.unit
         after, n_iter = solve_box(columns, groups, before, r, self.tol)
         self.n_iter += n_iter
         for side, pick, group in zip(self.free, picks, groups, strict=False):
+            np.clip(after[group], 0.0, 1.0, out=after[group])
             _settle(after[group], float(before[group].sum()))
-            side.weights[pick] = np.minimum(after[group] * side.cap, side.cap)
+            side.share[pick] = after[group]
             change = columns[:, group] @ (after[group] - before[group])
             side.image -= side.sign * self.unit * change
+
+
+def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
+    """Give all points the shares that a normal leads to; return those that are unsure, `least` or more."""
+    side.project(w, side.score)
+    tau, middle = half_width(side.score, width), float(side.score.mean())
+    threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, side.n_caps, middle, side.share)
+    side.read_image()
+    if least >= len(side.score):
+        return slice(None)
+    away = np.abs(side.score - threshold)
+    rows = np.flatnonzero(away <= _UNSURE * tau)
+    return rows if len(rows) >= least else np.argpartition(away, least)[:least]
 
 
 def _groups(sizes: list[int]) -> list[slice]:
@@ -242,9 +288,12 @@ def _groups(sizes: list[int]) -> list[slice]:
     return [slice(0, sizes[0]), slice(sizes[0], n)]
 
 
-def _settle(t: FloatArray, total: float) -> None:
-    """Repair the rounding of `t`: entries between 0 and 1 of sum `total`."""
-    np.clip(t, 0.0, 1.0, out=t)
-    free = np.flatnonzero((t > _HAIR) & (t < 1.0 - _HAIR))
-    for _ in range(2):
-        t[free] = np.clip(t[free] + (total - t.sum()) / max(len(free), 1), 0.0, 1.0)
+def _settle(t: FloatArray, total: float) -> bool:
+    """Repair the rounding of the sum of `t`: entries between 0 and 1, of sum `total`; return whether that worked."""
+    for _ in range(3):
+        lack = total - float(t.sum())
+        if abs(lack) <= 1e-14 * total:
+            return True
+        free = np.flatnonzero((t > _HAIR) & (t < 1.0 - _HAIR))
+        t[free] = np.clip(t[free] + lack / max(len(free), 1), 0.0, 1.0)
+    return False

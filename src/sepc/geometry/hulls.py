@@ -146,8 +146,8 @@ def nearest_points(
     -----
     With w for the normal, the weights of A sit on its lowest points along w, those of B on the highest of B;
     only the few points at the two thresholds have weights between 0 and the cap. Newton's method on a smooth
-    form of the dual problem finds w, first on a sample; an interior-point method then solves the small
-    problem of the points near the thresholds, and one pass over all points shows whether others belong to it.
+    form of the dual problem finds w, first on a sample, then on the points near the thresholds, whose weights
+    it brings to those of the exact problem; a pass over all points shows whether others belong to it.
 
     Examples
     --------
@@ -170,8 +170,8 @@ def nearest_points(
         c=search.shift + a.image,
         d=search.shift + b.image,
         normal=search.normal,
-        weights_a=a.weights,
-        weights_b=b.weights,
+        weights_a=a.cap * a.share,
+        weights_b=b.cap * b.share,
         caps=caps,
         data_range=search.data_range,
         gap=search.gap,

@@ -1,0 +1,96 @@
+"""One of the two point sets of `nearest_points`, and the weights of its points."""
+
+import numpy as np
+
+from sepc.geometry._checks import FloatArray, Rows
+
+# Points read at a time, so that temporaries stay small.
+_CHUNK = 4096
+
+# So few numbers may be copied for speed.
+_SMALL = 300_000
+
+Picked = Rows | slice
+
+
+class Side:
+    """One point set while its weights are sought; all shares are equal at first.
+
+    ``sign`` is -1 for A, whose weights go to the points lowest along the normal, and 1 for B. The weights are
+    ``cap * share``; ``image`` is the weighted mean of the points relative to ``shift``.
+    """
+
+    def __init__(self, points: FloatArray, sign: float, cap: float, shift: FloatArray) -> None:
+        n = len(points)
+        self.n_caps = 1.0 / cap
+        self.is_free = cap * n > 1.0 + 1e-12
+        if self.is_free and points.size <= _SMALL and shift.any():
+            points, shift = moved(points, -shift), np.zeros_like(shift)
+        self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
+        self.is_shifted = bool(shift.any())
+        self.share = np.full(n, min(self.n_caps / n, 1.0))
+        self.image = np.zeros_like(shift)
+        self.score = np.empty(n)
+
+    def sample(self, n: int) -> tuple[FloatArray, float]:
+        """Return a strided sample of at least n points, as `signed` does, and a cap that gives them the same room."""
+        points = self.signed(slice(None, None, max(len(self.points) // n, 1)))
+        return points, min(max(self.cap * len(self.points) / len(points), 1.0 / len(points)), 1.0)
+
+    def signed(self, rows: Picked) -> FloatArray:
+        """Return points relative to the shift, times the sign."""
+        points = self.points[rows]
+        return self.sign * (moved(points, -self.shift) if self.is_shifted else points)
+
+    def project(self, direction: FloatArray, out: FloatArray) -> None:
+        """Set `out` to the scores of all points along `direction`."""
+        direction = self.sign * direction
+        if not self.is_shifted:
+            np.dot(self.points, direction, out=out)
+            return
+        for start in range(0, len(out), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            np.dot(moved(self.points[rows], -self.shift), direction, out=out[rows])
+
+    def read_image(self) -> None:
+        """Set `image` from the shares."""
+        if not self.is_shifted:
+            self.image = self.cap * (self.share @ self.points)
+            return
+        self.image = np.zeros_like(self.shift)
+        for start in range(0, len(self.share), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            self.image += self.cap * (self.share[rows] @ moved(self.points[rows], -self.shift))
+
+
+def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
+    """Return the mean of the points relative to `origin`."""
+    total = np.zeros_like(origin)
+    for start in range(0, len(points), _CHUNK):
+        chunk = points[start : start + _CHUNK]
+        total += by_column(np.add, moved(chunk, -origin) if origin.any() else chunk)
+    total /= len(points)
+    return total
+
+
+def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:
+    """Reduce each column. Rows are taken 32 at a time: NumPy is slow along short rows."""
+    n, d = points.shape
+    whole = n // 32 * 32
+    parts: FloatArray = points[whole:]
+    if whole:
+        folded = fold.reduce(points[:whole].reshape(-1, 32 * d), axis=0).reshape(32, d)
+        parts = np.concatenate([folded, parts])
+    result: FloatArray = fold.reduce(parts, axis=0)
+    return result
+
+
+def moved(points: FloatArray, by: FloatArray) -> FloatArray:
+    """Return ``points + by``, with 32 rows at a time as in `by_column`."""
+    n, d = points.shape
+    whole = n // 32 * 32
+    points = np.ascontiguousarray(points)
+    result = np.empty((n, d))
+    np.add(points[:whole].reshape(-1, 32 * d), np.tile(by, 32), out=result[:whole].reshape(-1, 32 * d))
+    np.add(points[whole:], by, out=result[whole:])
+    return result
