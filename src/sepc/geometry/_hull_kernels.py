@@ -134,7 +134,7 @@ def newton(
                 score[first:last], centre[first:last], tau, per_side[side, WANTED], per_side[side, THRESHOLD], u
             )
             value += cap * (reach - tau * rounding)
-            size += abs(cap * reach)
+            size += cap * (abs(reach) + tau * rounding)
             excess += 2.0 * cap * tau * np.sqrt(len(u) * rounding)
             m = 0
             for i in range(len(u)):
