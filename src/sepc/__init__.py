@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sepc.errors import InputError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
     from sepc.explain import Explanation
+    from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
@@ -45,6 +46,7 @@ _HOME = {
     "cover_intersection": "geometry.overlap",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
+    "overlap_coefficient": "geometry.coefficient",
     "partition": "partitioning",
     "separate": "geometry.separation",
 }
@@ -67,6 +69,7 @@ __all__ = [
     "cover_intersection",
     "min_volume_ellipsoid",
     "nearest_points",
+    "overlap_coefficient",
     "partition",
     "separate",
 ]

@@ -1,0 +1,188 @@
+"""How much two ellipsoids have in common as distributions: the overlapping coefficient.
+
+Let f and g be two normal densities and ``K(t) = log(integral of f^(1-t) g^t)`` their Chernoff function, which is convex
+with ``K(0) = K(1) = 0``. The log ratio ``log(g/f)`` has the moment-generating function ``exp(K(t))`` under f and
+``exp(K(1+t))`` under g. Inverting both and adding the two error probabilities leaves one integral,
+
+    ``OVL = 1/(2 pi i) * integral of exp(K(t)) / (t (1-t)) dt``
+
+from below to above the real axis, through any point between 0 and 1. All singularities of the integrand lie on the real
+axis, outside of what the path crosses, so that the path is free in the upper half-plane (the lower half is its mirror
+image). It starts at the saddle point and bends downhill: there the integrand falls without oscillating, however
+different the scales of its factors are.
+"""
+
+from math import copysign, erfc, exp, inf, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from sepc.geometry._checks import FloatArray, same_features
+from sepc.geometry._threads import one_blas_thread
+from sepc.geometry.ellipsoid import Ellipsoid
+
+ComplexArray = NDArray[np.complexfloating[Any, Any]]
+
+# Covariances whose standard deviations agree to this share are equal: a closed form holds.
+_EQUAL = 1e-10
+# Ratios beyond this leave nothing in common; their squares and cubes stay finite.
+_FAR = 1e60
+_TINY = 1e-300
+# Where even the bound ``exp(K(1/2))`` is below this, logarithmically, the coefficient is 0.
+_NOTHING = -700.0
+# Gauss's rule on [0, 1], exact to rounding over one segment of the path.
+_GAUSS = np.polynomial.legendre.leggauss(32)
+_NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
+# A segment covers at most this share of the way to the nearest singularity, and about this drop of the exponent.
+_REACH = 0.7
+_DROP = 8.0
+# Sine, and cosine, of the least angle to the real axis: the path climbs, and stays away from the singularities there.
+_CLIMB = sqrt(0.5)
+# The path ends when what lies ahead is this share of the sum so far.
+_NEGLIGIBLE = 1e-13
+_MAX_SEGMENTS = 1000
+
+
+def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
+    """Return the overlapping coefficient of two ellipsoids, each read as a normal distribution.
+
+    The distribution of an ellipsoid has its centre as mean, and the covariance of the uniform distribution on it,
+    ``axes @ diag(radii^2) @ axes.T / (d + 2)``. With the densities f and g the coefficient is the integral of
+    ``min(f, g)``: 1 for equal ellipsoids, 0 for ellipsoids far apart.
+
+    It bounds errors. The rule "the label whose density is larger" errs on points of f with one probability, on points
+    of g with another. The coefficient is their sum: each of them is at most the coefficient, and for equally frequent
+    labels the error is half of it.
+
+    Parameters
+    ----------
+    E, F : Ellipsoid
+        Of the same dimension, with any radii.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; the same for ``(F, E)``, and the same after any common affine map.
+
+    Notes
+    -----
+    Deterministic, and accurate to about 1e-10 as long as the ellipsoids themselves are (the axes of an ellipsoid with a
+    ratio of radii of 1e6 are known to 1e-10 of its smallest radius). The cost is that of a singular value decomposition
+    and of some tens of evaluations of an integrand in d terms, on 32 points each.
+
+    Examples
+    --------
+    >>> E = Ellipsoid([0.0], [[1.0]], [2.0])
+    >>> overlap_coefficient(E, E), overlap_coefficient(E, Ellipsoid([500.0], [[1.0]], [2.0]))
+    (1.0, 0.0)
+
+    Two equal balls in four dimensions, whose standard deviation is ``2 / sqrt(6)`` along each axis:
+
+    >>> disc, other = (Ellipsoid([x, 0.0, 0.0, 0.0], np.eye(4), np.full(4, 2.0)) for x in (0.0, 1.0))
+    >>> round(overlap_coefficient(disc, other), 6)
+    0.540291
+    """
+    same_features(F.radii, E.dim, "F", "E")
+    # One order for both calls, so that they give the same to the last bit.
+    if (E.radii.tolist(), E.center.tolist()) > (F.radii.tolist(), F.center.tolist()):
+        E, F = F, E
+    with one_blas_thread(E.axes.size):
+        spread, shift = _side_by_side(E, F)
+    if np.abs(np.log(spread)).max() <= _EQUAL:
+        return erfc(float(np.linalg.norm(shift)) / sqrt(8.0))
+    chernoff = _Chernoff(spread, shift)
+    if chernoff.at(np.array([0.5]), np.array([0.5]))[0].real < _NOTHING:
+        return 0.0
+    return min(max(_integral(chernoff), 0.0), 1.0)
+
+
+def _side_by_side(E: Ellipsoid, F: Ellipsoid) -> tuple[FloatArray, FloatArray]:
+    """Return standard deviations and means of F's distribution in axes in which E's is the standard normal one."""
+    turned, spread, _ = np.linalg.svd((E.axes.T @ F.axes) * F.radii / E.radii[:, None])
+    shift = turned.T @ ((F.center - E.center) @ E.axes / E.radii) * sqrt(E.dim + 2.0)
+    return np.clip(spread, 1.0 / _FAR, _FAR), np.clip(shift, -_FAR, _FAR)
+
+
+class _Chernoff:
+    """The function K for f standard normal and g with independent coordinates, at t and ``rest = 1 - t``.
+
+    Both are carried along: near 1 the one is not known from the other.
+    """
+
+    def __init__(self, spread: FloatArray, shift: FloatArray) -> None:
+        self.variance, self.shift = np.square(spread)[:, None], np.square(shift)[:, None]
+        self.log_spread = np.log(spread)
+        # Of q below; its zero is where K is singular.
+        self.slope = 1.0 - self.variance
+
+    def q(self, t: ComplexArray, rest: ComplexArray) -> ComplexArray:
+        """Return the variance of the product ``f^(1-t) g^t``, inverted and in units of g's, shape (d, n)."""
+        q: ComplexArray = self.variance * rest + t
+        return q
+
+    def at(self, t: ComplexArray, rest: ComplexArray) -> ComplexArray:
+        """Return K, shape (n,)."""
+        q = self.q(t, rest)
+        terms = np.log(q) + self.shift * (t / q) * rest
+        value: ComplexArray = rest * self.log_spread.sum() - 0.5 * terms.sum(axis=0)
+        return value
+
+    def slopes(self, t: complex, rest: complex) -> tuple[complex, complex]:
+        """Return the first and second derivative of ``K(t) - log(t (1-t))``."""
+        q = self.q(np.array([t]), np.array([rest]))
+        turn, bend = self.slope / q, self.shift / q
+        first = -self.log_spread.sum() - 0.5 * (turn + bend * (self.variance * rest * rest - t * t) / q).sum()
+        second = (0.5 * turn * turn + bend * (self.variance / q) / q).sum()
+        return complex(first - 1.0 / t + 1.0 / rest), complex(second + 1.0 / (t * t) + 1.0 / (rest * rest))
+
+    def room(self, t: complex, rest: complex) -> float:
+        """Return the distance from t to the nearest singularity."""
+        q = self.q(np.array([t]), np.array([rest]))
+        nearest = (np.abs(q) / np.maximum(np.abs(self.slope), 1.0 / _FAR)).min()
+        return float(min(nearest, abs(t), abs(rest)))
+
+
+def _integral(chernoff: _Chernoff) -> float:
+    """Follow the path from the saddle point until nothing is left to add."""
+    t: complex
+    rest: complex
+    t, rest = start = _saddle(chernoff)
+    top = float(chernoff.at(np.array([t]), np.array([rest]))[0].real) - log(start[0] * start[1])
+    total = 0.0
+    for _ in range(_MAX_SEGMENTS):
+        step = _segment(chernoff, t, rest)
+        here, there = t + step * _NODES, rest - step * _NODES
+        values = np.exp(chernoff.at(here, there) - top) / (here * there)
+        total += float((step * (values @ _WEIGHTS)).imag)
+        t, rest = t + step, rest - step
+        # It falls at least like the square of the distance.
+        if abs(values[-1]) * abs(t - start[0]) <= _NEGLIGIBLE * total:
+            break
+    return total * exp(top) / pi
+
+
+def _saddle(chernoff: _Chernoff) -> tuple[float, float]:
+    """Return the t between 0 and 1 at which ``exp(K(t)) / (t (1-t))`` is smallest, about, and ``1 - t``."""
+
+    def both(logit: float) -> tuple[float, float]:
+        return 1.0 / (1.0 + exp(-logit)), 1.0 / (1.0 + exp(logit))
+
+    def slope(logit: float) -> float:
+        t, rest = both(logit)
+        return chernoff.slopes(t, rest)[0].real * t * rest
+
+    return both(brentq(slope, -300.0, 300.0, xtol=1e-2))
+
+
+def _segment(chernoff: _Chernoff, t: complex, rest: complex) -> complex:
+    """Return the next step of the path: downhill as far as it may turn, over which 32 nodes are enough."""
+    first, second = chernoff.slopes(t, rest)
+    length = min(_REACH * chernoff.room(t, rest), _DROP / (abs(first) or _TINY), sqrt(_DROP / abs(second)))
+    downhill = -first.conjugate() / (abs(first) or inf)
+    if t.imag == 0.0:
+        downhill = 1j
+    elif downhill.imag < _CLIMB:
+        downhill = complex(copysign(_CLIMB, downhill.real), _CLIMB)
+    return downhill * length
