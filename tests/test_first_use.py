@@ -64,6 +64,30 @@ def test_reading_an_ellipsoid_never_loads_the_compiler():
     )
 
 
+def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
+    model = tmp_path / "model.pickle"
+    run(
+        f"""
+        import pickle
+        from sklearn.datasets import load_iris
+        from sepc import SEPClassifier
+
+        clf = SEPClassifier().fit(*load_iris(return_X_y=True))
+        pickle.dump(clf, open({str(model)!r}, "wb"))
+        """
+    )
+    run(
+        f"""
+        import pickle, sys
+        clf = pickle.load(open({str(model)!r}, "rb"))
+        X = clf._model.original(clf._model.points)
+        clf.predict(X), clf.predict_proba(X), clf.assess(X).region, clf.trust_score(X), clf.predict_or_abstain(X)
+        clf.explain(X[0]), clf.sample(3), clf.query(X, 2)
+        assert "numba" not in sys.modules
+        """
+    )
+
+
 def test_compiled_code_is_kept_for_later_processes(tmp_path):
     count = SOLVE_ALL + "    print(sum(sum(k.stats.cache_misses.values()) for k in kernels))\n"
     first = run(count, NUMBA_CACHE_DIR=str(tmp_path))

@@ -1,5 +1,6 @@
 """The nearest points of two reduced convex hulls, with a certificate of how near they are to the best."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, as_points, same_features
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
-from sepc.geometry._hull_search import Search, StepCallback
 from sepc.geometry._threads import one_blas_thread
 
 
@@ -119,7 +119,7 @@ def nearest_points(
     cap: float | tuple[float, float] | None = None,
     *,
     tol: float = 1e-9,
-    on_step: StepCallback | None = None,
+    on_step: Callable[[int, float], None] | None = None,
 ) -> HullPair:
     """Return the nearest points of the reduced convex hulls of two point sets.
 
@@ -162,6 +162,9 @@ def nearest_points(
     caps = _check_caps(cap, len(points_a), len(points_b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
+    # Compiled code is loaded by those who solve, not by those who only import this module.
+    from sepc.geometry._hull_search import Search
+
     with one_blas_thread(points_a.size + points_b.size):
         search = Search(points_a, points_b, caps, float(tol), on_step)
         search.run()
