@@ -7,6 +7,7 @@ from strategies import labelled_points, seeds
 
 import sepc
 from sepc.assessment import decide, trust_of
+from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Block, Partition
@@ -212,3 +213,44 @@ class TestStack:
         stack = EllipsoidStack([], 2)
         assert stack.gauges(np.zeros((3, 2))).shape == (3, 0)
         assert len(stack.nearest(np.zeros((3, 2)), np.full(3, np.inf)).row) == 0
+
+
+class TestErrorBound:
+    """The paper's remark: what overlaps may be confused, and by how much."""
+
+    A = np.array([[0.0, 0.0], [0.5, 0.0], [0.75, 0.1]])
+    B = np.array([[1.5, 0.0], [0.75, 0.0], [9.0, 0.0]])
+    rules = make_rules(A, B, planted(discs((0.0, 0.0), (0.3, 0.0), (1.5, 0.0), (9.0, 0.0)), (0, 0, 1, 1)))
+
+    def bound(self, *z):
+        v = self.rules.judge(np.array([z]))
+        return self.rules.error_bounds(v.regions, np.array([0]))[0]
+
+    def test_it_is_the_largest_overlap_of_two_labels_around_the_point(self):
+        near, middle, far, _ = self.rules.stack.ellipsoids
+        both = overlap_coefficient(near, far), overlap_coefficient(middle, far)
+        assert both[0] < both[1] < 1
+        assert self.bound(0.75, 0.0) == both[1]
+        assert self.bound(1.1, 0.0) == both[1]
+
+    def test_one_label_alone_has_none(self):
+        assert np.isnan(self.bound(-0.5, 0.0))
+        assert np.isnan(self.bound(0.2, 0.0))
+        assert np.isnan(self.bound(9.0, 0.0))
+
+    def test_outside_there_is_none(self):
+        assert np.isnan(self.bound(5.0, 0.0))
+
+    def test_verdicts_and_explanations_carry_it(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [2, 0]], 150, axis=0)
+        clf = sepc.SEPClassifier(n_imp=10).fit(X, np.repeat(["a", "b"], 150))
+        a = clf.assess(X)
+        bounded = np.flatnonzero(~np.isnan(a.error_bound))
+        assert len(bounded)
+        assert set(a.rule[bounded]) <= {"R2a", "R2b"}
+        assert ((a.error_bound[bounded] > 0) & (a.error_bound[bounded] <= 1)).all()
+        why = clf.explain(X[bounded[0]])
+        assert why.error_bound == a.error_bound[bounded[0]]
+        alone = np.flatnonzero(a.rule == "R1")[0]
+        assert clf.explain(X[alone]).error_bound is None

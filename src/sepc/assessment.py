@@ -1,6 +1,6 @@
 """From counts to a label, its trust and its reason: what a person gets to read for each point."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -196,6 +196,8 @@ class Assessment:
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
         standardises.
+    error_bound : ndarray of shape (n,)
+        The paper's bound on the error where ellipsoids of different labels overlap; NaN elsewhere.
 
     Examples
     --------
@@ -209,7 +211,12 @@ class Assessment:
     """
 
     def __init__(
-        self, decision: Decision, verdicts: Sequence[Verdicts], classes: NDArray[Any], frames: FrameMaker
+        self,
+        decision: Decision,
+        verdicts: Sequence[Verdicts],
+        rules: Sequence[Rules],
+        classes: NDArray[Any],
+        frames: FrameMaker,
     ) -> None:
         rows = np.arange(len(decision.label))
         rule, distance = (
@@ -223,7 +230,7 @@ class Assessment:
         self.rule = np.array([r.name for r in Rule])[rule]
         self.reason = np.array(REASONS)[reason]
         self._classes, self._problem = classes, decision.problem
-        self._names = [v.regions.names for v in verdicts]
+        self._rules, self._regions = rules, [v.regions for v in verdicts]
         self._frames = frames
 
     def __len__(self) -> int:
@@ -233,10 +240,26 @@ class Assessment:
     def region(self) -> NDArray[np.object_]:
         """Name of the deciding region, shape (n,)."""
         region = np.empty(len(self), dtype=object)
-        for k in np.unique(self._problem):
-            rows = np.flatnonzero(self._problem == k)
-            region[rows] = self._names[k](rows)
+        for k, rows in self._by_problem():
+            region[rows] = self._regions[k].names(rows)
         return region
+
+    @cached_property
+    def error_bound(self) -> FloatArray:
+        """The paper's bound on the error of the label where ellipsoids of different labels overlap, shape (n,).
+
+        The overlapping coefficient of the two ellipsoids of different labels, around the point, that overlap most; each
+        is read as a normal distribution. NaN where no two ellipsoids of different labels hold the point. It speaks of
+        these two distributions, not of the classes as a whole.
+        """
+        bound = np.empty(len(self))
+        for k, rows in self._by_problem():
+            bound[rows] = self._rules[k].error_bounds(self._regions[k], rows)
+        return bound
+
+    def _by_problem(self) -> Iterator[tuple[int, Rows]]:
+        for k in np.unique(self._problem).tolist():
+            yield k, np.flatnonzero(self._problem == k)
 
     @property
     def odds(self) -> FloatArray:

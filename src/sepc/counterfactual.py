@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.assessment import Assessment
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
@@ -169,8 +168,7 @@ def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
 
 
 def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray) -> Counterfactual:
-    decision, verdicts = model.judge(target[None])
-    a = Assessment(decision, verdicts, model.classes, FrameMaker())
+    a = model.assess(target[None], FrameMaker())
     before, after = model.original(z), model.original(target)
     order = np.argsort(-np.abs(target - z), kind="stable")
     changes = tuple(

@@ -21,7 +21,7 @@ from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
 from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
-from sepc.rules import Rules, Verdicts
+from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
 
 
@@ -201,7 +201,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         >>> clf.predict([[0.5], [8.0]]).tolist()
         [0, 1]
         """
-        decision = self._judge(X)[0]
+        decision = self._decision(X)
         return np.asarray(self.classes_[decision.label])
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -225,7 +225,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         >>> clf.predict_proba([[0.5]]).tolist()
         [[0.8, 0.2]]
         """
-        return self._judge(X)[0].proba
+        return self._decision(X).proba
 
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label.
@@ -245,7 +245,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         >>> clf.trust_score([[0.5]]).tolist()
         [1.0]
         """
-        return self._judge(X)[0].trust
+        return self._decision(X).trust
 
     def assess(self, X: Any) -> Assessment:
         """Return label, trust, rule, reason, region, counts and distance of each point.
@@ -264,9 +264,8 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         >>> clf.assess([[0.5], [10.0]])
         Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
         """
-        frames = FrameMaker.like(X)
-        decision, verdicts = self._judge(X)
-        return Assessment(decision, verdicts, self.classes_, frames)
+        points = self._points(X)
+        return self._model.assess(points, FrameMaker.like(X))
 
     def predict_or_abstain(
         self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
@@ -421,8 +420,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         [1]
         """
         points = self._points(X_pool)
-        decision, verdicts = self._model.judge(points)
-        return most_worth_labelling(Assessment(decision, verdicts, self.classes_, self._frames), points, k)
+        return most_worth_labelling(self._model.assess(points, self._frames), points, k)
 
     def _points(self, X: Any) -> FloatArray:
         """Return new points in the units that they are judged in."""
@@ -431,9 +429,9 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         _require_numbers(X, getattr(self, "feature_names_in_", None))
         return self._model.units(X)
 
-    def _judge(self, X: Any) -> tuple[Decision, list[Verdicts]]:
+    def _decision(self, X: Any) -> Decision:
         points = self._points(X)
-        return self._model.judge(points)
+        return self._model.judge(points)[0]
 
 
 def _as_one_row(x: Any) -> Any:

@@ -83,8 +83,8 @@ class Explanation:
 
     Attributes
     ----------
-    label, trust, odds, rule, reason, region, distance
-        As in `Assessment`.
+    label, trust, odds, rule, reason, region, distance, error_bound
+        As in `Assessment`; no error bound is None.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all others.
     regions : tuple of RegionNote
@@ -116,6 +116,7 @@ class Explanation:
     region: str
     counts: dict[str, int]
     distance: float
+    error_bound: float | None
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
     neighbours: tuple[Neighbour, ...]
@@ -176,8 +177,11 @@ class Explanation:
             )
         if self.reason == "outside" and not (self.regions and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE):
             return "No group of training records covers it: treat the label as a guess from what is nearest."
-        if self.counts["others"] and self.reason == "overlap":
-            return "Labels overlap here: look at the counts before relying on it."
+        if self.error_bound is not None and self.reason == "overlap":
+            return (
+                "Labels overlap here: look at the counts before relying on it. Read as normal distributions, two of "
+                f"these ellipsoids of different labels overlap by {_percent(self.error_bound)}, which bounds the error."
+            )
         return ""
 
     def _length(self, distance: float) -> str:
@@ -221,7 +225,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
     0
     """
     decision, verdicts = model.judge(z[None])
-    a = Assessment(decision, verdicts, model.classes, FrameMaker())
+    a = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
     rules = model.rules[int(decision.problem[0])]
     gauges = rules.stack.gauges(z[None])[0]
     which = _told_of(rules, gauges, z, a)
@@ -235,6 +239,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         region=str(a.region[0]),
         counts={str(a.label[0]): own, "others": others},
         distance=float(a.distance[0]),
+        error_bound=None if np.isnan(a.error_bound[0]) else float(a.error_bound[0]),
         regions=tuple(_note(rules, k, gauges[k], z) for k in which),
         features=_features(model, rules, which[0], z) if which else (),
         neighbours=_neighbours(model, z),

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.assessment import Decision, decide
+from sepc.assessment import Assessment, Decision, decide
+from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.rules import Rules, Verdicts
 
@@ -60,6 +61,11 @@ class Model:
     def original(self, Z: FloatArray) -> FloatArray:
         """Return points in the units that they came in."""
         return np.asarray(Z * self.scale + self.mean)
+
+    def assess(self, Z: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return the records of points in the model's units."""
+        decision, verdicts = self.judge(Z)
+        return Assessment(decision, verdicts, self.rules, self.classes, frames)
 
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
         """Return the decision on points in the model's units, and what each binary problem says of them."""

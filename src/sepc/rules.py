@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import DISTANCE_TOLERANCE, EllipsoidStack
 
@@ -100,6 +101,14 @@ class RegionNames:
         """Return the numbers of ellipsoids that were grown."""
         return which + len(self.ellipsoids)
 
+    def around(self, number: int) -> list[int]:
+        """Return the ellipsoids that a point decided by this region lies in."""
+        k = len(self.ellipsoids)
+        if number < k:
+            return [number]
+        region = "" if number < 2 * k else self.special[number - 2 * k]
+        return [] if isinstance(region, str) else _members(region[0], k)
+
     def _name(self, number: int) -> str:
         k = len(self.ellipsoids)
         if number < k:
@@ -110,7 +119,7 @@ class RegionNames:
         if isinstance(region, str):
             return region
         bits, union = region
-        return _joined([self.ellipsoids[i] for i in np.flatnonzero(_unpacked(bits[None], k)[0])], union)
+        return _joined([self.ellipsoids[i] for i in _members(bits, k)], union)
 
 
 class Rules:
@@ -154,6 +163,7 @@ class Rules:
     ) -> None:
         self.points, self.side, self.labels = points, side, labels
         self.of_b = side == 1
+        self._ovl: dict[tuple[int, int], float] = {}
         self.stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         self.sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
         self.names = _numbered(self.sides, labels, "#")
@@ -256,6 +266,37 @@ class Rules:
             away = points - x
             out[:, k] = np.sqrt(np.einsum("ij,ij->i", away, away))
         return out
+
+    def error_bounds(self, regions: RegionNames, rows: Rows) -> FloatArray:
+        """Return the paper's bound on the error of a label, from the overlap of the ellipsoids that hold a point.
+
+        With the ellipsoids read as normal distributions, the probabilities of taking a point of one for a point of the
+        other sum to their overlapping coefficient. The bound is the largest coefficient of two ellipsoids of different
+        labels that both hold the point.
+
+        Parameters
+        ----------
+        regions : RegionNames
+            Of some verdicts.
+        rows : ndarray of int, shape (n,)
+            The points that are asked about.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN for points that no two ellipsoids of different labels hold.
+        """
+        distinct, back = np.unique(regions.number[rows], return_inverse=True)
+        return np.array([self._error_bound(regions.around(i)) for i in distinct.tolist()])[back]
+
+    def _error_bound(self, which: list[int]) -> float:
+        a, b = ([k for k in which if self.sides[k] == side] for side in (0, 1))
+        return max((self._overlap(i, j) for i in a for j in b), default=np.nan)
+
+    def _overlap(self, i: int, j: int) -> float:
+        if (i, j) not in self._ovl:
+            self._ovl[i, j] = overlap_coefficient(self.stack[i], self.stack[j])
+        return self._ovl[i, j]
 
     def union_count(self, which: Rows) -> list[int]:
         """Count the training points in the union of some ellipsoids."""
@@ -408,6 +449,7 @@ def _packed(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8")
 
 
-def _unpacked(words: NDArray[np.uint64], k: int) -> NDArray[np.bool_]:
-    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little", count=k)
-    return bits.astype(bool)
+def _members(bits: NDArray[np.uint64], k: int) -> list[int]:
+    """Return which of k flags are set in a row of words."""
+    flags = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), bitorder="little", count=k)
+    return np.flatnonzero(flags).tolist()
