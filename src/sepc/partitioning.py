@@ -264,22 +264,27 @@ class _Run:
         """Take blocks out of the two sets until it can no longer be done; return why."""
         d = len(self.unit)
         while min(map(len, self.remaining)) > d:
-            a, b = self.remaining
-            cut = self.split(a, b)
-            if cut is None:
-                return f"the centroids of what remained ({len(a)} of A, {len(b)} of B) coincide: nothing to split along"
-            pure = self.purify(cut.part(a, 0), b), self.purify(cut.part(b, 1), a)
-            if pure == (None, None):
-                return (
-                    f"no part of what remained ({len(a)} of A, {len(b)} of B) has an ellipsoid with at most "
-                    f"{self.allowed} points of the other label"
-                )
-            self.hyperplanes.append(cut.hyperplane)
-            for side, cloud in enumerate(pure):
-                if cloud is not None:
-                    self.settle(side, cloud, iteration=len(self.hyperplanes))
+            trouble = self.round()
+            if trouble:
+                a, b = map(len, self.remaining)
+                return trouble.format(rest=f"what remained ({a} of A, {b} of B)")
         short = " and ".join(SIDES[side] for side in (0, 1) if len(self.remaining[side]) <= d)
         return f"at most {d} points, the number of features, remained of {short}"
+
+    def round(self) -> str:
+        """Take at most one block out of each set; return why it could not be done, or nothing."""
+        a, b = self.remaining
+        cut = self.split(a, b)
+        if cut is None:
+            return "the centroids of {rest} coincide: nothing to split along"
+        pure = self.purify(cut.part(a, 0), b), self.purify(cut.part(b, 1), a)
+        if pure == (None, None):
+            return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
+        self.hyperplanes.append(cut.hyperplane)
+        for side, cloud in enumerate(pure):
+            if cloud is not None:
+                self.settle(side, cloud, iteration=len(self.hyperplanes))
+        return ""
 
     def settle(self, side: int, cloud: _Cloud, iteration: int) -> None:
         self.blocks.append(Block(side, np.sort(cloud.rows), cloud.ellipsoid(self.unit), iteration))
