@@ -17,7 +17,8 @@ from sepc.assessment import Assessment, Decision, trust_of
 from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
-from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.inputs import require_numbers, require_two_classes
 from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -113,14 +114,10 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with _as_it_was_on_error(self):
             frames = FrameMaker.like(X)
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
-            _require_numbers(X, getattr(self, "feature_names_in_", None))
+            require_numbers(X, getattr(self, "feature_names_in_", None))
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise InputError(
-                    f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
-                    "Check the column that holds the labels, or the filter on the rows."
-                )
+            require_two_classes(classes)
             impurity_count(self.n_imp, 1)  # refused before anything is computed
             order = _canonical_rows(X, codes, len(classes))
             points = X[order]
@@ -426,7 +423,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Return new points in the units that they are judged in."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-        _require_numbers(X, getattr(self, "feature_names_in_", None))
+        require_numbers(X, getattr(self, "feature_names_in_", None))
         return self._model.units(X)
 
     def _decision(self, X: Any) -> Decision:
@@ -462,30 +459,6 @@ def _as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
 
 def _is_fitted_attribute(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
-
-
-def _require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
-    """Raise an `InputError` that names the columns with NaN, infinite or far too large values."""
-    if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
-        return
-    bad = ~(np.abs(X) <= LARGEST_COORDINATE)
-    columns = np.flatnonzero(bad.any(axis=0))
-    kinds = [
-        kind
-        for kind, there in (
-            ("NaN", np.isnan(X).any()),
-            ("inf", np.isinf(X).any()),
-            (f"numbers beyond {LARGEST_COORDINATE:g}", (bad & np.isfinite(X)).any()),
-        )
-        if there
-    ]
-    shown = [f"{j if names is None else repr(names[j])} ({np.count_nonzero(bad[:, j])} rows)" for j in columns[:5]]
-    more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
-    raise InputError(
-        f"X contains {' and '.join(kinds)} in column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{more}; "
-        "expected finite numbers. Drop such rows, or impute them: "
-        "make_pipeline(sklearn.impute.SimpleImputer(), SEPClassifier())."
-    )
 
 
 def _canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:

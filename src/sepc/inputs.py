@@ -1,0 +1,148 @@
+"""A training set at the door: numbers, labels and names, checked once."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from sepc.errors import InputError
+from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
+
+# With more classes than this it is quicker to sort the labels than to look for one after the other.
+_FEW_CLASSES = 16
+
+
+class TrainingSet(NamedTuple):
+    """Points and labels that obey the rules.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Number of each point's class.
+    classes : ndarray of shape (n_classes,)
+        Labels, sorted.
+    features : list of str
+        Names; x0, x1, ... unless the points came with names.
+
+    Examples
+    --------
+    >>> training_set([[1.0], [2.0], [3.0]], ["b", "a", "b"]).codes.tolist()
+    [1, 0, 1]
+    """
+
+    X: FloatArray
+    codes: Rows
+    classes: NDArray[Any]
+    features: list[str]
+
+
+def training_set(X: Any, y: Any) -> TrainingSet:
+    """Check points and labels as `SEPClassifier.fit` does, without an estimator.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        An array, or a pandas or polars frame.
+    y : array-like of shape (n,)
+        Labels of any type, two or more different ones.
+
+    Returns
+    -------
+    TrainingSet
+
+    Examples
+    --------
+    >>> training_set([[1.0, 0.0], [2.0, 0.0]], [0, 1]).features
+    ['x0', 'x1']
+    """
+    door = _Door()
+    X, y = validate_data(door, X, y, dtype=np.float64, ensure_all_finite=False)
+    names = getattr(door, "feature_names_in_", None)
+    require_numbers(X, names)
+    classes, codes = _classes(y)
+    require_two_classes(classes)
+    features = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
+    return TrainingSet(X, codes, classes, features)
+
+
+class _Door(BaseEstimator):  # type: ignore[misc]
+    """What scikit-learn's checks leave names and numbers of features with."""
+
+
+def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
+    """Raise an `InputError` that names the columns with NaN, infinite or far too large values.
+
+    Examples
+    --------
+    >>> require_numbers(np.array([[1.0, 2.0]]), None)
+    """
+    if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
+        return
+    bad = ~(np.abs(X) <= LARGEST_COORDINATE)
+    columns = np.flatnonzero(bad.any(axis=0))
+    kinds = [
+        kind
+        for kind, there in (
+            ("NaN", np.isnan(X).any()),
+            ("inf", np.isinf(X).any()),
+            (f"numbers beyond {LARGEST_COORDINATE:g}", (bad & np.isfinite(X)).any()),
+        )
+        if there
+    ]
+    shown = [f"{j if names is None else repr(names[j])} ({np.count_nonzero(bad[:, j])} rows)" for j in columns[:5]]
+    more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
+    raise InputError(
+        f"X contains {' and '.join(kinds)} in column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{more}; "
+        "expected finite numbers. Drop such rows, or impute them: "
+        "make_pipeline(sklearn.impute.SimpleImputer(), SEPClassifier())."
+    )
+
+
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Raise an `InputError` unless there are two different labels or more.
+
+    Examples
+    --------
+    >>> require_two_classes(np.array(["a", "b"]))
+    """
+    if len(classes) < 2:
+        raise InputError(
+            f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
+            "Check the column that holds the labels, or the filter on the rows."
+        )
+
+
+def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
+    """Return the sorted labels, and the number of each point's label among them."""
+    found = _few_labels(y)
+    if found is None:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, codes
+    labels, marks = found
+    check_classification_targets(np.repeat(labels, 3))
+    classes, order = np.unique(labels, return_inverse=True)
+    return classes, order[marks]
+
+
+def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Rows] | None:
+    """Return the labels in the order in which they come, and which one each point has; None if they are many.
+
+    Sorting takes longer: for objects, which is what labels in a data frame are, a hundred times as long.
+    """
+    firsts: list[int] = []
+    marks = np.full(len(y), -1)
+    while len(firsts) <= _FEW_CLASSES:
+        first = int(np.argmin(marks))
+        if marks[first] >= 0:
+            return y[firsts], marks
+        same = np.asarray(y == y[first])
+        if same.shape != y.shape or same.dtype != bool or not same[first]:
+            return None
+        marks[same] = len(firsts)
+        firsts.append(first)
+    return None
