@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from sepc.errors import InputError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
     from sepc.explain import Explanation
+    from sepc.findings import Finding
     from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
     from sepc.geometry.overlap import IntersectionCover, cover_intersection
     from sepc.geometry.separation import Separation, separate
+    from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
 
 __version__ = "0.1.0"
@@ -33,10 +35,12 @@ _HOME = {
     "Block": "partitioning",
     "Ellipsoid": "geometry.ellipsoid",
     "Explanation": "explain",
+    "Finding": "findings",
     "HullPair": "geometry.hulls",
     "Hyperplane": "partitioning",
     "InputError": "errors",
     "IntersectionCover": "geometry.overlap",
+    "Landscape": "landscapes",
     "MVE": "geometry.mve",
     "Partition": "partitioning",
     "SEPClassifier": "estimator",
@@ -44,6 +48,7 @@ _HOME = {
     "SepcError": "errors",
     "SepcWarning": "errors",
     "cover_intersection": "geometry.overlap",
+    "landscape": "landscapes",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
@@ -57,16 +62,19 @@ __all__ = [
     "Block",
     "Ellipsoid",
     "Explanation",
+    "Finding",
     "HullPair",
     "Hyperplane",
     "InputError",
     "IntersectionCover",
+    "Landscape",
     "Partition",
     "SEPClassifier",
     "Separation",
     "SepcError",
     "SepcWarning",
     "cover_intersection",
+    "landscape",
     "min_volume_ellipsoid",
     "nearest_points",
     "overlap_coefficient",

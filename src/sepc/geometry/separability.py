@@ -1,0 +1,83 @@
+"""Does a hyperplane separate two point sets? An exact test that reads large sets a few times only."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
+from sepc.geometry.hulls import nearest_points
+
+# Points of each set to begin with, for each feature.
+_SAMPLE = 15
+# A hyperplane separates when it leaves a strip wider than this share of the points' distance from it.
+_STRIP = 1e-12
+_CHUNK = 4096
+
+Mask = NDArray[np.bool_]
+
+
+def linearly_separable(
+    A: ArrayLike, B: ArrayLike, *, unit: ArrayLike | None = None, first: tuple[Mask, Mask] | None = None
+) -> bool:
+    """Return whether a hyperplane separates two point sets: whether their convex hulls do not meet.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_a, d)
+    B : array-like of shape (n_b, d)
+    unit : array-like of shape (d,), optional
+        Units of length of the features; 1 by default. They only matter for rounding: hulls meet where they are nearer
+        to each other than 1e-8 of their range in these units.
+    first : tuple of two ndarray of bool, shapes (n_a,) and (n_b,), optional
+        Points to begin with: those that probably decide.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Nearest points are found for the hulls of few points. Where these meet, so do the hulls of all. Else there is a
+    hyperplane between the few, and it separates all, or there are points on the wrong side of it, which join the few.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> linearly_separable(square, square + 1.1), linearly_separable(square, square + 0.9)
+    (True, False)
+    """
+    sets = as_points(A, "A"), as_points(B, "B")
+    d = sets[0].shape[1]
+    same_features(sets[1], d, "B", "A")
+    length = np.ones(d) if unit is None else as_vector(unit, "unit", d)
+    origin, share = sets[0][0], _SAMPLE * d
+    preferred = [np.empty(0, np.int64)] * 2 if first is None else [np.flatnonzero(mask) for mask in first]
+    rows = [_evenly(some, len(points), share) for some, points in zip(preferred, sets, strict=True)]
+    while True:
+        few_a, few_b = ((points[some] - origin) / length for points, some in zip(sets, rows, strict=True))
+        pair = nearest_points(few_a, few_b, cap=1.0)
+        if pair.meet:
+            return False
+        normal = pair.normal / (length * pair.distance)
+        a, b = (np.concatenate([(x - origin) @ normal for x in _chunks(points)]) for points in sets)
+        if a.min() - b.max() > _STRIP * max(np.abs(a).max(), np.abs(b).max()):
+            return True
+        more = [np.union1d(rows[0], _lowest(a, share)), np.union1d(rows[1], _lowest(-b, share))]
+        if [len(some) for some in more] == [len(some) for some in rows]:  # all but touching: rounding hides the strip
+            return False
+        rows, share = more, 2 * share
+
+
+def _evenly(preferred: Rows, n: int, count: int) -> Rows:
+    """Return about `count` of n rows, evenly spaced: of the preferred ones, if these are enough."""
+    rows = preferred if len(preferred) >= count else np.arange(n)
+    return np.union1d(rows[:: -(-len(rows) // count)], preferred[:count])
+
+
+def _lowest(score: FloatArray, count: int) -> Rows:
+    return np.arange(len(score)) if len(score) <= count else np.argpartition(score, count)[:count]
+
+
+def _chunks(points: FloatArray) -> Iterator[FloatArray]:
+    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
