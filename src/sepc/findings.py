@@ -16,6 +16,8 @@ SEVERITIES = ("problem", "warning", "note")
 # and this share of the records has its nearest neighbour in the other class: classes may interleave about one mean.
 HEAVY = 0.75
 _MIXED = 0.3
+# Neither class may lie aside; few records in many dimensions leave a good part outside by chance.
+_SHARED = 0.3
 # Classes are nearly separable when at most this share of the records of either lies in the overlap.
 _NEARLY = 0.05
 # A class drowns where it makes up less of the records in the overlap than this, though it has half of its own there.
@@ -248,7 +250,7 @@ def of_pairs(pairs: Sequence[PairFacts]) -> Iterator[Finding]:
 
 def _of_overlap(pair: PairFacts) -> Iterator[Finding]:
     a, b = pair.labels
-    if pair.common >= HEAVY and pair.mixing >= _MIXED and min(pair.inside) >= 0.5:
+    if pair.common >= HEAVY and pair.mixing >= _MIXED and min(pair.inside) >= _SHARED:
         yield Finding(
             "heavy-overlap",
             "warning",

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from math import erfc, exp, inf, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
 
 from sepc.dependence import combination, flat_directions
 from sepc.findings import HEAVY, PairFacts
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import FloatArray
 from sepc.geometry._design_search import FLAT
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -24,16 +23,14 @@ from sepc.geometry.overlap import cover_intersection
 from sepc.geometry.separability import linearly_separable
 from sepc.inputs import TrainingSet
 from sepc.partitioning import canonical_order
+from sepc.records import Moments, chunks, holds, joint, kernels, moments, repeated, split, taken
 
-# Rows handled at a time where a temporary would otherwise be as large as the data.
-_CHUNK = 4096
 # A class is nearly flat along directions in which it spreads by less than this, in standard deviations of all records.
 _NEARLY_FLAT = 1e-3
 # A column that varies by no more than this many units in the last place is constant.
 _ULPS = 8.0 * float(np.finfo(np.float64).eps)
-# Records of each class whose neighbours are looked at, and records in which the most varied feature is looked for.
+# Records of each class whose neighbours are looked at.
 _NEIGHBOURS = 400
-_SAMPLE = 500
 
 OnStep = Callable[[int, int], None]
 
@@ -157,18 +154,10 @@ class PairOverlap:
         }
 
 
-class _Moments(NamedTuple):
-    """Number, mean and covariance (ddof 0) of some points."""
-
-    n: int
-    mean: FloatArray
-    covariance: FloatArray
-
-
 class _Hull:
     """The affine hull of all records, with coordinates in it."""
 
-    def __init__(self, total: _Moments, unit: FloatArray) -> None:
+    def __init__(self, total: Moments, unit: FloatArray) -> None:
         self.mean, self.unit = total.mean, unit
         variance, axes = np.linalg.eigh(total.covariance / np.outer(unit, unit))
         self.axes = axes[:, ::-1]
@@ -185,17 +174,17 @@ class _Hull:
         if self.is_all:
             return points
         basis = self.axes[:, : self.dimension]
-        return np.concatenate([((x - self.mean) / self.unit) @ basis for x in _chunks(points)])
+        inside = np.concatenate([((x - self.mean) / self.unit) @ basis for x in chunks(points)])
+        inside.setflags(write=False)
+        return inside
 
     def back(self, E: Ellipsoid) -> Ellipsoid:
         """Return an ellipsoid of the hull in the original units, with the radius of flat directions across the hull."""
         if self.is_all:
             return E
-        from sepc.geometry._mve_kernels import rows_svd  # compiled: loaded by those who need it
-
         basis, across = np.split(self.axes, [self.dimension], axis=1)
         factor = np.hstack([basis @ (E.axes * E.radii), across * FLAT]) * self.unit[:, None]
-        axes, radii = rows_svd(factor)
+        axes, radii = kernels().rows_svd(factor)
         return Ellipsoid.trusted(self.mean + self.unit * (basis @ E.center), axes.T.copy(), radii)
 
 
@@ -218,11 +207,10 @@ class Survey:
 
     def __init__(self, data: TrainingSet, on_step: OnStep | None) -> None:
         self.data, self.on_step = data, on_step
-        parts = _split(data.X, data.codes, len(data.classes))
+        parts = split(data.X, data.codes, len(data.classes))
         self.sizes = [len(points) for points in parts]
-        origin = _middle(data.X)
-        self.moments = [_moments(points, origin) for points in parts]
-        self.total = _joint(self.moments)
+        self.moments = [moments(points) for points in parts]
+        self.total = joint(self.moments)
         spread = np.sqrt(self.total.covariance.diagonal())
         self.scale = np.where(spread > _ULPS * np.abs(self.total.mean), spread, 0.0)
         self.unit = np.where(spread > 0.0, spread, spread.max() or 1.0)
@@ -287,10 +275,10 @@ class Survey:
     def _overlap(self, a: int, b: int) -> PairOverlap:
         A, B, E, F = self.parts[a], self.parts[b], self.mves[a].ellipsoid, self.mves[b].ellipsoid
         # An ellipsoid holds its own points.
-        inside = F.contains(A), E.contains(B)
+        inside = holds(F, A), holds(E, B)
         self.n_read += len(A) + len(B)
         rows_a, rows_b = (np.flatnonzero(mask) for mask in inside)
-        shared = _taken((A, rows_a), (B, rows_b))
+        shared = taken((A, rows_a), (B, rows_b))
         by_points = self.solve(shared).ellipsoid if len(shared) else None
         cover = cover_intersection(E, F)
         n_a, n_b = len(rows_a), len(rows_b)
@@ -332,23 +320,24 @@ class Survey:
         n = min(self.sizes[a], self.sizes[b], _NEIGHBOURS)
         if n < 2:
             return 0.0
-        even = np.linspace(0, 1, n)
-        some = [
+        even = np.linspace(0.0, 1.0, n)
+        A, B = (
             points[canonical_order(points)[(even * (len(points) - 1)).astype(int)]] / self.hull.length
             for points in (self.parts[a], self.parts[b])
-        ]
-        trees = [KDTree(points) for points in some]
+        )
+        between = cdist(A, B)
         mixed = 0.0
-        for k in (0, 1):
-            own = trees[k].query(some[k], k=2)[0][:, 1]  # the first is the record itself
-            other = trees[1 - k].query(some[k])[0]
+        for points, other in ((A, between.min(axis=1)), (B, between.min(axis=0))):
+            within = cdist(points, points)
+            np.fill_diagonal(within, inf)
+            own = within.min(axis=1)
             mixed += float(np.mean(other < own) + 0.5 * np.mean(other == own))
         return mixed / 2.0
 
     def contradictions(self) -> tuple[int, int]:
         """Return how many records share all values with one of another class, and how many groups these form."""
         X, codes = self.data.X, self.data.codes
-        rows = _repeated(X)
+        rows = repeated(X)
         if not len(rows):
             return 0, 0
         group = np.unique(X[rows] + 0.0, axis=0, return_inverse=True)[1].reshape(-1)
@@ -358,86 +347,9 @@ class Survey:
         return int(np.count_nonzero(np.isin(group, mixed))), len(mixed)
 
 
-def _repeated(X: FloatArray) -> Rows:
-    """Return the rows that (almost certainly) occur more than once: those whose hashes do."""
-    some = X[:: -(-len(X) // _SAMPLE)]
-    varied = max(range(X.shape[1]), key=lambda j: len(np.unique(some[:, j])))
-    rows = _tied(X[:, varied])
-    if not len(rows):
-        return rows
-    factors = np.asarray(np.random.default_rng(0).integers(2**63, size=X.shape[1]), dtype=np.uint64)
-    return rows[_tied(np.concatenate([_hashed(X[some], factors) for some in _chunks(rows)]))]
-
-
-def _tied(values: NDArray[Any]) -> Rows:
-    """Return the positions of values that occur more than once."""
-    ordered = np.sort(values)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    return np.flatnonzero(np.isin(values, twice)) if len(twice) else np.empty(0, np.int64)
-
-
-def _hashed(x: FloatArray, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bits = (x + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    bits ^= bits >> np.uint64(32)  # the last bits of a short number are all 0
-    hashed: NDArray[np.uint64] = bits @ factors
-    return hashed
-
-
-def _split(X: FloatArray, codes: Rows, n_classes: int) -> list[FloatArray]:
-    """Return the points of each class."""
-    rows = [np.flatnonzero(codes == k) for k in range(n_classes)]
-    together = _taken(*((X, some) for some in rows))
-    return np.split(together, np.cumsum([len(some) for some in rows[:-1]]))
-
-
-def _taken(*parts: tuple[FloatArray, Rows]) -> FloatArray:
-    """Return some rows of several arrays, in one array."""
-    out = np.empty((sum(len(rows) for _, rows in parts), parts[0][0].shape[1]))
-    start = 0
-    for points, rows in parts:
-        # Any other mode would take them into a buffer first.
-        np.take(points, rows, axis=0, out=out[start : start + len(rows)], mode="clip")
-        start += len(rows)
-    return out
-
-
 def _ratios(log_volume: float, E: Ellipsoid, F: Ellipsoid) -> tuple[float, float]:
     """Return a volume over those of two ellipsoids that hold it."""
     return exp(min(log_volume - E.log_volume, 0.0)), exp(min(log_volume - F.log_volume, 0.0))
-
-
-def _middle(X: FloatArray) -> FloatArray:
-    """Return a point amid the data; exactly the value of each feature that is constant."""
-    some = X[:: -(-len(X) // _CHUNK)]
-    middle: FloatArray = X[0] + (some - X[0]).mean(axis=0)
-    return middle
-
-
-def _moments(points: FloatArray, origin: FloatArray) -> _Moments:
-    total, gram = np.zeros(len(origin)), np.zeros((len(origin), len(origin)))
-    ones = np.ones(_CHUNK)
-    for x in _chunks(points):
-        y = x - origin
-        total += ones[: len(y)] @ y
-        gram += y.T @ y
-    mean = total / len(points)
-    return _Moments(len(points), origin + mean, gram / len(points) - np.outer(mean, mean))
-
-
-def _joint(parts: list[_Moments]) -> _Moments:
-    """Return the moments of all points from those of their parts."""
-    n = sum(part.n for part in parts)
-    start = parts[0].mean
-    mean = sum((part.n / n) * (part.mean - start) for part in parts)
-    steps = [part.mean - start - mean for part in parts]
-    covariance = np.zeros((len(start), len(start)))
-    for part, step in zip(parts, steps, strict=True):
-        covariance += (part.n / n) * (part.covariance + np.outer(step, step))
-    return _Moments(n, start + mean, covariance)
-
-
-def _chunks(points: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
 
 
 def _plain(label: Any) -> Any:
