@@ -291,9 +291,10 @@ def test_contradictory_duplicates_are_counted(seed, n_values):
     assert found == ([f"{expected} records have an exact duplicate of another class"] if expected else [])
 
 
+@pytest.mark.parametrize("n", [120, 306, 2000])
 @pytest.mark.parametrize("d", [2, 5, 8])
-def test_planted_overlap_is_found(d):
-    X, y = two_classes(d, n=400, apart=0.0)
+def test_planted_overlap_is_found(d, n):
+    X, y = two_classes(d, n=n, apart=0.0)
     assert [finding.code for finding in alarms(landscape(X, y))] == ["heavy-overlap"]
 
 

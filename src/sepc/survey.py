@@ -320,9 +320,9 @@ class Survey:
         n = min(self.sizes[a], self.sizes[b], _NEIGHBOURS)
         if n < 2:
             return 0.0
-        even = np.linspace(0.0, 1.0, n)
+        even = np.arange(n)
         A, B = (
-            points[canonical_order(points)[(even * (len(points) - 1)).astype(int)]] / self.hull.length
+            points[canonical_order(points)[even * len(points) // n]] / self.hull.length
             for points in (self.parts[a], self.parts[b])
         )
         between = cdist(A, B)
