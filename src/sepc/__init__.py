@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sepc.geometry.separation import Separation, separate
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
+    from sepc.terrain import Terrain
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOME = {
     "Separation": "geometry.separation",
     "SepcError": "errors",
     "SepcWarning": "errors",
+    "Terrain": "terrain",
     "cover_intersection": "geometry.overlap",
     "landscape": "landscapes",
     "min_volume_ellipsoid": "geometry.mve",
@@ -73,6 +75,7 @@ __all__ = [
     "Separation",
     "SepcError",
     "SepcWarning",
+    "Terrain",
     "cover_intersection",
     "landscape",
     "min_volume_ellipsoid",

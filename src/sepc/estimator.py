@@ -24,6 +24,7 @@ from sepc.partitioning import Block, Partition, canonical_order, impurity_count,
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
 from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
+from sepc.terrain import Terrain
 
 
 class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -336,6 +337,24 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
+
+    @property
+    def landscape_(self) -> Terrain:
+        """The landscape of the training set: regions, overlaps, small disjuncts, impure and isolated records, outliers.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.landscape_.regions[["region", "n_label", "purity", "small_disjunct"]]
+          region  n_label  purity  small_disjunct
+        0    0#1        3     1.0           False
+        1    1#1        3     1.0           False
+        """
+        check_is_fitted(self)
+        terrain: Terrain | None = getattr(self, "_terrain", None)
+        if terrain is None or terrain.model is not self._model:
+            self._terrain = terrain = Terrain(self._model, self.partitions_, self._frames)
+        return terrain
 
     def explain(self, x: Any) -> Explanation:
         """Say why one point gets its label, and what would have to change for another one.
