@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sepc.geometry.separation import Separation, separate
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
+    from sepc.selection import NImpPath, select_n_imp
     from sepc.terrain import Terrain
 
 __version__ = "0.1.0"
@@ -43,6 +44,7 @@ _HOME = {
     "IntersectionCover": "geometry.overlap",
     "Landscape": "landscapes",
     "MVE": "geometry.mve",
+    "NImpPath": "selection",
     "Partition": "partitioning",
     "SEPClassifier": "estimator",
     "Separation": "geometry.separation",
@@ -55,6 +57,7 @@ _HOME = {
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
     "partition": "partitioning",
+    "select_n_imp": "selection",
     "separate": "geometry.separation",
 }
 
@@ -70,6 +73,7 @@ __all__ = [
     "InputError",
     "IntersectionCover",
     "Landscape",
+    "NImpPath",
     "Partition",
     "SEPClassifier",
     "Separation",
@@ -82,6 +86,7 @@ __all__ = [
     "nearest_points",
     "overlap_coefficient",
     "partition",
+    "select_n_imp",
     "separate",
 ]
 
