@@ -38,7 +38,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ----------
     n_imp : int or float, default=2
         How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class, strictly
-        between 0 and 1 and rounded down. The only parameter of the method; larger values give fewer ellipsoids.
+        between 0 and 1 and rounded down. The only parameter of the method; `sepc.select_n_imp` helps to choose it.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
