@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sepc.errors import InputError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
     from sepc.explain import Explanation
+    from sepc.feedback import Drift, FeedbackMonitor, FeedbackReport, PartitionChanges
     from sepc.findings import Finding
     from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
@@ -35,9 +36,12 @@ __version__ = "0.1.0"
 _HOME = {
     "Assessment": "assessment",
     "Block": "partitioning",
+    "Drift": "feedback",
     "Ellipsoid": "geometry.ellipsoid",
     "Explanation": "explain",
     "Finding": "findings",
+    "FeedbackMonitor": "feedback",
+    "FeedbackReport": "feedback",
     "HullPair": "geometry.hulls",
     "Hyperplane": "partitioning",
     "InputError": "errors",
@@ -46,6 +50,7 @@ _HOME = {
     "MVE": "geometry.mve",
     "NImpPath": "selection",
     "Partition": "partitioning",
+    "PartitionChanges": "feedback",
     "SEPClassifier": "estimator",
     "Separation": "geometry.separation",
     "SepcError": "errors",
@@ -65,8 +70,11 @@ __all__ = [
     "MVE",
     "Assessment",
     "Block",
+    "Drift",
     "Ellipsoid",
     "Explanation",
+    "FeedbackMonitor",
+    "FeedbackReport",
     "Finding",
     "HullPair",
     "Hyperplane",
@@ -75,6 +83,7 @@ __all__ = [
     "Landscape",
     "NImpPath",
     "Partition",
+    "PartitionChanges",
     "SEPClassifier",
     "Separation",
     "SepcError",

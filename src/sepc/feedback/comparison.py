@@ -1,0 +1,94 @@
+"""Models that new records can be compared with held-out ones by."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sepc.assessment import Assessment
+from sepc.errors import InputError, SepcWarning
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.model import Model
+from sepc.rules import Rule
+
+
+def parts_of(model: Model, n_parts: int) -> list[Rows]:
+    """Split the training set, each class spread evenly; the same whatever order its rows came in.
+
+    A class of one record is in no part, so that no model loses it.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> [len(part) for part in parts_of(model, 3)]
+    [2, 2, 2]
+    """
+    shuffled = np.random.default_rng(0).permutation(len(model.codes))
+    parts: list[list[int]] = [[] for _ in range(n_parts)]
+    for k in range(len(model.classes)):
+        mine = shuffled[model.codes[shuffled] == k].tolist()
+        for i, row in enumerate(mine if len(mine) > 1 else []):
+            parts[i % n_parts].append(row)
+    return [np.array(sorted(part), dtype=np.int64) for part in parts]
+
+
+def models_without(clf: Any, parts: list[Rows]) -> list[Any]:
+    """Return classifiers like `clf`, each fitted without one part of the training set.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> [int(one.class_count_.sum()) for one in models_without(clf, parts_of(clf._model, 3))]
+    [4, 4, 4]
+    """
+    model: Model = clf._model
+    X, y = model.original(model.points), model.classes[model.codes]
+    models = []
+    for part in parts:
+        rest = np.setdiff1d(np.arange(len(y)), part)
+        with warnings.catch_warnings():  # of few records: it was said of all of them
+            warnings.simplefilter("ignore", SepcWarning)
+            models.append(clone(clf).set_params(verbose=False).fit(X[rest], y[rest]))
+    return models
+
+
+def predicted(model: Model, a: Assessment) -> Rows:
+    """Return the labels of an assessment as numbers of classes."""
+    return np.searchsorted(model.classes, a.label)
+
+
+def strange_and_wrong(model: Model, a: Assessment, codes: Rows | None) -> tuple[int, int]:
+    """Count the records outside every ellipsoid, and, if their true classes are known, the wrong verdicts."""
+    wrong = 0 if codes is None else np.count_nonzero(predicted(model, a) != codes)
+    return int(np.count_nonzero(a.rule == Rule.R3.name)), int(wrong)
+
+
+def held_out(model: Model, models: list[Any], parts: list[Rows]) -> tuple[Rows, Rows]:
+    """Let each of the models judge the part that it was fitted without.
+
+    Returns
+    -------
+    outside, wrong : ndarray of int, shape (n_models, 2)
+        How many, and out of how many.
+    """
+    X = model.original(model.points)
+    outside, wrong = [], []
+    for one, part in zip(models, parts, strict=True):
+        counts = strange_and_wrong(model, one.assess(X[part]), model.codes[part]) if len(part) else (0, 0)
+        outside.append([counts[0], len(part)])
+        wrong.append([counts[1], len(part)])
+    return np.array(outside), np.array(wrong)
+
+
+def require_new_records(model: Model, X: FloatArray) -> None:
+    """Refuse training records as a reference: they are inside by construction."""
+    seen = {row.tobytes() for row in model.points}
+    known = sum(row.tobytes() in seen for row in model.units(X) + 0.0)
+    if 2 * known > len(X):
+        raise InputError(
+            f"reference has {known} training records among {len(X)}; expected records that had no part in training. "
+            "Hold some records out, or leave reference out."
+        )
