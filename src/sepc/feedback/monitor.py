@@ -401,9 +401,10 @@ def _replayed(what: str, name: str, header: dict[str, Any], arrays: store.Arrays
 
 
 def _require_classifier(clf: Any) -> None:
-    if not (hasattr(clf, "assess") and hasattr(clf, "regions")):
+    if hasattr(clf, "assess"):
+        check_is_fitted(clf)
+    if not hasattr(clf, "_model"):
         raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier. Of a pipeline, pass its last step.")
-    check_is_fitted(clf)
 
 
 def _check_parameters(clf: Any, false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any) -> None:
