@@ -4,8 +4,8 @@ Each run draws a training set, fits, makes a monitor and feeds it a stream: at f
 features at once by a common length, in standard deviations. Prints Markdown tables. ``--quick`` takes fewer runs.
 
 The first table compares with a naive alarm: the same test, but the pooled outcomes of cross-validation taken as
-independent trials of the classifier that is watched. Its false alarms exceed what it states, for partitions of the same
-data differ in their share of strange records by more than those outcomes tell.
+independent trials of the classifier that is watched. Its false alarms can exceed what it states (heavy tails), for
+partitions of much the same data may differ in their share of strange records by more than those outcomes tell.
 """
 
 import os

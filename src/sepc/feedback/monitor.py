@@ -49,9 +49,9 @@ class FeedbackMonitor:
     Notes
     -----
     What share of records should be outside cannot be seen from the training records, which are inside by
-    construction; nor from cross-validation alone, since two partitions of the same data differ in it by far more than
-    the counts suggest. So like is compared with like: the training set is split, a classifier is fitted without each
-    part, and the records it has not seen, held-out and new ones, are judged by that same classifier. Without drift
+    construction; nor from cross-validation alone, since partitions of much the same data may differ in it by far more
+    than the counts suggest. So like is compared with like: the training set is split, a classifier is fitted without
+    each part, and the records it has not seen, held-out and new ones, are judged by that same classifier. Without drift
     both are outside at the same rate. These models have fewer records than `clf` and therefore smaller ellipsoids: the
     shares that `drift` speaks of are a little higher than that of `clf` itself, which `report` gives. With a reference
     `clf` itself judges both.
