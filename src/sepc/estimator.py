@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,7 +17,7 @@ from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.inputs import require_numbers, require_two_classes
+from sepc.inputs import require_numbers, training_set
 from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -114,12 +113,8 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         with _as_it_was_on_error(self):
             frames = FrameMaker.like(X)
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
-            require_numbers(X, getattr(self, "feature_names_in_", None))
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            require_two_classes(classes)
             impurity_count(self.n_imp, 1)  # refused before anything is computed
+            X, codes, classes, features = training_set(X, y, self)
             order = _canonical_rows(X, codes, len(classes))
             points = X[order]
             del X
@@ -129,7 +124,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._model = Model(
                 classes=classes,
                 class_count=np.bincount(codes),
-                features=_feature_names(self),
+                features=features,
                 mean=mean,
                 scale=scale,
                 unit="standard deviations" if self.standardize else "units",
@@ -455,12 +450,6 @@ def _as_one_row(x: Any) -> Any:
     if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
         return x.to_frame().T  # a row of a pandas frame
     return x if np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
-
-
-def _feature_names(estimator: Any) -> list[str]:
-    """Return what the features are called: x0, x1, ... unless the training set had names."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 @contextmanager

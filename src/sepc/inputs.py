@@ -40,8 +40,8 @@ class TrainingSet(NamedTuple):
     features: list[str]
 
 
-def training_set(X: Any, y: Any) -> TrainingSet:
-    """Check points and labels as `SEPClassifier.fit` does, without an estimator.
+def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> TrainingSet:
+    """Check points and labels.
 
     Parameters
     ----------
@@ -49,6 +49,8 @@ def training_set(X: Any, y: Any) -> TrainingSet:
         An array, or a pandas or polars frame.
     y : array-like of shape (n,)
         Labels of any type, two or more different ones.
+    estimator : estimator, optional
+        Gets the attributes `n_features_in_` and, where the points have names, `feature_names_in_`.
 
     Returns
     -------
@@ -59,18 +61,18 @@ def training_set(X: Any, y: Any) -> TrainingSet:
     >>> training_set([[1.0, 0.0], [2.0, 0.0]], [0, 1]).features
     ['x0', 'x1']
     """
-    door = _Door()
+    door = _Door() if estimator is None else estimator
     X, y = validate_data(door, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(door, "feature_names_in_", None)
     require_numbers(X, names)
     classes, codes = _classes(y)
-    require_two_classes(classes)
+    _require_two_classes(classes)
     features = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
     return TrainingSet(X, codes, classes, features)
 
 
 class _Door(BaseEstimator):  # type: ignore[misc]
-    """What scikit-learn's checks leave names and numbers of features with."""
+    """Stands in for an estimator: where scikit-learn's checks leave names and number of the features."""
 
 
 def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
@@ -102,13 +104,7 @@ def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
     )
 
 
-def require_two_classes(classes: NDArray[Any]) -> None:
-    """Raise an `InputError` unless there are two different labels or more.
-
-    Examples
-    --------
-    >>> require_two_classes(np.array(["a", "b"]))
-    """
+def _require_two_classes(classes: NDArray[Any]) -> None:
     if len(classes) < 2:
         raise InputError(
             f"y has 1 class, {classes[0]!r}; expected at least two different labels. "

@@ -173,16 +173,23 @@ class Rules:
     def _place_training_points(self) -> None:
         """Find out which ellipsoids hold each training point."""
         n_ellipsoids = len(self.stack)
-        patterns: list[NDArray[np.uint64]] = []
-        members: list[list[NDArray[np.int32]]] = [[] for _ in range(n_ellipsoids)]
+        self.patterns = np.empty((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
+        self.counts = np.zeros((n_ellipsoids, 2), dtype=np.int64)
+        self._members: dict[int, NDArray[np.int32]] = {}
         for rows in _batches(len(self.points), n_ellipsoids):
             inside = holds(self.stack.gauges(self.points[rows]))
-            patterns.append(_packed(inside))
-            for k in range(n_ellipsoids):
-                members[k].append((np.flatnonzero(inside[:, k]) + rows.start).astype(np.int32))
-        self.patterns = np.concatenate(patterns)
-        self.members = [np.concatenate(rows) for rows in members]
-        self.counts = np.array([self.count(rows) for rows in self.members], dtype=np.int64).reshape(-1, 2)
+            self.patterns[rows] = _packed(inside)
+            of_b = self.of_b[rows]
+            self.counts[:, 0] += np.count_nonzero(inside[~of_b], axis=0)
+            self.counts[:, 1] += np.count_nonzero(inside[of_b], axis=0)
+
+    def members(self, which: int) -> NDArray[np.int32]:
+        """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
+        if which not in self._members:
+            word, bit = divmod(which, 64)
+            held = self.patterns[:, word] & np.uint64(1 << bit)
+            self._members[which] = np.flatnonzero(held).astype(np.int32)
+        return self._members[which]
 
     def _place_isolated(self, partition: "Partition", labels: Sequence[str]) -> None:
         """Collect the isolated points; equal ones are one region, whatever their labels."""
@@ -247,7 +254,7 @@ class Rules:
         -------
         ndarray of int, shape (n, 2)
         """
-        rows = self.members[smallest]
+        rows = self.members(smallest)
         held, of_b = self.patterns[rows], self.side[rows].astype(bool)
         out = np.empty((len(pattern), 2), dtype=np.int64)
         step = max(_TABLE // max(len(rows), 1), 1)
@@ -298,11 +305,11 @@ class Rules:
             self._ovl[i, j] = overlap_coefficient(self.stack[i], self.stack[j])
         return self._ovl[i, j]
 
-    def union_count(self, which: Rows) -> list[int]:
+    def union_count(self, which: list[int]) -> list[int]:
         """Count the training points in the union of some ellipsoids."""
         held = np.zeros(len(self.points), dtype=bool)
         for k in which:
-            held[self.members[k]] = True
+            held[self.members(k)] = True
         of_b = int(np.count_nonzero(held & self.of_b))
         return [int(np.count_nonzero(held)) - of_b, of_b]
 
@@ -347,7 +354,7 @@ class _Judgement:
         counts = self._intersections(patterns, sets)
         empty = counts.sum(axis=1) == 0
         for i in np.flatnonzero(empty):
-            counts[i] = self.rules.union_count(np.flatnonzero(sets[i]))
+            counts[i] = self.rules.union_count(np.flatnonzero(sets[i]).tolist())
         self.counts[rows] = counts[back]
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
@@ -440,11 +447,14 @@ def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> l
     return names
 
 
+def _n_words(k: int) -> int:
+    return max(-(-k // 64), 1)
+
+
 def _packed(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Return rows of flags as bits in 64-bit words, at least one word."""
     n, k = sets.shape
-    words = max(-(-k // 64), 1)
-    padded = np.zeros((n, 64 * words), dtype=bool)
+    padded = np.zeros((n, 64 * _n_words(k)), dtype=bool)
     padded[:, :k] = sets
     return np.packbits(padded, axis=1, bitorder="little").view("<u8")
 

@@ -293,7 +293,7 @@ class _Problem:
     @cached_property
     def holds(self) -> csr_array:
         """Which ellipsoid holds which record, 1 or 0, shape (n_ellipsoids, n)."""
-        members = self.rules.members
+        members = [self.rules.members(k) for k in range(len(self.rules.stack))]
         which = np.repeat(np.arange(len(members)), [len(m) for m in members])
         record = np.concatenate(members) if members else np.empty(0, dtype=np.int32)
         return csr_array((np.ones(len(record), dtype=np.int64), (which, record)), (len(members), len(self.rules.side)))
