@@ -104,7 +104,7 @@ class TestGraph:
         for i, j in combinations(range(len(rules.names)), 2):
             pair = rules.names[i], rules.names[j]
             verdict = separate(rules.stack[i], rules.stack[j])
-            common = len(np.intersect1d(rules.members[i], rules.members[j]))
+            common = len(np.intersect1d(rules.members(i), rules.members(j)))
             if verdict.disjoint and not common:
                 assert pair not in found
             else:

@@ -20,8 +20,10 @@ from sepc.geometry.stack import DISTANCE_TOLERANCE, EllipsoidStack
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitioning import Partition
 
-# Numbers in a temporary table of points against ellipsoids, or of points against points.
-_TABLE = 1 << 18
+# Numbers in a temporary table of points against ellipsoids, or of points against points: to judge, large enough that
+# calls do not count; to fit, small beside the data.
+_TABLE = 1 << 21
+_SMALL_TABLE = 1 << 18
 
 
 class Rule(IntEnum):
@@ -176,7 +178,7 @@ class Rules:
         self.patterns = np.empty((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
         self.counts = np.zeros((n_ellipsoids, 2), dtype=np.int64)
         self._members: dict[int, NDArray[np.int32]] = {}
-        for rows in _batches(len(self.points), n_ellipsoids):
+        for rows in _batches(len(self.points), n_ellipsoids, _SMALL_TABLE):
             inside = holds(self.stack.gauges(self.points[rows]))
             self.patterns[rows] = _packed(inside)
             of_b = self.of_b[rows]
@@ -329,7 +331,7 @@ class _Judgement:
         self.to_grow: list[tuple[Rows, Rows, FloatArray]] = []
 
     def verdicts(self) -> Verdicts:
-        for rows in _batches(len(self.points), len(self.rules.stack)):
+        for rows in _batches(len(self.points), len(self.rules.stack), _TABLE):
             start = rows.start
             gauges = self.rules.stack.gauges(self.points[rows])
             inside = holds(gauges)
@@ -433,9 +435,9 @@ def _joined(names: list[str], union: bool) -> str:
     return ("|" if union else "&").join(names)
 
 
-def _batches(n: int, n_ellipsoids: int) -> Iterator[slice]:
-    """Yield slices of rows such that a table of these against all ellipsoids stays small."""
-    size = max(_TABLE // (n_ellipsoids + 1), 1)
+def _batches(n: int, n_ellipsoids: int, table: int) -> Iterator[slice]:
+    """Yield slices of rows such that these against all ellipsoids make a table of about that size."""
+    size = max(table // (n_ellipsoids + 1), 1)
     return (slice(start, start + size) for start in range(0, n, size))
 
 
