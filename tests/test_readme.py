@@ -19,11 +19,20 @@ def test_the_readme_s_python_runs(capsys):
 def test_the_demo_tells_the_whole_story(capsys):
     demo.main()
     told = capsys.readouterr().out
-    for part in ("to compile the kernels", "Right on", "accepted", "Where the test records lie", "benign#1", "Predicted"):
+    for part in (
+        "to compile the kernels",
+        "Right on",
+        "accepted",
+        "Where the test records lie",
+        "benign#1",
+        "Predicted",
+    ):
         assert part in told
 
 
-@pytest.mark.parametrize("target", ["CITATION.cff", "docs/kernels.md", "docs/partition.png"])
+@pytest.mark.parametrize(
+    "target", ["CITATION.cff", "docs/estimator.md", "docs/landscape.md", "docs/kernels.md", "docs/partition.png"]
+)
 def test_files_that_the_readme_names_are_there(target):
     assert f"]({target})" in README.read_text(encoding="utf-8")
     assert (README.parent / target).exists()
