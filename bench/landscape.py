@@ -48,6 +48,8 @@ def passes() -> None:
         ("apart by 2", 100_000, 10, 2),
         ("apart by 6", 100_000, 10, 2),
         ("heavy tails", 100_000, 10, 2),
+        ("balls, apart by 1", 100_000, 10, 2),
+        ("balls, apart by 0.3", 100_000, 10, 2),
         ("apart by 2", 10_000, 10, 2),
         ("apart by 2", 100_000, 10, 3),
         ("apart by 2", 100_000, 30, 2),
@@ -122,7 +124,9 @@ def gaussians(n: int, d: int, k: int, family: str = "apart by 2") -> tuple[np.nd
     X = rng.standard_normal((n, d))
     if family == "heavy tails":
         X /= np.sqrt(rng.chisquare(4, size=(n, 1)) / 4)
-    X[:, 0] += (6.0 if family == "apart by 6" else 2.0) * y
+    if family.startswith("balls"):
+        X *= rng.random((n, 1)) ** (1 / d) / np.linalg.norm(X, axis=1, keepdims=True)
+    X[:, 0] += (float(family.split()[-1]) if "apart" in family else 2.0) * y
     return X, y
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.frames import FrameMaker
+from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
 
@@ -189,14 +189,3 @@ def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray) -> Count
         changes=changes,
         point=dict(zip(model.features, after.tolist(), strict=True)),
     )
-
-
-def plain(label: Any) -> Any:
-    """Return a NumPy scalar as a plain Python value.
-
-    Examples
-    --------
-    >>> plain(np.str_("benign"))
-    'benign'
-    """
-    return label.item() if isinstance(label, np.generic) else label

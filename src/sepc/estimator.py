@@ -121,7 +121,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             mean, scale = self._standardise(points)
             partitions = self._partitions(points, codes[order], classes)
             problems = list(_problems(codes[order], classes))
-            self._model = Model(
+            model = Model(
                 classes=classes,
                 class_count=np.bincount(codes),
                 features=features,
@@ -133,12 +133,12 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 rows=order,
                 rules=[Rules(p, points, *problem) for p, problem in zip(partitions, problems, strict=True)],
             )
+            in_rows = [_in_training_rows(p, order, side) for p, (side, _) in zip(partitions, problems, strict=True)]
+            # Only now, with nothing left to interrupt, does the classifier change.
+            self._model, self.partitions_ = model, in_rows
             self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
-            self.classes_, self.class_count_ = classes, self._model.class_count
+            self.classes_, self.class_count_ = classes, model.class_count
             self.mean_, self.scale_ = mean, scale
-            self.partitions_ = [
-                _in_training_rows(p, order, side) for p, (side, _) in zip(partitions, problems, strict=True)
-            ]
         self._warn_of_isolated()
         return self
 

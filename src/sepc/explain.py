@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.assessment import Assessment
-from sepc.counterfactual import Counterfactual, counterfactual, plain
-from sepc.frames import FrameMaker
+from sepc.counterfactual import Counterfactual, counterfactual
+from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
 from sepc.rules import Rule, Rules, holds

@@ -1,9 +1,11 @@
-"""Data frames out, of the kind that came in."""
+"""What goes out: data frames of the kind that came in, and plain Python values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from sepc.errors import SepcError
 
@@ -48,3 +50,25 @@ class FrameMaker:
         if self.library == "polars":
             return library.DataFrame(dict(columns))
         return library.DataFrame(dict(columns), index=self.index if rows else None)
+
+
+def plain(label: Any) -> Any:
+    """Return a NumPy scalar as a plain Python value.
+
+    Examples
+    --------
+    >>> plain(np.str_("benign"))
+    'benign'
+    """
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a table as one dict per row.
+
+    Examples
+    --------
+    >>> records({"a": [1, 2], "b": ["x", "y"]})
+    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}]
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

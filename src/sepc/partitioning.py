@@ -5,7 +5,7 @@ back by further hyperplanes until their minimum-volume ellipsoid holds almost no
 the set as one block. What can no longer be split ends as one last ellipsoid per label, or as isolated points.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
+from sepc.geometry._chunks import chunks
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
@@ -26,8 +27,6 @@ SIDES = ("A", "B")
 _HALF_SPACE_TOLERANCE = 1e-9
 # Points whose distance is below this share of the range coincide.
 _SAME_POINT = 1e-8
-# Rows handled at a time where a temporary would otherwise be as large as the data.
-_CHUNK = 4096
 
 OnStep = Callable[[int, int], None]
 
@@ -158,7 +157,7 @@ def partition(
     same_features(points_b, points_a.shape[1], "B", "A")
     allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
     a, b = _in_canonical_order(points_a), _in_canonical_order(points_b)
-    length = _units(a.points, b.points) if unit is None else as_vector(unit, "unit", points_a.shape[1])
+    length = units_of_length(a.points, b.points) if unit is None else as_vector(unit, "unit", points_a.shape[1])
     return _Run((a, b), allowed, length, on_step).result()
 
 
@@ -339,7 +338,7 @@ class _Run:
         if meet:  # reduce the larger hull all the way
             c, d = a.centroid, b.centroid
             w = c - d
-            reach = max(np.abs(x - c).max() for cloud in (a, b) for x in _chunks(cloud.points))
+            reach = max(np.abs(x - c).max() for cloud in (a, b) for x in chunks(cloud.points))
             if np.linalg.norm(w) <= _SAME_POINT * reach:
                 return None
         else:
@@ -361,9 +360,15 @@ def _in_canonical_order(points: FloatArray) -> _Cloud:
     return _Cloud(points, order)
 
 
-def _units(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return each feature's standard deviation over both sets; the largest of the others' where that is 0."""
-    spread = location_and_scale(a, b)[1]
+def units_of_length(*sets: FloatArray) -> FloatArray:
+    """Return each feature's standard deviation over all sets; the largest of the others' where that is 0.
+
+    Examples
+    --------
+    >>> units_of_length(np.array([[1.0, 7.0]]), np.array([[5.0, 7.0]])).tolist()
+    [2.0, 2.0]
+    """
+    spread = location_and_scale(*sets)[1]
     return np.where(spread > 0.0, spread, spread.max() or 1.0)
 
 
@@ -376,14 +381,10 @@ def location_and_scale(*sets: FloatArray) -> tuple[FloatArray, FloatArray]:
     (array([2. , 0.1]), array([1., 0.]))
     """
     n, origin = sum(map(len, sets)), sets[0][0]  # about a point of the data a constant column has exactly no spread
-    mean = sum((x - origin).sum(axis=0) for points in sets for x in _chunks(points)) / n
-    square = sum(np.square(x - origin - mean).sum(axis=0) for points in sets for x in _chunks(points)) / n
+    mean = sum((x - origin).sum(axis=0) for points in sets for x in chunks(points)) / n
+    square = sum(np.square(x - origin - mean).sum(axis=0) for points in sets for x in chunks(points)) / n
     return origin + mean, np.sqrt(square)
 
 
 def _along(points: FloatArray, origin: FloatArray, direction: FloatArray) -> FloatArray:
-    return np.concatenate([(x - origin) @ direction for x in _chunks(points)])
-
-
-def _chunks(points: FloatArray) -> Iterator[FloatArray]:
-    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
+    return np.concatenate([(x - origin) @ direction for x in chunks(points)])

@@ -1,6 +1,5 @@
 """Passes over labelled records: split by class, moments, membership, repeated rows. Plain arrays, no judgement."""
 
-from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -9,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._chunks import chunks
 from sepc.geometry._design_search import EVERY_ROW
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 
-# Rows handled at a time where a temporary would otherwise be as large as the data.
-_CHUNK = 4096
 # Records in which the most varied feature is looked for.
 _SAMPLE = 500
 
@@ -153,14 +151,3 @@ def joint(parts: list[Moments]) -> Moments:
     for part, step in zip(parts, steps, strict=True):
         covariance += (part.n / n) * (part.covariance + np.outer(step, step))
     return Moments(n, start + mean, covariance)
-
-
-def chunks(points: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield an array in parts that fit into the processor's cache.
-
-    Examples
-    --------
-    >>> [len(part) for part in chunks(np.zeros(5000))]
-    [4096, 904]
-    """
-    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from sepc.errors import InputError, SepcWarning
 from sepc.estimator import SEPClassifier
-from sepc.frames import FrameMaker
+from sepc.frames import FrameMaker, records
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.inputs import training_set
 from sepc.metrics import augrc, aurc
 from sepc.partitioning import canonical_order, impurity_count
 from sepc.rules import Rule
@@ -203,8 +202,8 @@ class NImpPath:
             "best": self.best,
             "metric": self.metric,
             "rule": self.rule,
-            "path": _records(self._columns()),
-            "folds": _records(self._fold_columns()),
+            "path": records(self._columns()),
+            "folds": records(self._fold_columns()),
             "density_correlation": self.density_correlation,
             "needed_correlation": self.needed_correlation,
         }
@@ -304,13 +303,8 @@ def select_n_imp(
     """
     estimator = SEPClassifier() if estimator is None else estimator
     _check_choices(estimator, metric, rule)
-    points = check_array(X, dtype=np.float64, ensure_all_finite=False)
-    labels = column_or_1d(y)
-    check_consistent_length(points, labels)
-    check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(f"y has 1 class, {classes[0]!r}; expected at least two. Check the column of the labels.")
+    points, codes, classes, _ = training_set(X, y)
+    labels = classes[codes]
     sizes = _smaller_sides(np.bincount(codes))
     values = _sorted_candidates(_default_candidates(min(sizes)) if candidates is None else candidates, sizes)
     fold = _folds(points, codes, cv, random_state)
@@ -406,7 +400,3 @@ def _standard_error(table: FloatArray) -> FloatArray:
     """Return the standard error of each row's mean."""
     n = table.shape[1]
     return np.asarray(table.std(axis=1, ddof=1) / np.sqrt(n)) if n > 1 else np.zeros(len(table))
-
-
-def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -14,7 +14,9 @@ from scipy.spatial.distance import cdist
 
 from sepc.dependence import combination, flat_directions
 from sepc.findings import HEAVY, PairFacts
+from sepc.frames import plain
 from sepc.geometry._checks import FloatArray
+from sepc.geometry._chunks import chunks
 from sepc.geometry._design_search import FLAT
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -23,7 +25,7 @@ from sepc.geometry.overlap import cover_intersection
 from sepc.geometry.separability import linearly_separable
 from sepc.inputs import TrainingSet
 from sepc.partitioning import canonical_order
-from sepc.records import Moments, chunks, holds, joint, kernels, moments, repeated, split, taken
+from sepc.records import Moments, holds, joint, kernels, moments, repeated, split, taken
 
 # A class is nearly flat along directions in which it spreads by less than this, in standard deviations of all records.
 _NEARLY_FLAT = 1e-3
@@ -78,7 +80,7 @@ class ClassNote:
         3
         """
         row = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**row, "label": _plain(self.label), "nearly_flat": list(self.nearly_flat)}
+        return {**row, "label": plain(self.label), "nearly_flat": list(self.nearly_flat)}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -137,8 +139,8 @@ class PairOverlap:
         0.2
         """
         return {
-            "class_a": _plain(self.class_a),
-            "class_b": _plain(self.class_b),
+            "class_a": plain(self.class_a),
+            "class_b": plain(self.class_b),
             "ovr_a": self.ovr[0],
             "ovr_b": self.ovr[1],
             "n_outside_a": self.n_outside[0],
@@ -350,9 +352,3 @@ class Survey:
 def _ratios(log_volume: float, E: Ellipsoid, F: Ellipsoid) -> tuple[float, float]:
     """Return a volume over those of two ellipsoids that hold it."""
     return exp(min(log_volume - E.log_volume, 0.0)), exp(min(log_volume - F.log_volume, 0.0))
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as JSON knows it: a number or a text."""
-    value = label.item() if isinstance(label, np.generic) else label
-    return value if isinstance(value, (bool, int, float, str)) else str(value)

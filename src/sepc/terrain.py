@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sepc.counterfactual import plain
 from sepc.disjuncts import Clump, Disjunct, clumps, largest_disjunct
 from sepc.errors import InputError
-from sepc.frames import FrameMaker
+from sepc.frames import FrameMaker, plain, records
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.geometry.separation import separate
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model import Model
-from sepc.partitioning import Block, Partition, location_and_scale
+from sepc.partitioning import Block, Partition, units_of_length
 from sepc.rules import Rules
 
 # From so many records per dimension and one, a single record can be told to inflate an ellipsoid.
@@ -170,11 +169,11 @@ class Terrain:
         ['0#1', '1#1']
         """
         n, d = self.model.points.shape
-        tables = {name: _records(getattr(self, f"_{name}")) for name in ("regions", "graph")}
+        tables = {name: records(getattr(self, f"_{name}")) for name in ("regions", "graph")}
         tables["disjuncts"] = [asdict(x) | {"rows": list(x.rows), "text": x.text} for x in self.disjuncts]
         for disjunct in tables["disjuncts"]:
             disjunct["regions"] = list(disjunct["regions"])
-        tables |= {name: _records(getattr(self, f"_{name}")) for name in ("impure", "isolated", "outliers")}
+        tables |= {name: records(getattr(self, f"_{name}")) for name in ("impure", "isolated", "outliers")}
         return {"n_records": n, "n_features": d, "classes": self.model.classes.tolist(), **tables}
 
     def __repr__(self) -> str:
@@ -249,8 +248,7 @@ class Terrain:
     @cached_property
     def _unit(self) -> FloatArray:
         """What the partitions took for the unit of length of each feature."""
-        spread = location_and_scale(self.model.points)[1]
-        return np.where(spread > 0.0, spread, spread.max() or 1.0)
+        return units_of_length(self.model.points)
 
     def _record(self, i: int) -> tuple[int, Any]:
         return int(self.model.rows[i]), plain(self.model.classes[self.model.codes[i]])
@@ -407,10 +405,6 @@ def _drop_bound(weight: FloatArray, n: int) -> FloatArray:
 def _columns(names: str, rows: Sequence[tuple[Any, ...]]) -> _Columns:
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names.split()]
     return dict(zip(names.split(), columns, strict=True))
-
-
-def _records(columns: _Columns) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _listed(rows: list[int]) -> str:

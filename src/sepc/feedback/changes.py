@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.counterfactual import plain
+from sepc.frames import plain
 from sepc.geometry._checks import FloatArray, Rows
 
 

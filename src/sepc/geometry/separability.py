@@ -1,18 +1,16 @@
 """Does a hyperplane separate two point sets? An exact test that reads large sets a few times only."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
+from sepc.geometry._chunks import chunks
 from sepc.geometry.hulls import nearest_points
 
 # Points of each set to begin with, for each feature.
 _SAMPLE = 15
 # A hyperplane separates when it leaves a strip wider than this share of the points' distance from it.
 _STRIP = 1e-12
-_CHUNK = 4096
 
 Mask = NDArray[np.bool_]
 
@@ -60,7 +58,7 @@ def linearly_separable(
         if pair.meet:
             return False
         normal = pair.normal / (length * pair.distance)
-        a, b = (np.concatenate([(x - origin) @ normal for x in _chunks(points)]) for points in sets)
+        a, b = (np.concatenate([(x - origin) @ normal for x in chunks(points)]) for points in sets)
         if a.min() - b.max() > _STRIP * max(np.abs(a).max(), np.abs(b).max()):
             return True
         more = [np.union1d(rows[0], _lowest(a, share)), np.union1d(rows[1], _lowest(-b, share))]
@@ -77,7 +75,3 @@ def _evenly(preferred: Rows, n: int, count: int) -> Rows:
 
 def _lowest(score: FloatArray, count: int) -> Rows:
     return np.arange(len(score)) if len(score) <= count else np.argpartition(score, count)[:count]
-
-
-def _chunks(points: FloatArray) -> Iterator[FloatArray]:
-    return (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
