@@ -85,6 +85,25 @@ def test_known_answers():
     np.testing.assert_allclose(m.ellipsoid.center, 0.25, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_hundreds_of_copies_of_few_points(seed):
+    rng = np.random.default_rng(seed)
+    d, n = rng.integers(1, 7), rng.integers(200, 3000)
+    few = rng.binomial(1, rng.uniform(0.01, 0.5, d), (d + 4, d)) * rng.choice([0.1, 1.0, 3.0], d)
+    points = few[np.concatenate([np.arange(d + 4), rng.integers(0, d + 4, n)])]
+    unit = np.maximum(points.std(axis=0), 0.1)
+    m = check(points, unit=unit)
+    alone = check(few, unit=unit)
+    assert m.ellipsoid.log_volume == pytest.approx(alone.ellipsoid.log_volume, abs=1e-6)
+
+
+def test_four_corners_of_a_plate_with_hundreds_of_copies_each():
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]])
+    m = check(np.repeat(corners, [937, 542, 542, 332], axis=0))
+    assert m.ellipsoid.center == pytest.approx([0.05, 0.5])
+    assert m.ellipsoid.radii == pytest.approx([np.sqrt(0.5), 0.1 * np.sqrt(0.5)])
+
+
 def test_many_duplicates_of_every_corner():
     corners = np.random.default_rng(0).integers(0, 2, size=(30_000, 8))
     m = check(corners)

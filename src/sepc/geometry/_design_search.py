@@ -33,6 +33,8 @@ _NEAR = 0.25
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
 _MAX_ROUNDS = 60
+# A gap further below 0 than rounding explains: copies of few points filled the working set.
+_BROKEN = 1e-6
 _MAX_STEPS = 80
 # Up to this many points, times the entries of a moment matrix, the short way is the fastest; how many entries count as
 # few, and how often it is tried.
@@ -72,6 +74,15 @@ class DesignSearch:
     def gap(self) -> float:
         return self.top / self.n - 1.0
 
+    @property
+    def broken(self) -> bool:
+        """Whether the moment matrix was singular: the leverages of a design have the mean n, none is below it alone."""
+        return not self.gap >= -_BROKEN  # so that NaN is not overlooked
+
+    def certified(self, tol: float) -> bool:
+        """Return whether the gap is at most `tol`."""
+        return self.gap <= tol and not self.broken
+
     def solve(self, tol: float) -> tuple[Rows, FloatArray]:
         """Return the rows that may carry weight, and their weights."""
         N = len(self.X)
@@ -81,7 +92,7 @@ class DesignSearch:
         # In many dimensions an evenly filled body has too many points near its boundary for the short way.
         if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > 0.5)):
             rows, weights = self.solve_at_once(tol)
-            if self.gap <= tol:
+            if self.certified(tol):
                 return rows, weights
             self.columns, self.offset = self.base
             self.top = self._read(EVERY_ROW)
@@ -101,7 +112,7 @@ class DesignSearch:
             self.top = self._read(EVERY_ROW)
             self.n_read += len(start)
             self._report()
-            if self.gap <= tol or len(rows) == len(start):
+            if not self.gap > tol or len(rows) == len(start):
                 break
             new = self._others_above(self.n, rows, len(rows))
             rows = np.append(rows, new)
@@ -136,7 +147,7 @@ class DesignSearch:
             weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * before, 1)
             stretch = 0.0
             missing = self._move(transform @ previous, rows, leverage)
-            if weights[-1] <= _FAINT and (not len(missing) or self.gap > _BRISK * before):
+            if self.broken or (weights[-1] <= _FAINT and (not len(missing) or self.gap > _BRISK * before)):
                 break
             previous = dtrtri(transform, lower=1)[0]
             u[-1] *= _FADING
@@ -151,7 +162,10 @@ class DesignSearch:
     def refine(self, rows: Rows, u: FloatArray, s: FloatArray, complete: bool, tol: float) -> tuple[Rows, FloatArray]:
         """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
         prune = {True: True, False: True}
+        weights = u
         for _ in range(_MAX_ROUNDS):
+            if self.broken:
+                break
             before = self.gap
             held = self._holds(u, s) if prune[complete] else slice(None)
             if complete:
@@ -163,7 +177,7 @@ class DesignSearch:
             target = max(0.3 * tol, _GAIN * before)
             weights, leverage, transform = self._step(Q, u, s, stretch, target, _MAX_STEPS)
             missing = self._move(transform, rows, leverage)
-            if self.gap <= tol:
+            if self.certified(tol):
                 break
             # A round that gained little has dropped points that came back: from then on rounds of its kind drop none.
             gained = self.gap < 0.5 * before
@@ -268,5 +282,7 @@ def _largest(values: FloatArray, count: int) -> Rows:
         sample = values[:: len(values) // (50 * count) + 1]
         above = min(len(sample), 2 + 2 * count * len(sample) // len(values))
         rows = np.flatnonzero(values >= np.partition(sample, -above)[-above])
-        return rows if len(rows) <= count else rows[_largest(values[rows], count)]
+        if len(rows) <= count:
+            return rows
+        return rows[np.argpartition(values[rows], -count)[-count:]]
     return np.argpartition(values, -count)[-count:]

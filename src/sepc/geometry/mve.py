@@ -6,7 +6,7 @@ design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log vol
 ``n / 2 * (max g / n - 1)``: the number in brackets is the gap that is reported. It is 0 for the optimal design.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
 from types import ModuleType
@@ -134,9 +134,15 @@ def min_volume_ellipsoid(
     X = as_points(points, "points")
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
-    with one_blas_thread(X.size):
+    # Where a working set is singular numbers may overflow; the certificate tells.
+    with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = DesignSearch(X, _units(unit, X.shape[1]), _load_kernels(), on_step)
-        return _answer(run, *run.solve(max(tol, _FINEST_TOL)), tol)
+        design = run.solve(max(tol, _FINEST_TOL))
+        if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
+            return _answer(run, *design, tol)
+        # Hundreds of copies of a point can fill a working set and make it singular: each point once.
+        again = DesignSearch(X[distinct], run.unit, run.kernels, on_step)
+        return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
 
 
 @cache
@@ -157,6 +163,20 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
     return length
 
 
+def _distinct(X: FloatArray) -> Rows:
+    """Return the first row of each point, ascending."""
+    return np.sort(np.unique(X, axis=0, return_index=True)[1])
+
+
+def _for_all(answer: MVE, rows: Rows, run: DesignSearch) -> MVE:
+    """Turn the answer for some rows, which hold all points, into one for all, after `run` was in vain."""
+    weights = np.zeros(len(run.X))
+    weights[rows] = answer.weights
+    weights.setflags(write=False)
+    passes = run.n_read / len(weights) + answer.n_passes * len(rows) / len(weights)
+    return replace(answer, weights=weights, n_iter=run.n_iter + answer.n_iter, n_passes=passes)
+
+
 def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     kernels = run.kernels
@@ -175,7 +195,7 @@ def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> M
     full[rows] = weights
     full.setflags(write=False)
     passes = run.n_read / len(full)
-    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.gap <= tol)
+    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.certified(tol))
 
 
 def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
