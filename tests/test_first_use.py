@@ -72,17 +72,20 @@ def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
         from sklearn.datasets import load_iris
         from sepc import SEPClassifier
 
-        clf = SEPClassifier().fit(*load_iris(return_X_y=True))
+        X, y = load_iris(return_X_y=True)
+        clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
         pickle.dump(clf, open({str(model)!r}, "wb"))
         """
     )
     run(
         f"""
         import pickle, sys
+        import sepc
         clf = pickle.load(open({str(model)!r}, "rb"))
         X = clf._model.original(clf._model.points)
         clf.predict(X), clf.predict_proba(X), clf.assess(X).region, clf.trust_score(X), clf.predict_or_abstain(X)
-        clf.explain(X[0]), clf.sample(3), clf.query(X, 2)
+        clf.explain(X[0]), clf.sample(3), clf.query(X, 2), clf.predict_set(X).labels()
+        sepc.select_min_trust(clf, X, clf.predict(X)), clf.calibrate(X, clf.predict(X))
         assert "numba" not in sys.modules
         """
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
     from sepc.geometry.overlap import IntersectionCover, cover_intersection
     from sepc.geometry.separation import Separation, separate
+    from sepc.guarantees import PredictionSets, TrustThreshold, select_min_trust
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
     from sepc.selection import NImpPath, select_n_imp
@@ -51,17 +52,20 @@ _HOME = {
     "NImpPath": "selection",
     "Partition": "partitioning",
     "PartitionChanges": "feedback",
+    "PredictionSets": "guarantees",
     "SEPClassifier": "estimator",
     "Separation": "geometry.separation",
     "SepcError": "errors",
     "SepcWarning": "errors",
     "Terrain": "terrain",
+    "TrustThreshold": "guarantees",
     "cover_intersection": "geometry.overlap",
     "landscape": "landscapes",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
     "partition": "partitioning",
+    "select_min_trust": "guarantees",
     "select_n_imp": "selection",
     "separate": "geometry.separation",
 }
@@ -84,17 +88,20 @@ __all__ = [
     "NImpPath",
     "Partition",
     "PartitionChanges",
+    "PredictionSets",
     "SEPClassifier",
     "Separation",
     "SepcError",
     "SepcWarning",
     "Terrain",
+    "TrustThreshold",
     "cover_intersection",
     "landscape",
     "min_volume_ellipsoid",
     "nearest_points",
     "overlap_coefficient",
     "partition",
+    "select_min_trust",
     "select_n_imp",
     "separate",
 ]

@@ -17,6 +17,7 @@ from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.guarantees import LabelSetMixin
 from sepc.inputs import require_numbers, training_set
 from sepc.model import Model
 from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
@@ -26,7 +27,7 @@ from sepc.sampling import draw, most_worth_labelling
 from sepc.terrain import Terrain
 
 
-class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
     """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
 
     The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
@@ -139,6 +140,7 @@ class SEPClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
             self.classes_, self.class_count_ = classes, model.class_count
             self.mean_, self.scale_ = mean, scale
+            self._calibration = None  # it spoke of the classifier that was
         self._warn_of_isolated()
         return self
 

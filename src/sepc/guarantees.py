@@ -1,0 +1,651 @@
+"""Promises that hold for any distribution: a trust threshold with a bounded error, and label sets with a coverage.
+
+Both need records that the classifier has not been fitted to and that come from where it will be used: independent
+draws for the threshold, exchangeable with the new ones for the sets.
+
+**The threshold.** The candidates are all floats from 1.0 down, whatever the data: accept where ``trust >= t``. For a
+fixed one the errors among N accepted records are binomial given N, so that ``P(Bin(N, max_error) <= errors)`` is an
+exact p-value of "the error rate R(t) is above `max_error`". Candidates are tested from high to low. Levels enter the
+walk at ranks k that depend on nothing but the number of records: at the lowest candidate that accepts no more than k
+(at 1.0 if that accepts more). The walk passes while the p-value is at most the level that it carries, and otherwise
+drops it and goes on with what enters below. The lowest candidate that passed is the result.
+
+*Why a threshold found in this way keeps the promise.* Let t be the first candidate that passed with R > `max_error`,
+and g the one right below the previous candidate with R > `max_error`. That one did not pass, so that t carries only
+what entered from g down to t: the levels of the ranks from N(g) to just below N(t-), the number accepted one candidate
+further down. Given N(t) and N(t-) the errors are a sum of N(g) draws at a rate of at most `max_error` and of others at
+a higher rate. So more records at g mean fewer errors, with a monotone likelihood ratio, and a smaller level. Hence the
+p-value is at most the level with a probability of at most the level's mean divided by 1 - L, where L is the sum of
+all levels (for each band between two levels, its probability divided by that of a p-value above L rises with N(g)).
+Each level enters once, so the sum over all such t is at most L / (1 - L), which is ``1 - confidence`` for
+``L = (1 - confidence) / (2 - confidence)``. Where R falls with the trust, or nothing is tied, the factor is not needed.
+
+**The sets.** A label is in the set where its probability is at least the k-th smallest of those that the true labels of
+the n calibration records got, with ``k = floor((1 - coverage) * (n + 1))``; always if k is 0. That is split conformal
+prediction. Of tied probabilities all are in, which can only add labels.
+
+References
+----------
+Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
+Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints. Vovk, Gammerman, Shafer
+(2005). Algorithmic Learning in a Random World.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from math import ceil, log, log1p
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, betaincinv
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.errors import InputError, SepcError
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray, Rows
+
+BoolArray = NDArray[np.bool_]
+
+# Ranks where levels enter the walk: all records, and each time this share of the rank before. Equal levels over
+# these did best, or nearly so, in bench/guarantee.py's cases, against ratios from 0.5 to 0.8 and unequal levels.
+_RATIO = 0.7
+_MOST_STARTS = 8
+_SMALLEST_START = 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrustThreshold:
+    """A trust threshold with a promise; `select_min_trust` returns it.
+
+    Attributes
+    ----------
+    min_trust : float or None
+        Accept a label where its trust is at least this. It lies just above the highest trust that is refused. None if
+        no threshold can promise it.
+    max_error, confidence : float
+        The promise: among accepted labels the share of wrong ones is at most `max_error`, with this confidence.
+    n_calibration, n_accepted, n_errors : int
+        Calibration records; accepted ones; wrong ones among these.
+    coverage : float
+        Share of the calibration records that is accepted.
+    error_bound : float or None
+        Clopper and Pearson's upper bound on the error at this threshold, at the level at which it was tested; at most
+        `max_error`. It tells how close the choice was. What is promised is `max_error`.
+    message : str
+        The same in a sentence.
+
+    Examples
+    --------
+    >>> TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
+    TrustThreshold(min_trust=0.9, 150 of 200 accepted, 1 wrong: Fine.)
+    """
+
+    min_trust: float | None
+    max_error: float
+    confidence: float
+    n_calibration: int
+    n_accepted: int
+    n_errors: int
+    coverage: float
+    error_bound: float | None
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and texts, ready for JSON.
+
+        Examples
+        --------
+        >>> TrustThreshold(None, 0.05, 0.95, 10, 0, 0, 0.0, None, "No.").to_dict()["n_calibration"]
+        10
+        """
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        counts = f"{self.n_accepted} of {self.n_calibration} accepted, {self.n_errors} wrong"
+        return f"TrustThreshold(min_trust={self.min_trust}, {counts}: {self.message})"
+
+
+def select_min_trust(
+    clf: Any, X_cal: Any, y_cal: Any, *, max_error: float = 0.05, confidence: float = 0.95
+) -> TrustThreshold:
+    """Find the smallest trust threshold that keeps the error among accepted labels below a limit.
+
+    With probability `confidence` over the draw of the calibration records, at most a share `max_error` of the labels
+    with ``clf.trust_score(x) >= min_trust`` is wrong. An exact bound for any number of records and any distribution;
+    the module's docstring has the proof.
+
+    Parameters
+    ----------
+    clf : classifier
+        Fitted, with `predict` and `trust_score`.
+    X_cal : array-like of shape (n, n_features)
+        Records that it has not been fitted to, drawn independently from where it will be used.
+    y_cal : array-like of shape (n,)
+        Their labels. One that the classifier does not know counts as an error, which it would be in use.
+    max_error : float, default=0.05
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    TrustThreshold
+
+    Notes
+    -----
+    A second threshold from the same records, for another `max_error`, has a promise of its own; that both hold is
+    promised only with the sum of the two risks. Choosing between classifiers by their thresholds voids the promise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sepc import SEPClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SEPClassifier().fit(X[::2], y[::2])
+    >>> found = select_min_trust(clf, X[1::2], y[1::2], max_error=0.1)
+    >>> labels = clf.predict_or_abstain(X[1::2], min_trust=found.min_trust)
+    >>> sum(label is not None for label in labels) == found.n_accepted
+    True
+    """
+    _require_share(max_error, "max_error", 0.05)
+    _require_share(confidence, "confidence", 0.95)
+    trust, wrong = _judged(clf, X_cal, y_cal)
+    found = lowest_safe_threshold(trust, wrong, float(max_error), float(confidence))
+    n = len(trust)
+    if found is None:
+        message = _nothing_to_promise(n, max_error, confidence)
+        return TrustThreshold(None, float(max_error), float(confidence), n, 0, 0, 0.0, None, message)
+    message = (
+        f"Of the labels with a trust of at least {found.threshold!r} at most {100 * max_error:g} % are wrong, with a "
+        f"confidence of {100 * confidence:g} %; this accepts {100 * found.n_accepted / n:.1f} % of the records."
+    )
+    return TrustThreshold(
+        min_trust=found.threshold,
+        max_error=float(max_error),
+        confidence=float(confidence),
+        n_calibration=n,
+        n_accepted=found.n_accepted,
+        n_errors=found.n_errors,
+        coverage=found.n_accepted / n,
+        error_bound=min(error_bound(found.n_accepted, found.n_errors, found.level), float(max_error)),
+        message=message,
+    )
+
+
+class SafeThreshold(NamedTuple):
+    """A threshold, what it accepts of the calibration records, and the level at which it passed.
+
+    Examples
+    --------
+    >>> SafeThreshold(0.5, 90, 1, 0.04).n_accepted
+    90
+    """
+
+    threshold: float
+    n_accepted: int
+    n_errors: int
+    level: float
+
+
+def lowest_safe_threshold(
+    trust: FloatArray, wrong: BoolArray, max_error: float, confidence: float
+) -> SafeThreshold | None:
+    """Return the lowest threshold that passes the walk which the module's docstring describes.
+
+    Parameters
+    ----------
+    trust : ndarray of shape (n,)
+        Between 0 and 1.
+    wrong : ndarray of bool, shape (n,)
+    max_error, confidence : float
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    SafeThreshold or None
+
+    Examples
+    --------
+    >>> lowest_safe_threshold(np.linspace(0.01, 1.0, 100), np.arange(100) < 20, 0.1, 0.95).n_accepted
+    82
+    """
+    values, accepted, errors = accepted_and_errors(trust, wrong)
+    p = bdtr(errors.astype(np.float64), accepted, max_error)
+    level_at_top, entering = entering_levels(values, accepted, confidence)
+    found = walk(p, level_at_top, entering)
+    if found is None:
+        return None
+    last, level = found
+    # Next to it among numbers of its own kind: NumPy compares float32 trusts with the threshold rounded to float32.
+    refused = values[last + 1 : last + 2]
+    threshold = float(np.nextafter(refused[0], trust.dtype.type(1.0))) if len(refused) else 0.0
+    return SafeThreshold(threshold, int(accepted[last]), int(errors[last]), level)
+
+
+def accepted_and_errors(trust: FloatArray, wrong: BoolArray) -> tuple[FloatArray, Rows, Rows]:
+    """Return the distinct trusts, falling, and how many records, and wrong ones, have at least each.
+
+    Examples
+    --------
+    >>> values, n, e = accepted_and_errors(np.array([0.9, 1.0, 0.9]), np.array([True, False, False]))
+    >>> values.tolist(), n.tolist(), e.tolist()
+    ([1.0, 0.9], [1, 3], [0, 1])
+    """
+    order = np.argsort(-trust)
+    falling = trust[order]
+    last: Rows = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
+    errors: Rows = np.cumsum(wrong[order], dtype=np.int64)
+    return falling[last], last + 1, errors[last]
+
+
+def start_ranks(n: int) -> Rows:
+    """Return the ranks where levels enter the walk over n records.
+
+    They must not depend on anything but n; not on `max_error` either, so that a smaller one never gives a lower
+    threshold.
+
+    Examples
+    --------
+    >>> start_ranks(100).tolist()
+    [100, 70, 49, 35, 25]
+    """
+    ranks: Rows = np.ceil(n * _RATIO ** np.arange(_MOST_STARTS)).astype(np.int64)
+    return np.asarray(ranks[(ranks >= _SMALLEST_START) | (ranks == n)])
+
+
+def entering_levels(values: FloatArray, accepted: Rows, confidence: float) -> tuple[float, FloatArray]:
+    """Return the level that enters the walk at a trust of 1.0, and those just above each next lower value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        The distinct trusts, falling.
+    accepted : ndarray of int, shape (n_values,)
+        How many records have at least each.
+    confidence : float
+
+    Returns
+    -------
+    level_at_top : float
+    entering : ndarray of shape (n_values,)
+        With the candidate that accepts the same records as `values` and lies just above the next lower one.
+
+    Examples
+    --------
+    >>> at_top, entering = entering_levels(np.array([1.0, 0.5]), np.array([60, 100]), 0.95)
+    >>> round(at_top, 4), entering.round(4).tolist()  # ranks 49, 35 and 25; 70; 100
+    (0.0286, [0.0095, 0.0095])
+    """
+    ranks = start_ranks(int(accepted[-1]))
+    level = _all_levels(confidence) / len(ranks)
+    at = np.searchsorted(accepted, ranks, side="right") - 1
+    entering: FloatArray = level * np.bincount(at[at >= 0], minlength=len(accepted)).astype(np.float64)
+    # A rank below the first count enters where nothing is accepted, and is lost there, unless no candidate is higher.
+    at_top = level * np.count_nonzero(at < 0) if values[0] == 1.0 else 0.0
+    return float(at_top), entering
+
+
+def walk(p: FloatArray, level_at_top: float, entering: FloatArray) -> tuple[int, float] | None:
+    """Return the last group of candidates that passes, and the level that it passed at; None if none does.
+
+    Each group of candidates that accept the same records is tested twice, with what came from above at its highest
+    member, and with what enters besides at its lowest.
+
+    Examples
+    --------
+    >>> walk(np.array([0.02, 0.01, 0.9, 0.03]), 0.02, np.array([0.0, 0.0, 0.0, 0.03]))
+    (3, 0.03)
+    """
+    level, last = level_at_top, None
+    for j, (p_j, more) in enumerate(zip(p.tolist(), entering.tolist(), strict=True)):
+        level = more + (level if p_j <= level else 0.0)
+        if p_j <= level:
+            last = j, level
+        else:
+            level = 0.0
+    return last
+
+
+def error_bound(n: int, errors: int, level: float) -> float:
+    """Return Clopper and Pearson's upper bound on an error rate, which is too low with a probability of `level`.
+
+    Examples
+    --------
+    >>> round(error_bound(59, 0, 0.05), 4)
+    0.0495
+    """
+    return 1.0 if errors >= n else float(betaincinv(errors + 1.0, float(n - errors), 1.0 - level))
+
+
+def records_needed(max_error: float, confidence: float) -> int:
+    """Return how many calibration records are enough for a promise if none of them is wrong, whatever their trust.
+
+    Examples
+    --------
+    >>> records_needed(0.05, 0.95)
+    91
+    """
+    level = _all_levels(confidence)
+    enough = (ceil(log(level / parts) / log1p(-max_error)) for parts in range(1, _MOST_STARTS + 1))
+    return next(n for parts, n in enumerate(enough, start=1) if len(start_ranks(n)) <= parts)
+
+
+def _all_levels(confidence: float) -> float:
+    return (1.0 - confidence) / (2.0 - confidence)
+
+
+def _nothing_to_promise(n: int, max_error: float, confidence: float) -> str:
+    needed = records_needed(max_error, confidence)
+    reason = (
+        f"{n} calibration records are too few; {needed} would be enough if none of them is wrong"
+        if n < needed
+        else f"too many of the surest of the {n} calibration records are wrong ({needed} records with none wrong would "
+        "be enough)"
+    )
+    return (
+        f"No threshold can promise an error of at most {100 * max_error:g} % with a confidence of "
+        f"{100 * confidence:g} %: {reason}. Use more calibration records, a larger max_error or a better classifier."
+    )
+
+
+def _judged(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, BoolArray]:
+    """Return the trust of each calibration record, and whether its label is wrong."""
+    missing = [name for name in ("predict", "trust_score") if not callable(getattr(clf, name, None))]
+    if missing:
+        raise InputError(
+            f"clf is {clf if isinstance(clf, type) else type(clf).__name__}, without {' and '.join(missing)}; expected "
+            "a fitted classifier with both. Pass an SEPClassifier; of a pipeline its last step, with X_cal transformed "
+            "by the steps before."
+        )
+    labels = _labels(y_cal, _n_rows(X_cal))
+    trust = np.asarray(clf.trust_score(X_cal))
+    trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
+    predicted = np.asarray(clf.predict(X_cal)).tolist()
+    if trust.shape != (len(labels),) or not ((trust >= 0.0) & (trust <= 1.0)).all():
+        raise InputError(
+            f"trust_score returned an array of shape {trust.shape}; expected {len(labels)} numbers between 0 and 1. "
+            "Scale other scores into this range, for all records alike."
+        )
+    _require_some_known(labels, getattr(clf, "classes_", predicted))
+    return trust, np.array([a != b for a, b in zip(labels, predicted, strict=True)], dtype=bool)
+
+
+def _n_rows(X: Any) -> int:
+    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    if n == 0:
+        raise InputError("X_cal has no rows; expected at least one calibration record. Check the filter on the rows.")
+    return n
+
+
+def _labels(y_cal: Any, n: int) -> list[Any]:
+    array = np.asarray(y_cal, dtype=None if hasattr(y_cal, "dtype") else object)
+    if array.shape == (n, 1):
+        array = array.ravel()
+    if array.shape != (n,):
+        raise InputError(
+            f"y_cal has shape {array.shape} and X_cal {n} rows; expected one label for each. "
+            "Pass the labels of these records, in their order."
+        )
+    labels: list[Any] = array.tolist()
+    lost = [i for i, label in enumerate(labels) if _is_missing(label)]
+    if lost:
+        raise InputError(
+            f"y_cal has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
+            "Drop the records without one, from X_cal too."
+        )
+    return labels
+
+
+def _is_missing(label: Any) -> bool:
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )
+
+
+def _require_some_known(labels: Sequence[Any], classes: Any) -> None:
+    known = np.asarray(classes).tolist()
+    if set(known).isdisjoint(labels):
+        raise InputError(
+            f"y_cal holds {labels[0]!r}, and none of the labels that the classifier knows, such as {known[0]!r}; "
+            "expected labels of the same kind. Encode y_cal as the training labels were."
+        )
+
+
+def _require_share(value: Any, name: str, example: float) -> None:
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+        raise InputError(f"{name} is {value!r}; expected a number strictly between 0 and 1, such as {example}.")
+
+
+def set_threshold(scores: FloatArray, coverage: float) -> float:
+    """Return the score from which on a label is in the set; minus infinity where the scores are too few.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        What the true labels of the calibration records got.
+    coverage : float
+        Strictly between 0 and 1. Read as the decimal number that it is written as, so that 0.9 of 10 is 9.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> set_threshold(np.array([0.4, 0.9, 0.7, 0.8, 0.95, 0.9, 0.99, 0.6, 0.85]), 0.9)
+    0.4
+    >>> set_threshold(np.array([0.4, 0.9]), 0.9)
+    -inf
+    """
+    n = len(scores)
+    k = n + 1 - ceil(Fraction(repr(float(coverage))) * (n + 1))
+    return float(np.partition(scores, k - 1)[k - 1]) if k > 0 else -np.inf
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelScores:
+    """What a classifier gave to the true labels of the calibration records.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        Probability of the true label.
+    codes : ndarray of int, shape (n,)
+        Number of that label.
+    n_classes : int
+
+    Examples
+    --------
+    >>> told = LabelScores(np.array([0.9, 0.8, 0.3, 0.7]), np.array([0, 0, 0, 1]), 2)
+    >>> told.thresholds(0.75, per_class=True).tolist()  # one record of the second label is too few
+    [0.3, -inf]
+    """
+
+    scores: FloatArray
+    codes: Rows
+    n_classes: int
+
+    def thresholds(self, coverage: float, per_class: bool) -> FloatArray:
+        """Return the score from which on each label is in the set, shape (n_classes,)."""
+        if not per_class:
+            return np.full(self.n_classes, set_threshold(self.scores, coverage))
+        return np.array([set_threshold(self.scores[self.codes == c], coverage) for c in range(self.n_classes)])
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class PredictionSets:
+    """For each point the labels that it may well have; `predict_set` returns it.
+
+    Attributes
+    ----------
+    sets : ndarray of bool, shape (n, n_classes)
+        Which labels are in the set.
+    classes : ndarray of shape (n_classes,)
+    thresholds : ndarray of shape (n_classes,)
+        Probability from which on a label is in; minus infinity for a label that always is.
+    coverage : float
+    per_class : bool
+
+    Examples
+    --------
+    >>> found = PredictionSets(np.array([[1, 0], [1, 1]], bool), np.array(["a", "b"]), np.array([0.3, 0.3]), 0.9, False)
+    >>> found.labels(), found.size.tolist()
+    ([('a',), ('a', 'b')], [1, 2])
+    >>> found
+    PredictionSets of 2 points, coverage 0.9 overall: 0 empty (strange), 1 single, 1 several (ambiguous)
+    """
+
+    sets: BoolArray
+    classes: NDArray[Any]
+    thresholds: FloatArray
+    coverage: float
+    per_class: bool
+    frames: FrameMaker = field(default_factory=FrameMaker)
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @property
+    def size(self) -> Rows:
+        """Number of labels in each set, shape (n,)."""
+        return np.asarray(np.count_nonzero(self.sets, axis=1))
+
+    @property
+    def always(self) -> tuple[Any, ...]:
+        """Labels that are in every set, since too few calibration records speak of them."""
+        return tuple(self.classes[np.isneginf(self.thresholds)].tolist())
+
+    def labels(self) -> list[tuple[Any, ...]]:
+        """Return the labels of each set.
+
+        Examples
+        --------
+        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).labels()
+        [(5,)]
+        """
+        names = self.classes.tolist()
+        return [tuple(names[c] for c in np.flatnonzero(row)) for row in self.sets]
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a data frame: the number of labels, the kind of set, and which labels it has.
+
+        A pandas or a polars frame, as the points came in; pandas for plain arrays. A pandas index is kept.
+
+        Examples
+        --------
+        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).to_frame()
+           n_labels    kind  has 3  has 5
+        0         1  single  False   True
+        """
+        columns = {"n_labels": self.size, "kind": np.array(["empty", "single", "several"])[np.minimum(self.size, 2)]}
+        names = [f"has {label}" for label in self.classes.tolist()]
+        return self.frames.frame(columns | dict(zip(names, self.sets.T, strict=True)), rows=True)
+
+    def __repr__(self) -> str:
+        empty, single = (np.count_nonzero(self.size == k) for k in (0, 1))
+        always = f"; always in, for lack of calibration records: {', '.join(map(str, self.always))}"
+        return (
+            f"PredictionSets of {len(self)} points, coverage {self.coverage:g} "
+            f"{'within each class' if self.per_class else 'overall'}: {empty} empty (strange), {single} single, "
+            f"{len(self) - empty - single} several (ambiguous){always if self.always else ''}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
+
+
+class LabelSetMixin:
+    """Gives a classifier label sets with a promised coverage, from its `predict_proba` and `classes_`.
+
+    Its `fit` must set `_calibration` to None.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> class Regression(LabelSetMixin, LogisticRegression):
+    ...     pass
+    >>> X = np.arange(40.0)[:, None]
+    >>> clf = Regression().fit(X[::2], X[::2, 0] > 20).calibrate(X[1::2], X[1::2, 0] > 20)
+    >>> clf.predict_set([[3.0], [35.0]], coverage=0.8).labels()
+    [(False,), (True,)]
+    """
+
+    classes_: NDArray[Any]
+    predict_proba: Any
+    _calibration: LabelScores | None = None
+
+    def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
+        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
+
+        A later `fit` forgets it. Nothing else depends on it.
+
+        Parameters
+        ----------
+        X_cal : array-like of shape (n, n_features)
+            Records that the classifier has not been fitted to, from where it will be used.
+        y_cal : array-like of shape (n,)
+            Their labels, all of them known to the classifier.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        """
+        check_is_fitted(self)
+        labels = _labels(y_cal, _n_rows(X_cal))
+        number = {label: c for c, label in enumerate(self.classes_.tolist())}
+        unknown = next((label for label in labels if label not in number), None)
+        if unknown is not None:
+            raise InputError(
+                f"y_cal holds {unknown!r}, which the classifier does not know; expected labels among "
+                f"{self.classes_[:10].tolist()}, since no set could hold another. Fit with such records, or correct "
+                "their labels; leave them out only if new records never have this label."
+            )
+        codes = np.array([number[label] for label in labels])
+        scores = np.asarray(self.predict_proba(X_cal))[np.arange(len(codes)), codes]
+        self._calibration = LabelScores(scores, codes, len(number))
+        return self
+
+    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
+        """Return for each point the labels that it may well have; the true one is among them with a stated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        coverage : float, default=0.9
+            Least probability that the set of a new record holds its label, over the draw of the record and of the
+            calibration records. It is a mean over all records: less for hard ones, more for easy ones.
+        per_class : bool, default=False
+            Whether this is to hold among the records of each class, rare ones too. A class with fewer than
+            ``coverage / (1 - coverage)`` calibration records is then in every set, which the result says.
+
+        Returns
+        -------
+        PredictionSets
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        >>> clf.predict_set(X[[1, 51]]).labels()
+        [(0,), (1,)]
+        """
+        check_is_fitted(self)
+        _require_share(coverage, "coverage", 0.9)
+        if self._calibration is None:
+            raise SepcError(
+                f"this {type(self).__name__} is not calibrated; predict_set needs records that it was not fitted to. "
+                "Call calibrate(X_cal, y_cal) after fit."
+            )
+        thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
+        sets = np.asarray(self.predict_proba(X)) >= thresholds
+        return PredictionSets(sets, self.classes_, thresholds, float(coverage), bool(per_class), FrameMaker.like(X))
