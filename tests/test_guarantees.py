@@ -192,7 +192,8 @@ class TestThreshold:
     @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
     def test_so_many_records_are_needed(self, max_error, confidence):
         n = records_needed(max_error, confidence)
-        assert lowest_safe_threshold(np.linspace(0.1, 0.9, n), np.zeros(n, dtype=bool), max_error, confidence)
+        for m in range(n, n + 40):
+            assert lowest_safe_threshold(np.linspace(0.1, 0.9, m), np.zeros(m, dtype=bool), max_error, confidence)
         few = int(np.log(1 - confidence) / np.log1p(-max_error))  # not even at a threshold fixed beforehand
         assert few < n
         assert lowest_safe_threshold(np.linspace(0.1, 1.0, few), np.zeros(few, bool), max_error, confidence) is None
@@ -201,7 +202,7 @@ class TestThreshold:
         few = chosen(np.linspace(0.0, 1.0, 50), np.zeros(50))
         assert few.min_trust is None
         assert "No threshold can promise an error of at most 5 % with a confidence of 95 %" in few.message
-        assert "50 calibration records are too few; 91 would be enough if none of them is wrong" in few.message
+        assert "50 calibration records are too few; 87 would be enough if none of them is wrong" in few.message
         bad = chosen(np.linspace(0.0, 1.0, 500), np.ones(500))
         assert bad.min_trust is None
         assert "too many of the surest of the 500 calibration records are wrong" in bad.message

@@ -271,7 +271,8 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         ----------
         X : array-like of shape (n, n_features)
         min_trust : float or dict, default=0.95
-            Trust from which a label is given; a dict gives one number for each label.
+            Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
+            one that bounds the error.
         abstain_label : object, default=None
 
         Returns
