@@ -1,0 +1,372 @@
+"""Scoreboard of selective classification: how well SEPClassifier's trust ranks its own labels, against peers.
+
+Out-of-fold labels of five stratified folds are pooled, once for each seed; every model sees the same folds. A model is
+judged by its labels and by the confidence that it has in them: `trust_score` where it has one, else its largest
+probability. Prints Markdown tables. Sets are read from the folder that SEPC_DATA names; those of scikit-learn and two
+generated ones come along.
+
+Each finished (set, seed, model) is a line of the file that ``--out`` names; the same command continues after an
+interruption and computes only what is not there. ``--redo NAME`` computes the models whose name contains NAME anew:
+of several lines for the same thing the last one counts.
+"""
+
+import os
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import csv
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from measure import row, table, versions
+from scipy.stats import rankdata
+from sklearn import datasets
+from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from sepc import SEPClassifier
+from sepc.metrics import accuracy_at_coverage, augrc, aurc, coverage_at_risk, expected_calibration_error
+
+FOLDS = 5
+# Fewer rows of a class would leave a training fold less than the five that inner cross-validation needs.
+LEAST_ROWS_OF_A_CLASS = 7
+# The test rows of adult are left out, and a second copy of the same set at another precision.
+NOT_SETS = ("adult_test_clean", "vertebral_2c_fullprec")
+DENSITY_NEIGHBOURS = 10
+SPARSE_SHARE = 1 / 16
+
+
+class Quadratic(QuadraticDiscriminantAnalysis):
+    """Quadratic discriminant analysis, regularised where the covariance of a class is singular."""
+
+    def fit(self, X, y):
+        """Fit, with the first of three settings that will do."""
+        # The last one for classes with fewer rows than features, which the others refuse.
+        for remedy in {}, {"reg_param": 0.1}, {"solver": "eigen", "shrinkage": 0.1}:
+            try:
+                self.set_params(**remedy)
+                return super().fit(X, y)
+            except np.linalg.LinAlgError as error:
+                singular = error
+        raise singular
+
+
+class NeighbourRatio(BaseEstimator):
+    """Labels of a model, ranked by the trust score of Jiang, Kim, Guan and Gupta (NeurIPS 2018).
+
+    The score is r / (1 + r), where r is the distance to the nearest training row of another class over that to the
+    nearest one of the predicted class. In each class the sparsest rows do not count.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        """Fit the model, and keep the rows that distances are measured to."""
+        self.model.fit(X, y)
+        self.scale = StandardScaler().fit(X)
+        points = self.scale.transform(X)
+        self.trees = [NearestNeighbors(n_neighbors=1).fit(dense(points[y == c])) for c in self.model.classes_]
+        return self
+
+    def predict(self, X):
+        """Return the model's labels."""
+        return self.model.classes_[np.argmax(self.model.predict_proba(X), axis=1)]
+
+    def trust_score(self, X):
+        """Return r / (1 + r)."""
+        points = self.scale.transform(X)
+        distances = np.column_stack([tree.kneighbors(points)[0][:, 0] for tree in self.trees])
+        predicted = self.predict(X)[:, None] == self.model.classes_
+        own, other = distances[predicted], np.where(predicted, np.inf, distances).min(axis=1)
+        both = own + other
+        # A point on rows of both classes is as near to one as to the other.
+        return np.divide(other, both, out=np.full(len(both), 0.5), where=both > 0)
+
+
+def dense(points: np.ndarray) -> np.ndarray:
+    """Return the rows of a class but for the share of them that lies farthest from its neighbours."""
+    k = min(DENSITY_NEIGHBOURS, len(points) - 1)
+    radius = NearestNeighbors(n_neighbors=k).fit(points).kneighbors()[0][:, -1]
+    return points[np.argsort(radius, kind="stable")[: int(np.ceil((1 - SPARSE_SHARE) * len(points)))]]
+
+
+def scaled(model):
+    return make_pipeline(StandardScaler(), model)
+
+
+PEERS: dict[str, Callable] = {
+    "LR": lambda: scaled(LogisticRegression(max_iter=1000)),
+    # What scikit-learn names in place of SVC(probability=True), which goes.
+    "SVM": lambda: CalibratedClassifierCV(scaled(SVC()), ensemble=False),
+    "RF": lambda: RandomForestClassifier(300, random_state=0),
+    "HGB": lambda: HistGradientBoostingClassifier(random_state=0),
+    "QDA": lambda: scaled(Quadratic()),
+    "kNN": lambda: scaled(KNeighborsClassifier()),
+    "NB": GaussianNB,
+    "tree": lambda: DecisionTreeClassifier(random_state=0),
+}
+CALIBRATED = {
+    f"{name} cal": lambda make=make: CalibratedClassifierCV(make(), cv=3)
+    for name, make in PEERS.items()
+    if name != "SVM"  # it is calibrated as it is
+}
+MODELS: dict[str, Callable] = {
+    "sepc paper": SEPClassifier,
+    **PEERS,
+    **CALIBRATED,
+    "RF ratio": lambda: NeighbourRatio(PEERS["RF"]()),
+    "SVM ratio": lambda: NeighbourRatio(PEERS["SVM"]()),
+}
+
+# From labels, predicted labels and confidence.
+METRICS: dict[str, Callable] = {
+    "aurc": lambda *a: 1000 * aurc(*a),
+    "augrc": lambda *a: 1000 * augrc(*a),
+    "accuracy": lambda y, predicted, _: np.mean(y == predicted),
+    "accuracy_at_90": partial(accuracy_at_coverage, coverage=0.9),
+    "accuracy_at_80": partial(accuracy_at_coverage, coverage=0.8),
+    "accuracy_at_50": partial(accuracy_at_coverage, coverage=0.5),
+    "coverage_at_1": partial(coverage_at_risk, max_risk=0.01),
+    "coverage_at_5": partial(coverage_at_risk, max_risk=0.05),
+    "ece": partial(expected_calibration_error, n_bins=15),
+}
+KEY = ("set", "rows", "seed", "model", "version")
+COLUMNS = (*KEY, *METRICS, "brier", "fit_s", "predict_s")
+
+
+def main() -> None:
+    options = arguments()
+    warnings.simplefilter("ignore")
+    data = {name: capped(*load(), options.rows) for name, load in chosen(loaders(), options.sets, "--sets").items()}
+    models = chosen(MODELS, options.models, "--models")
+    jobs = [
+        (name, len(data[name][0]), seed, model, version(make()))
+        for seed in range(options.seeds)
+        for name in data
+        for model, make in models.items()
+    ]
+    done = kept(options.out)
+    if not options.show:
+        todo = [job for job in jobs if job not in done or (options.redo and options.redo in job[3])]
+        try:
+            done.update(compute(todo, data, models, options.out))
+        except KeyboardInterrupt:
+            sys.exit(f"\nInterrupted. The same command continues from {options.out}." if options.out else 1)
+    print(versions("sepc", "scikit-learn", "numpy", "scipy"))
+    means = seed_means(jobs, done)
+    order = report(means, list(data), list(models))
+    if options.plot:
+        plot(options.plot, ranks(means, list(data), order, "aurc"), order)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", help="names of sets, with commas between; all by default")
+    parser.add_argument("--models", help="names of models, with commas between; all by default")
+    parser.add_argument("--rows", type=int, default=2000, help="at most so many rows of a set (default 2000)")
+    parser.add_argument("--seeds", type=int, default=3, help="number of ways to fold (default 3)")
+    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
+    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
+    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the ranks")
+    return parser.parse_args()
+
+
+def chosen(everything: dict, names: str | None, option: str) -> dict:
+    if names is None:
+        return everything
+    wanted = [name.strip() for name in names.split(",")]
+    unknown = [name for name in wanted if name not in everything]
+    if unknown:
+        sys.exit(f"{option} names {unknown[0]!r}; expected some of {', '.join(everything)}.")
+    return {name: everything[name] for name in wanted}
+
+
+def loaders() -> dict[str, Callable]:
+    """Return a function for each set that reads its rows and labels."""
+    found = {
+        "wdbc": partial(datasets.load_breast_cancer, return_X_y=True),
+        "iris": partial(datasets.load_iris, return_X_y=True),
+        "wine": partial(datasets.load_wine, return_X_y=True),
+        "digits": partial(datasets.load_digits, return_X_y=True),
+        "moons": partial(datasets.make_moons, 1000, noise=0.3, random_state=0),
+        "circles": partial(datasets.make_circles, 1000, noise=0.1, factor=0.5, random_state=0),
+    }
+    folder = os.environ.get("SEPC_DATA")
+    if folder is None:
+        print("SEPC_DATA names no folder with data sets: only those of scikit-learn.", file=sys.stderr)
+        return found
+    paths = [path for path in Path(folder).glob("*.csv") if path.stem not in NOT_SETS]
+    found |= {path.stem.removesuffix("_train_clean"): partial(read, path) for path in paths}
+    return dict(sorted(found.items()))
+
+
+def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    cells = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str, comments=None)
+    return cells[:, :-1], cells[:, -1]
+
+
+def capped(X: np.ndarray, labels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return some of the rows as numbers, text as a column for each word, and their classes as 0, 1, ..."""
+    values, counts = np.unique(labels, return_counts=True)
+    keep = np.isin(labels, values[counts >= LEAST_ROWS_OF_A_CLASS])
+    X, y = X[keep], np.unique(labels[keep], return_inverse=True)[1]
+    if len(X) > most:
+        X, _, y, _ = train_test_split(X, y, train_size=most, stratify=y, random_state=0)
+    # No label is used here, so the folds may share it.
+    return np.hstack([as_numbers(column[:, None]) for column in X.T]), y
+
+
+def as_numbers(column: np.ndarray) -> np.ndarray:
+    try:
+        return column.astype(float)
+    except ValueError:
+        return OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit_transform(column)
+
+
+def version(model) -> str:
+    """Return the package that a result belongs to."""
+    package = "sepc" if type(model).__module__.startswith("sepc") else getattr(model, "package", "scikit-learn")
+    return f"{package} {metadata.version(package)}"
+
+
+def kept(path: Path | None) -> dict[tuple, dict[str, float]]:
+    if path is None or not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        return {
+            (r["set"], int(r["rows"]), int(r["seed"]), r["model"], r["version"]): {
+                name: float(r[name]) for name in COLUMNS if name not in KEY
+            }
+            for r in csv.DictReader(file)
+        }
+
+
+def compute(todo: list[tuple], data: dict, models: dict[str, Callable], path: Path | None):
+    """Yield a job and its results at a time, and add them to the file as a line."""
+    if any(model.startswith("sepc") for _, _, _, model, _ in todo):
+        SEPClassifier().fit(*datasets.load_iris(return_X_y=True))  # the compiled code is loaded
+    for count, job in enumerate(todo, 1):
+        name, _, seed, model, _ = job
+        print(f"[{count}/{len(todo)}] {name}, seed {seed}, {model}", end="", file=sys.stderr, flush=True)
+        try:
+            results = judge(models[model], *data[name], seed)
+        except Exception as error:  # a model that fails on a set must not stop the others
+            print(f": FAILED, {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            continue
+        took = results["fit_s"] + results["predict_s"]
+        print(f": AURC {results['aurc']:.2f}, {took:.1f} s", file=sys.stderr, flush=True)
+        if path is not None:
+            append(path, dict(zip(KEY, job, strict=True)) | results)
+        yield job, results
+
+
+def append(path: Path, line: dict) -> None:
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if file.tell() == 0:
+            writer.writeheader()
+        writer.writerow({name: f"{v:.8g}" if isinstance(v, float) else v for name, v in line.items()})
+
+
+def judge(make: Callable, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
+    predicted, confidence = np.empty_like(y), np.empty(len(y))
+    probabilities = np.full((len(y), y.max() + 1), np.nan)
+    fit_s = predict_s = 0.0
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, y):
+        model = make()
+        start = process_time()
+        model.fit(X[train], y[train])
+        fitted = process_time()
+        predicted[test], confidence[test], probabilities[test] = verdicts(model, X[test])
+        fit_s, predict_s = fit_s + fitted - start, predict_s + process_time() - fitted
+    results = {name: float(metric(y, predicted, confidence)) for name, metric in METRICS.items()}
+    brier = np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1))
+    return results | {"brier": float(brier), "fit_s": fit_s, "predict_s": predict_s}
+
+
+def verdicts(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+    """Return labels, the confidence in each, and the probabilities of all classes, NaN where a model has none."""
+    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else np.nan
+    if hasattr(model, "trust_score"):
+        return model.predict(X), model.trust_score(X), probabilities
+    return np.argmax(probabilities, axis=1), np.max(probabilities, axis=1), probabilities
+
+
+def seed_means(jobs: list[tuple], done: dict[tuple, dict[str, float]]) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the mean results over the seeds, of each set and model."""
+    lines: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for job in jobs:
+        if job in done:
+            lines.setdefault((job[0], job[3]), []).append(done[job])
+    return {key: {m: float(np.mean([r[m] for r in of])) for m in of[0]} for key, of in lines.items()}
+
+
+def ranks(means: dict, sets: list[str], models: list[str], metric: str) -> np.ndarray:
+    """Return the rank of each model (column) on each set (row), 1 for the best; a missing result comes last."""
+    sign = -1 if metric == "accuracy" else 1
+    values = [[sign * means[s, m][metric] if (s, m) in means else np.inf for m in models] for s in sets]
+    return rankdata(np.round(values, 9), axis=1)
+
+
+def report(means: dict, sets: list[str], models: list[str]) -> list[str]:
+    """Print the tables and return the models from the best mean rank on."""
+    rank = {metric: ranks(means, sets, models, metric).mean(axis=0) for metric in ("aurc", "augrc", "accuracy")}
+    best = np.argsort(rank["aurc"], kind="stable")
+    order = [models[i] for i in best]
+    print("### AURC x 1000, out of fold, mean over the seeds (smaller is better)\n")
+    table("set", *order)
+    for s in sets:
+        row(s, *(f"{means[s, m]['aurc']:.2f}" if (s, m) in means else "" for m in order))
+    print("\n### Mean over the sets\n")
+    shown = {"accuracy": ".4f", "accuracy_at_80": ".4f", "coverage_at_1": ".3f", "coverage_at_5": ".3f", "ece": ".4f"}
+    shown |= {"brier": ".4f", "fit_s": ".2f", "predict_s": ".2f"}
+    table("model", "rank in AURC", "rank in AUGRC", "rank in accuracy", *(s.replace("_", " ") for s in shown), "sets")
+    for i in best:
+        of = [means[s, models[i]] for s in sets if (s, models[i]) in means]
+        cells = (f"{np.mean([r[m] for r in of]):{form}}" if of else "" for m, form in shown.items())
+        row(models[i], *(f"{rank[m][i]:.2f}" for m in rank), *(c.replace("nan", "") for c in cells), len(of))
+    return order
+
+
+def plot(path: Path, rank: np.ndarray, models: list[str]) -> None:
+    """Draw the rank of each model on each set as points, and their mean as a diamond."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 1.2 + 0.32 * len(models)), layout="constrained")
+    axes = figure.subplots()
+    for place, (model, of) in enumerate(zip(models, rank.T, strict=True)):
+        colour = "#D55E00" if model.startswith("sepc") else "#0072B2"
+        # Equal ranks lie above each other; a little height tells them apart.
+        heights = place + np.linspace(-0.25, 0.25, len(of)) if len(of) > 1 else [place]
+        axes.scatter(of, heights, s=12, color=colour, alpha=0.35, linewidths=0)
+        axes.scatter(of.mean(), place, s=70, marker="D", color=colour, edgecolors="white", zorder=3)
+        axes.annotate(f"{of.mean():.1f}", (of.mean(), place), (0, 7), textcoords="offset points", ha="center", size=8)
+    axes.set_yticks(range(len(models)), models)
+    axes.set_ylim(len(models) - 0.4, -0.8)
+    axes.set_xlabel(f"rank in AURC, 1 is best: points are {len(rank)} data sets, diamonds the mean")
+    axes.grid(axis="x", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
