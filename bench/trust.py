@@ -101,6 +101,56 @@ class NeighbourRatio(BaseEstimator):
         return np.divide(other, both, out=np.full(len(both), 0.5), where=both > 0)
 
 
+class ConformalSets(BaseEstimator):
+    """A forest's labels, ranked by MAPIE's sets of labels: the share of levels at which the set is a single one.
+
+    The second largest p-value of a conformal classifier, taken from the largest one, in steps of one in a hundred.
+    """
+
+    package = "MAPIE"
+
+    def fit(self, X, y):
+        """Fit by cross-conformal prediction."""
+        from mapie.classification import CrossConformalClassifier
+
+        levels = np.arange(1, 100) / 100
+        self.model = CrossConformalClassifier(PEERS["RF"](), confidence_level=levels, random_state=0)
+        self.model.fit_conformalize(X, y)
+        return self
+
+    def predict(self, X):
+        """Return the forest's labels."""
+        return self.model.predict(X)
+
+    def trust_score(self, X):
+        """Return the share of confidence levels with one label only."""
+        return np.mean(self.model.predict_set(X)[1].sum(axis=1) == 1, axis=1)
+
+
+class VennAbers(BaseEstimator):
+    """A forest calibrated by calibrated-explanations, on a quarter of the training rows.
+
+    Its probabilities rank the labels better than the lower ends or the widths of their intervals do.
+    """
+
+    package = "calibrated-explanations"
+
+    def fit(self, X, y):
+        """Fit to three quarters of the rows and calibrate on the rest."""
+        from calibrated_explanations import WrapCalibratedExplainer
+
+        X_fit, X_calibrate, y_fit, y_calibrate = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+        self.model = WrapCalibratedExplainer(PEERS["RF"]())
+        self.model.fit(X_fit, y_fit)
+        self.model.calibrate(X_calibrate, y_calibrate)
+        return self
+
+    def predict_proba(self, X):
+        """Return the calibrated probabilities, scaled to a sum of 1."""
+        p = self.model.predict_proba(X)
+        return p / p.sum(axis=1, keepdims=True)
+
+
 def dense(points: np.ndarray) -> np.ndarray:
     """Return the rows of a class but for the share of them that lies farthest from its neighbours."""
     k = min(DENSITY_NEIGHBOURS, len(points) - 1)
@@ -135,6 +185,7 @@ MODELS: dict[str, Callable] = {
     "RF ratio": lambda: NeighbourRatio(PEERS["RF"]()),
     "SVM ratio": lambda: NeighbourRatio(PEERS["SVM"]()),
 }
+OPTIONAL = {"RF sets": ConformalSets, "RF Venn": VennAbers}
 
 # From labels, predicted labels and confidence.
 METRICS: dict[str, Callable] = {
@@ -156,7 +207,7 @@ def main() -> None:
     options = arguments()
     warnings.simplefilter("ignore")
     data = {name: capped(*load(), options.rows) for name, load in chosen(loaders(), options.sets, "--sets").items()}
-    models = chosen(MODELS, options.models, "--models")
+    models = chosen(MODELS | optional(), options.models, "--models")
     jobs = [
         (name, len(data[name][0]), seed, model, version(make()))
         for seed in range(options.seeds)
@@ -188,6 +239,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the ranks")
     return parser.parse_args()
+
+
+def optional() -> dict[str, Callable]:
+    """Return the models whose packages are installed."""
+    found = {}
+    for name, make in OPTIONAL.items():
+        try:
+            metadata.version(make.package)
+        except metadata.PackageNotFoundError:
+            print(f"{name} is left out: {make.package} is not installed.", file=sys.stderr)
+        else:
+            found[name] = make
+    return found
 
 
 def chosen(everything: dict, names: str | None, option: str) -> dict:
@@ -299,8 +363,10 @@ def judge(make: Callable, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, 
         predicted[test], confidence[test], probabilities[test] = verdicts(model, X[test])
         fit_s, predict_s = fit_s + fitted - start, predict_s + process_time() - fitted
     results = {name: float(metric(y, predicted, confidence)) for name, metric in METRICS.items()}
-    brier = np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1))
-    return results | {"brier": float(brier), "fit_s": fit_s, "predict_s": predict_s}
+    brier = float(np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1)))
+    if np.isnan(brier):
+        results["ece"] = np.nan  # the confidence is a rank, not meant as a probability
+    return results | {"brier": brier, "fit_s": fit_s, "predict_s": predict_s}
 
 
 def verdicts(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
