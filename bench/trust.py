@@ -423,13 +423,15 @@ def plot(path: Path, rank: np.ndarray, models: list[str]) -> None:
     axes = figure.subplots()
     for place, (model, of) in enumerate(zip(models, rank.T, strict=True)):
         colour = "#D55E00" if model.startswith("sepc") else "#0072B2"
+        if place % 2:
+            axes.axhspan(place - 0.5, place + 0.5, color="0.95", linewidth=0, zorder=0)
         # Equal ranks lie above each other; a little height tells them apart.
-        heights = place + np.linspace(-0.25, 0.25, len(of)) if len(of) > 1 else [place]
+        heights = place + np.linspace(-0.3, 0.3, len(of)) if len(of) > 1 else [place]
         axes.scatter(of, heights, s=12, color=colour, alpha=0.35, linewidths=0)
         axes.scatter(of.mean(), place, s=70, marker="D", color=colour, edgecolors="white", zorder=3)
         axes.annotate(f"{of.mean():.1f}", (of.mean(), place), (0, 7), textcoords="offset points", ha="center", size=8)
     axes.set_yticks(range(len(models)), models)
-    axes.set_ylim(len(models) - 0.4, -0.8)
+    axes.set_ylim(len(models) - 0.5, -0.8)
     axes.set_xlabel(f"rank in AURC, 1 is best: points are {len(rank)} data sets, diamonds the mean")
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
