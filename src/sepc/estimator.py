@@ -20,7 +20,15 @@ from sepc.geometry._checks import FloatArray, Rows
 from sepc.guarantees import LabelSetMixin
 from sepc.inputs import require_numbers, training_set
 from sepc.model import Model
-from sepc.partitioning import Block, Partition, canonical_order, impurity_count, location_and_scale, partition
+from sepc.partitioning import (
+    Block,
+    Partition,
+    canonical_order,
+    impurity_count,
+    location_and_scale,
+    partition,
+    partition_in_place,
+)
 from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
 from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
@@ -160,8 +168,10 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         parallel = len(problems) > 1 and self.n_jobs not in (None, 1)
         # A job in another process cannot call back.
         on_steps = [None if parallel else progress.of(k) for k in range(len(problems))]
+        # Jobs that run at the same time share the points.
+        solve = partition if parallel else partition_in_place
         jobs = (
-            delayed(partition)(_on(points, side, 0), _on(points, side, 1), self.n_imp, on_step=on_step)
+            delayed(solve)(_on(points, side, 0), _on(points, side, 1), self.n_imp, on_step=on_step)
             for (side, _), on_step in zip(problems, on_steps, strict=True)
         )
         partitions = list(Parallel(n_jobs=self.n_jobs if parallel else 1)(jobs))

@@ -12,11 +12,11 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
-from sepc.geometry._chunks import chunks
+from sepc.geometry._chunks import S, chunks
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
@@ -155,10 +155,30 @@ def partition(
     """
     points_a, points_b = as_points(A, "A"), as_points(B, "B")
     same_features(points_b, points_a.shape[1], "B", "A")
-    allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
-    a, b = _in_canonical_order(points_a), _in_canonical_order(points_b)
-    length = units_of_length(a.points, b.points) if unit is None else as_vector(unit, "unit", points_a.shape[1])
-    return _Run((a, b), allowed, length, on_step).result()
+    length = None if unit is None else as_vector(unit, "unit", points_a.shape[1])
+    return partition_in_place(points_a.copy(), points_b.copy(), n_imp, unit=length, on_step=on_step)
+
+
+def partition_in_place(
+    a: FloatArray, b: FloatArray, n_imp: int | float, *, unit: FloatArray | None = None, on_step: OnStep | None = None
+) -> Partition:
+    """Do what `partition` does, with the points themselves as room to work in; at the end all are in their places.
+
+    They are not if an error ends the run. Entries that are -0.0 become 0.0.
+
+    Examples
+    --------
+    >>> a, b = np.array([[2.0], [0.0], [1.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> partition_in_place(a, b, 0), a.tolist()
+    (Partition(A 3 | B 3, n_imp=0, n_iter=1), [[2.0], [0.0], [1.0]])
+    """
+    allowed = impurity_count(n_imp, min(len(a), len(b)))
+    sides = _Side(a), _Side(b)
+    run = _Run(sides, allowed, units_of_length(a, b) if unit is None else unit, on_step)
+    result = run.result()
+    for side in sides:
+        side.put_back()
+    return result
 
 
 def impurity_count(n_imp: int | float, n_smaller: int) -> int:
@@ -212,9 +232,6 @@ class _Cloud:
     def where(self, mask: np.ndarray) -> "_Cloud":
         return self if mask.all() else _Cloud(self.points[mask], self.rows[mask])
 
-    def without(self, other: "_Cloud") -> "_Cloud":
-        return self.where(np.isin(self.rows, other.rows, assume_unique=True, invert=True))
-
     @cached_property
     def centroid(self) -> FloatArray:
         origin: FloatArray = self.points[0]  # the rounding of a large offset stays out of the mean
@@ -225,6 +242,40 @@ class _Cloud:
         if self._ellipsoid is None:
             self._ellipsoid = min_volume_ellipsoid(self.points, unit=unit).ellipsoid
         return self._ellipsoid
+
+
+class _Side:
+    """All points of one label: first those that remain, in canonical order, then those that have left."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self.points, self.rows = points, canonical_order(points)
+        if (self.rows[1:] < self.rows[:-1]).any():
+            points[:] = points[self.rows]
+        for x in chunks(points):
+            x += 0.0  # -0.0 becomes 0.0
+        self.remaining = _Cloud(points, self.rows)
+
+    def leave(self, rows: Rows) -> None:
+        """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
+        n = len(self.remaining)
+        stays = np.ones(len(self.rows), dtype=bool)
+        stays[rows] = False
+        stays = stays[self.rows[:n]]
+        for array in (self.points[:n], self.rows[:n]):
+            _move_to_front(array, stays)
+        left = n - len(rows)
+        self.remaining = _Cloud(self.points[:left], self.rows[:left])
+
+    def put_back(self) -> None:
+        """Bring the points into the order in which they came."""
+        self.points[self.rows] = self.points.copy()
+
+
+class _Pure(NamedTuple):
+    """The points of a block on its way, by row, and their ellipsoid."""
+
+    rows: Rows
+    ellipsoid: Ellipsoid
 
 
 class _Cut(NamedTuple):
@@ -244,14 +295,19 @@ class _Cut(NamedTuple):
 
 
 class _Run:
-    """One partition on its way. `remaining` is what neither left in a block nor was put aside."""
+    """One partition on its way."""
 
-    def __init__(self, sides: tuple[_Cloud, _Cloud], allowed: int, unit: FloatArray, on_step: OnStep | None) -> None:
-        self.remaining = list(sides)
+    def __init__(self, sides: tuple[_Side, _Side], allowed: int, unit: FloatArray, on_step: OnStep | None) -> None:
+        self.sides = sides
         self.allowed, self.unit, self.on_step = allowed, unit, on_step
-        self.total = sum(map(len, sides))
+        self.total = sum(map(len, self.remaining))
         self.blocks: list[Block] = []
         self.hyperplanes: list[Hyperplane] = []
+
+    @property
+    def remaining(self) -> tuple[_Cloud, _Cloud]:
+        """What did not leave in a block, of A and of B."""
+        return self.sides[0].remaining, self.sides[1].remaining
 
     def result(self) -> Partition:
         stopped = self.rounds()
@@ -280,32 +336,35 @@ class _Run:
         if pure == (None, None):
             return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
         self.hyperplanes.append(cut.hyperplane)
-        for side, cloud in enumerate(pure):
-            if cloud is not None:
-                self.settle(side, cloud, iteration=len(self.hyperplanes))
+        for side, found in enumerate(pure):
+            if found is not None:
+                self.settle(side, found, iteration=len(self.hyperplanes))
         return ""
 
-    def settle(self, side: int, cloud: _Cloud, iteration: int) -> None:
-        self.blocks.append(Block(side, np.sort(cloud.rows), cloud.ellipsoid(self.unit), iteration))
-        self.remaining[side] = self.remaining[side].without(cloud)
+    def settle(self, side: int, found: _Pure, iteration: int) -> None:
+        members = np.sort(found.rows)
+        self.blocks.append(Block(side, members, found.ellipsoid, iteration))
+        self.sides[side].leave(members)
         self.report()
 
     def left_over(self, side: int) -> Rows:
         """Put what remains of one side into a last ellipsoid, or return its rows if these are too few."""
         rest = self.remaining[side]
         if len(rest) >= len(self.unit):
-            self.settle(side, rest, iteration=0)
+            self.settle(side, _Pure(rest.rows, rest.ellipsoid(self.unit)), iteration=0)
         return np.sort(self.remaining[side].rows)
 
-    def purify(self, a: _Cloud, b: _Cloud) -> _Cloud | None:
+    def purify(self, a: _Cloud, b: _Cloud) -> _Pure | None:
         """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
         while len(a) > len(self.unit):
             gauges = a.ellipsoid(self.unit).gauge(b.points)
             self.report()
             if np.count_nonzero(gauges <= 1.0 + MEMBERSHIP_TOLERANCE) <= self.allowed:
-                return a
+                return _Pure(a.rows, a.ellipsoid(self.unit))
             # A point of b in it is in both ellipsoids: no need to ask whether these meet.
-            cut = self.cut(a, b) if gauges.min() <= 1.0 else self.split(a, b)
+            inside = gauges.min() <= 1.0
+            del gauges
+            cut = self.cut(a, b) if inside else self.split(a, b)
             if cut is None or len(part := cut.part(a, 0)) == len(a):
                 return None
             a = part
@@ -352,12 +411,15 @@ class _Run:
             self.on_step(self.total - sum(map(len, self.remaining)), self.total)
 
 
-def _in_canonical_order(points: FloatArray) -> _Cloud:
-    order = canonical_order(points)
-    if (order[1:] < order[:-1]).any() or np.signbit(points[points == 0.0]).any():
-        points = points[order]
-        points += 0.0  # -0.0 becomes 0.0
-    return _Cloud(points, order)
+def _move_to_front(array: NDArray[S], stays: NDArray[np.bool_]) -> None:
+    """Bring the chosen entries to the front and the others behind them, both in the order that they have."""
+    others = array[~stays]
+    end = 0
+    for part, chosen in zip(chunks(array), chunks(stays), strict=True):
+        kept = part[chosen]
+        array[end : end + len(kept)] = kept
+        end += len(kept)
+    array[end:] = others
 
 
 def units_of_length(*sets: FloatArray) -> FloatArray:

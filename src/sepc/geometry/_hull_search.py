@@ -118,7 +118,8 @@ class Search:
         blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
         fixed = self.normal + sum(side.sign * side.image for side in self.free)
         shares = [np.full(len(block), 1.0 / cap / len(block)) for block, cap in zip(blocks, caps, strict=True)]
-        sample = Undecided(list(blocks), list(caps), shares, fixed)
+        columns = np.ascontiguousarray(np.concatenate(blocks).T)
+        sample = Undecided(columns, list(caps), shares, fixed)
         sample.start(self.normal, 1.0)
         sample.narrow(limit, 1e-3 * self.unit)
         return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5)
@@ -138,12 +139,13 @@ class Search:
 
     def _among(self, chosen: list[Picked]) -> Undecided:
         """Return the problem of the chosen points, all others kept as they are."""
-        blocks = [side.signed(rows) for side, rows in zip(self.free, chosen, strict=True)]
         shares = [side.share[rows] for side, rows in zip(self.free, chosen, strict=True)]
+        groups = _groups([len(share) for share in shares])
+        columns = np.empty((len(self.shift), groups[-1].stop))
         fixed = self._difference()
-        for side, block, share in zip(self.free, blocks, shares, strict=True):
-            fixed += side.cap * (share @ block)
-        return Undecided(blocks, [side.cap for side in self.free], shares, fixed)
+        for side, rows, share, group in zip(self.free, chosen, shares, groups, strict=False):
+            fixed += side.put_columns(rows, share, columns[:, group])
+        return Undecided(columns, [side.cap for side in self.free], shares, fixed)
 
     def _refine_among(self, chosen: list[Picked]) -> bool:
         """Find the best shares of the chosen points, starting from their present ones; return whether that worked."""

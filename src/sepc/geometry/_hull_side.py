@@ -39,8 +39,17 @@ class Side:
 
     def signed(self, rows: Picked) -> FloatArray:
         """Return points relative to the shift, times the sign."""
-        points = self.points[rows]
-        return self.sign * (moved(points, -self.shift) if self.is_shifted else points)
+        points = moved(self.points[rows], -self.shift) if self.is_shifted else self.points[rows]
+        is_view = isinstance(rows, slice) and not self.is_shifted
+        result: FloatArray = np.multiply(points, self.sign, out=None if is_view else points)
+        return result
+
+    def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
+        """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
+        points = self.signed(rows)
+        out[:] = points.T
+        weighted: FloatArray = self.cap * (share @ points)
+        return weighted
 
     def project(self, direction: FloatArray, out: FloatArray) -> None:
         """Set `out` to the scores of all points along `direction`."""

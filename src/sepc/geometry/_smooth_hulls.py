@@ -41,8 +41,8 @@ class Undecided:
 
     Parameters
     ----------
-    blocks : list of ndarray of shape (n_side, d)
-        The points of each side, those of A times -1: shares go to the highest along w on both sides.
+    columns : ndarray of shape (d, n)
+        One point per column, side after side, those of A times -1: shares go to the highest along w on both sides.
     caps : list of float
         The cap of each side.
     shares : list of ndarray of shape (n_side,)
@@ -51,16 +51,12 @@ class Undecided:
         What r would be if the points had no weight.
     """
 
-    def __init__(
-        self, blocks: list[FloatArray], caps: list[float], shares: list[FloatArray], fixed: FloatArray
-    ) -> None:
-        self._divide(np.cumsum([0, *map(len, blocks)]))
+    def __init__(self, columns: FloatArray, caps: list[float], shares: list[FloatArray], fixed: FloatArray) -> None:
+        self._divide(np.cumsum([0, *map(len, shares)]))
         self.all_groups = self.groups
         n = int(self.ends[-1])
-        self.points = self.all_points = np.empty((len(fixed), n))
-        for block, group in zip(blocks, self.groups, strict=True):
-            self.points[:, group] = block.T
-        self.per_side = np.zeros((len(blocks), 5))
+        self.points = self.all_points = columns
+        self.per_side = np.zeros((len(shares), 5))
         self.per_side[:, CAP], self.per_side[:, WANTED] = caps, [share.sum() for share in shares]
         self.score, self.centre, self.now = self.per_point = np.full((3, n), 0.5)
         self.now[:] = self.share = np.concatenate(shares)
