@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,20 @@ class TestSeveralClasses:
     def test_jobs_do_not_change_the_result(self, n_jobs):
         X, y = load_iris(return_X_y=True)
         assert same_model(SEPClassifier(n_jobs=n_jobs).fit(X, y), SEPClassifier().fit(X, y))
+
+
+class TestMemory:
+    def test_a_fit_takes_less_than_four_copies_of_the_data(self):
+        y = np.arange(20_000) % 2
+        X = np.random.default_rng(0).standard_normal((len(y), 10))
+        X[:, 0] += 2.0 * y
+        SEPClassifier().fit(X[:200], y[:200])  # the compiled code is loaded
+        tracemalloc.start()
+        try:
+            SEPClassifier(n_imp=0.1).fit(X, y)
+            assert tracemalloc.get_traced_memory()[1] < 4 * X.nbytes
+        finally:
+            tracemalloc.stop()
 
 
 class TestUnits:

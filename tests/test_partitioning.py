@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc.partitioning import canonical_order, impurity_count
+from sepc.partitioning import canonical_order, impurity_count, partition_in_place
 
 
 def sizes(P):
@@ -97,6 +97,18 @@ def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
     A, B, n_imp = labelled_points(seed, family=0)
     P, Q = sepc.partition(A, B, n_imp), sepc.partition(scale * (A + 16.0), scale * (B + 16.0), n_imp)
     assert sizes(P) == sizes(Q)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds())
+def test_in_place_the_points_are_back_in_their_places(seed):
+    A, B, n_imp = labelled_points(seed)
+    a, b = np.array(A, dtype=float), np.array(B, dtype=float)
+    P, Q = sepc.partition(A, B, n_imp), partition_in_place(a, b, n_imp)
+    assert np.array_equal(a, A)
+    assert np.array_equal(b, B)
+    assert [block.members.tolist() for block in P.blocks] == [block.members.tolist() for block in Q.blocks]
+    assert all((p.normal == q.normal).all() for p, q in zip(P.hyperplanes, Q.hyperplanes, strict=True))
 
 
 def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():

@@ -34,6 +34,8 @@ from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
 from sepc.terrain import Terrain
 
+Problem = tuple[NDArray[np.int8], tuple[str, str]]
+
 
 class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
     """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
@@ -125,11 +127,11 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
             impurity_count(self.n_imp, 1)  # refused before anything is computed
             X, codes, classes, features = training_set(X, y, self)
             order = _canonical_rows(X, codes, len(classes))
-            points = X[order]
+            points, codes = X[order], codes[order]
             del X
             mean, scale = self._standardise(points)
-            partitions = self._partitions(points, codes[order], classes)
-            problems = list(_problems(codes[order], classes))
+            problems = list(_problems(codes, classes))
+            partitions = self._partitions(points, problems)
             model = Model(
                 classes=classes,
                 class_count=np.bincount(codes),
@@ -138,7 +140,7 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
                 scale=scale,
                 unit="standard deviations" if self.standardize else "units",
                 points=points,
-                codes=codes[order],
+                codes=codes,
                 rows=order,
                 rules=[Rules(p, points, *problem) for p, problem in zip(partitions, problems, strict=True)],
             )
@@ -162,8 +164,7 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         points += 0.0  # -0.0 becomes 0.0
         return mean, scale
 
-    def _partitions(self, points: FloatArray, codes: Rows, classes: NDArray[Any]) -> list[Partition]:
-        problems = list(_problems(codes, classes))
+    def _partitions(self, points: FloatArray, problems: list[Problem]) -> list[Partition]:
         progress = Progress(self, [labels[0] for _, labels in problems], self.verbose)
         parallel = len(problems) > 1 and self.n_jobs not in (None, 1)
         # A job in another process cannot call back.
@@ -488,7 +489,7 @@ def _canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
     return np.concatenate([rows[canonical_order(X[rows])] for rows in by_class])
 
 
-def _problems(codes: Rows, classes: NDArray[Any]) -> Iterator[tuple[NDArray[np.int8], tuple[str, str]]]:
+def _problems(codes: Rows, classes: NDArray[Any]) -> Iterator[Problem]:
     """Yield the binary problems: which side each point is on, and what the two sides are called."""
     if len(classes) == 2:
         yield codes.astype(np.int8), (str(classes[0]), str(classes[1]))

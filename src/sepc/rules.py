@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # judging needs no solver
 # Numbers in a temporary table of points against ellipsoids, or of points against points: to judge, large enough that
 # calls do not count; to fit, small beside the data.
 _TABLE = 1 << 21
-_SMALL_TABLE = 1 << 18
+_SMALL_TABLE = 1 << 15
 
 
 class Rule(IntEnum):
@@ -175,15 +175,17 @@ class Rules:
     def _place_training_points(self) -> None:
         """Find out which ellipsoids hold each training point."""
         n_ellipsoids = len(self.stack)
-        self.patterns = np.empty((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
+        self.patterns = np.zeros((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
         self.counts = np.zeros((n_ellipsoids, 2), dtype=np.int64)
         self._members: dict[int, NDArray[np.int32]] = {}
-        for rows in _batches(len(self.points), n_ellipsoids, _SMALL_TABLE):
-            inside = holds(self.stack.gauges(self.points[rows]))
-            self.patterns[rows] = _packed(inside)
-            of_b = self.of_b[rows]
-            self.counts[:, 0] += np.count_nonzero(inside[~of_b], axis=0)
-            self.counts[:, 1] += np.count_nonzero(inside[of_b], axis=0)
+        for word in range(-(-n_ellipsoids // 64)):
+            some = slice(64 * word, min(64 * (word + 1), n_ellipsoids))
+            for rows in _batches(len(self.points), 64, _SMALL_TABLE):
+                inside = holds(self.stack.gauges(self.points[rows], some))
+                self.patterns[rows, word] = _packed(inside)[:, 0]
+                of_b = self.of_b[rows]
+                self.counts[some, 0] += np.count_nonzero(inside[~of_b], axis=0)
+                self.counts[some, 1] += np.count_nonzero(inside[of_b], axis=0)
 
     def members(self, which: int) -> NDArray[np.int32]:
         """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
