@@ -1,4 +1,4 @@
-"""Scoreboard of selective classification: how well SEPClassifier's trust ranks its own labels, against peers.
+"""Scoreboard of selective classification: how well trust ranks the labels it stands for, against peers.
 
 Out-of-fold labels of five stratified folds are pooled, once for each seed; every model sees the same folds. A model is
 judged by its labels and by the confidence that it has in them: `trust_score` where it has one, else its largest
@@ -41,7 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from sepc import SEPClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.metrics import accuracy_at_coverage, augrc, aurc, coverage_at_risk, expected_calibration_error
 
 FOLDS = 5
@@ -181,7 +181,11 @@ CALIBRATED = {
     if not name.startswith("SVM")  # they are calibrated as they are
 }
 MODELS: dict[str, Callable] = {
-    "sepc paper": SEPClassifier,
+    "sepc ensemble": SEPEnsembleClassifier,
+    "sepc": SEPClassifier,
+    "sepc counts": lambda: SEPClassifier(trust="counts"),
+    "sepc bound": lambda: SEPClassifier(trust="bound"),
+    "sepc paper": lambda: SEPClassifier(trust="paper"),
     **PEERS,
     **CALIBRATED,
     "RF ratio": lambda: NeighbourRatio(PEERS["RF"]()),

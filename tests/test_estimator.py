@@ -120,14 +120,15 @@ class TestLaws:
 class TestSeveralClasses:
     def test_it_is_one_against_the_rest(self):
         X, y = load_wine(return_X_y=True)
-        clf = SEPClassifier(n_imp=1).fit(X[::2], y[::2])
+        clf = SEPClassifier(n_imp=1, trust="paper").fit(X[::2], y[::2])
         assert len(clf.partitions_) == 3
         assert (clf.predict(X[1::2]) == y[1::2]).mean() > 0.85
         Z = (X[1::2] - clf.mean_) / clf.scale_
         shares = []
         for k in range(3):
             rest = np.where(y[::2] == k, "one", "rest")
-            binary = SEPClassifier(n_imp=1, standardize=False).fit((X[::2] - clf.mean_) / clf.scale_, rest)
+            binary = SEPClassifier(n_imp=1, standardize=False, trust="paper")
+            binary.fit((X[::2] - clf.mean_) / clf.scale_, rest)
             shares.append(binary.predict_proba(Z)[:, 0])
         shares = np.column_stack(shares)
         assert clf.predict_proba(X[1::2]) == pytest.approx(shares / shares.sum(axis=1, keepdims=True), abs=1e-8)
@@ -402,7 +403,7 @@ class TestExplain:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(180, 2)) + np.repeat([[0, 0], [6, 0], [0, 5]], 60, axis=0)
         y = np.repeat(["a", "b", "b"], 60)
-        clf = SEPClassifier(standardize=False).fit(X, y)
+        clf = SEPClassifier(standardize=False, trust="paper").fit(X, y)
         z = np.array([0.5, 0.5])
         found = clf.explain(z).counterfactual
         (p,) = clf.partitions_

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sepc import SEPClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 
 
 @parametrize_with_checks(
@@ -12,6 +12,11 @@ from sepc import SEPClassifier
         SEPClassifier(standardize=False),
         SEPClassifier(n_imp=0),
         SEPClassifier(n_imp=0.05),
+        SEPClassifier(trust="paper"),
+        SEPClassifier(trust="counts"),
+        SEPClassifier(trust="bound"),
+        SEPEnsembleClassifier(),
+        SEPEnsembleClassifier(n_estimators=2, max_features=0.5, n_imp=0),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")

@@ -56,7 +56,7 @@ def story():
     by_size = malignant[np.argsort(X["worst radius"].to_numpy()[malignant], kind="stable")]
     small, large = by_size[:80], np.sort(by_size[80:])
     train = np.r_[large[::2], benign[::2]]
-    clf = SEPClassifier().fit(X.iloc[train], y[train])
+    clf = SEPClassifier(trust="paper").fit(X.iloc[train], y[train])
     monitor = FeedbackMonitor(clf)
     feed = np.random.default_rng(0).permutation(np.r_[small[::2], large[1::4], benign[1::4]])
     for batch in np.array_split(feed, 6):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sepc.assessment import Assessment
+    from sepc.ensemble import SEPEnsembleClassifier
     from sepc.errors import InputError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
     from sepc.explain import Explanation
@@ -54,6 +55,7 @@ _HOME = {
     "PartitionChanges": "feedback",
     "PredictionSets": "guarantees",
     "SEPClassifier": "estimator",
+    "SEPEnsembleClassifier": "ensemble",
     "Separation": "geometry.separation",
     "SepcError": "errors",
     "SepcWarning": "errors",
@@ -90,6 +92,7 @@ __all__ = [
     "PartitionChanges",
     "PredictionSets",
     "SEPClassifier",
+    "SEPEnsembleClassifier",
     "Separation",
     "SepcError",
     "SepcWarning",

@@ -1,12 +1,13 @@
 """From counts to a label, its trust and its reason: what a person gets to read for each point."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
@@ -19,6 +20,12 @@ _HAIR = 1e-9
 REASONS = ("inside", "overlap", "outside", "contested")
 _REASON_OF_RULE = np.array([0, 1, 1, 2])  # R1, R2a, R2b, R3
 _CONTESTED = 3
+
+# Ways to read the regions. By their counts: as the paper does, as a share, as a lower bound of that share; or as local
+# densities.
+TRUSTS = ("local", "counts", "bound", "paper")
+# The share of a label is below the lower bound with this probability.
+_BELOW_BOUND = 0.05
 
 
 def trust_of(own: Rows, other: Rows, n_own: int | Rows, n_other: int | Rows) -> FloatArray:
@@ -57,6 +64,19 @@ def share_of(own: Rows, other: Rows) -> FloatArray:
     return np.asarray((own + 1.0) / (own + other + 2.0))
 
 
+def lower_bound_of(own: Rows, other: Rows) -> FloatArray:
+    """Return what the share of a label in the deciding region exceeds with a probability of 95 %.
+
+    Every share is equally likely before the counts are seen, so that 2 points of 2 say less than 2000 of 2000.
+
+    Examples
+    --------
+    >>> lower_bound_of(np.array([2, 2000]), np.array([0, 0])).round(3).tolist()
+    [0.368, 0.999]
+    """
+    return np.asarray(betaincinv(own + 1.0, other + 1.0, _BELOW_BOUND))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Decision:
     """The outcome for n points, as numbers.
@@ -87,8 +107,8 @@ class Decision:
     problem: Rows
 
 
-def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: Rows) -> Decision:
-    """Choose a label for each point.
+def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: Rows, trust: str = "paper") -> Decision:
+    """Choose a label for each point by the counts in the deciding region.
 
     Parameters
     ----------
@@ -98,6 +118,9 @@ def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: R
         Of the same problems.
     class_counts : ndarray of int, shape (n_classes,)
         Training points of each class.
+    trust : {"paper", "counts", "bound"}, default="paper"
+        What stands for the trust: the paper's formula, the smoothed share of the label in the deciding region, or
+        what that share exceeds with a probability of 95 %.
 
     Returns
     -------
@@ -113,8 +136,45 @@ def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: R
     ([1], [1.0], [[0.2, 0.8]])
     """
     if len(class_counts) == 2:
-        return _decide_binary(verdicts[0], rules[0], class_counts)
-    return _decide_among_several(verdicts, rules, class_counts)
+        decision = _decide_binary(verdicts[0], rules[0], class_counts)
+    else:
+        decision = _decide_among_several(verdicts, rules, class_counts)
+    if trust == "counts":
+        return replace(decision, trust=decision.proba.max(axis=1))
+    return replace(decision, trust=lower_bound_of(*decision.counts.T)) if trust == "bound" else decision
+
+
+def decide_by(proba: FloatArray, verdicts: Sequence[Verdicts]) -> Decision:
+    """Choose the likeliest label for each point.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes)
+    verdicts : sequence of Verdicts
+        As for `decide`: what the deciding regions hold. A label that is outnumbered there is contested.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> from sepc.partitioning import partition
+    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
+    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
+    >>> decision = decide_by(np.array([[0.7, 0.3]]), [rules.judge(np.array([[7.0]]))])
+    >>> decision.label.tolist(), decision.trust.tolist(), decision.counts.tolist(), decision.contested.tolist()
+    ([0], [0.7], [[0, 3]], [True])
+    """
+    label = proba.argmax(axis=1)
+    rows = np.arange(len(label))
+    if len(verdicts) == 1:
+        problem, own = np.zeros_like(label), label
+    else:
+        problem, own = label, np.zeros_like(label)
+    by_side = np.stack([v.counts for v in verdicts])[problem, rows]
+    counts = np.column_stack([by_side[rows, own], by_side[rows, 1 - own]])
+    return Decision(label, proba[rows, label], proba, counts, counts[:, 0] <= counts[:, 1], problem)
 
 
 def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[Rows, FloatArray]:
@@ -222,16 +282,20 @@ class Assessment:
         rule, distance = (
             np.stack([getattr(v, field) for v in verdicts])[decision.problem, rows] for field in ("rule", "distance")
         )
-        reason = np.where(decision.contested, _CONTESTED, _REASON_OF_RULE[rule])
         self.label = classes[decision.label]
         self.trust = decision.trust
         self.counts = decision.counts
         self.distance = distance
         self.rule = np.array([r.name for r in Rule])[rule]
-        self.reason = np.array(REASONS)[reason]
+        self.reason = self.reasons(rule, decision.contested)
         self._classes, self._problem = classes, decision.problem
         self._rules, self._regions = rules, [v.regions for v in verdicts]
         self._frames = frames
+
+    @staticmethod
+    def reasons(rule: Rows, contested: NDArray[np.bool_]) -> NDArray[np.str_]:
+        """Return the reason that goes with each rule, or that the label is contested."""
+        return np.array(REASONS)[np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])]
 
     def __len__(self) -> int:
         return len(self.trust)
@@ -286,7 +350,7 @@ class Assessment:
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
-        [True, True]
+        [True, False]
         """
         enough = self.trust >= self._limits(min_trust)
         return enough if allow_outside else enough & (self.rule != Rule.R3.name)
@@ -314,9 +378,9 @@ class Assessment:
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]]
+        >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]].round(2)
            label  trust region  n_label  n_others
-        0      0    1.0    0#1        3         0
+        0      0   0.99    0#1        3         0
         """
         return self._frames.frame(
             {

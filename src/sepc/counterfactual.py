@@ -99,7 +99,7 @@ def _way_to_a_record(model: Model, z: FloatArray, label: int) -> list[_Way]:
     others = model.points[model.codes != label]
     distances = np.sqrt(np.square(others - z).sum(axis=1))
     nearest = np.argsort(distances, kind="stable")[:_N_RECORDS]
-    there = np.flatnonzero(model.judge(others[nearest])[0].label != label)
+    there = np.flatnonzero(model.outcome(others[nearest]).label != label)
     return [_Way(0.0, z, others[nearest[i]]) for i in there[:1]]
 
 
@@ -152,7 +152,7 @@ def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
         return model.units(model.original(way.entry + t[:, None] * (way.middle - way.entry)))
 
     def changed(t: FloatArray) -> np.ndarray:
-        return np.asarray(model.judge(at(t))[0].label != label)
+        return np.asarray(model.outcome(at(t)).label != label)
 
     grid = np.linspace(0.0, 1.0, _WAY_POINTS)
     there = changed(grid)

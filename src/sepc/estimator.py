@@ -1,43 +1,32 @@
 """SEPClassifier: the paper's classifier as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from sepc.assessment import Assessment, Decision, trust_of
+from sepc.assessment import TRUSTS, lower_bound_of, share_of, trust_of
+from sepc.base import TrustClassifier, as_it_was_on_error
+from sepc.densities import LocalDensities, local_densities
 from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.guarantees import LabelSetMixin
-from sepc.inputs import require_numbers, training_set
+from sepc.inputs import training_set
 from sepc.model import Model
-from sepc.partitioning import (
-    Block,
-    Partition,
-    canonical_order,
-    impurity_count,
-    location_and_scale,
-    partition,
-    partition_in_place,
-)
-from sepc.progress import CallbackSupportMixin, Progress, with_callbacks
+from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, units_of_length
+from sepc.problems import Problem, canonical_rows, class_blocks, problems, renumbered
+from sepc.progress import Progress, with_callbacks
 from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
 from sepc.terrain import Terrain
 
-Problem = tuple[NDArray[np.int8], tuple[str, str]]
 
-
-class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
+class SEPClassifier(TrustClassifier):
     """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
 
     The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
@@ -49,6 +38,16 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
     n_imp : int or float, default=2
         How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class, strictly
         between 0 and 1 and rounded down. The only parameter of the method; `sepc.select_n_imp` helps to choose it.
+    trust : {"local", "counts", "bound", "paper"}, default="local"
+        How the regions are read; it decides labels, probabilities and trust.
+
+        - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
+          Bayes' formula. Of these four it ranks predictions best (docs/trust.md).
+        - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
+          is the label's smoothed share of those in the deciding region.
+        - "bound": the same counts, but the trust is what that share exceeds with a probability of 95 %: a region of
+          2 points gets less of it than one of 2000.
+        - "paper": the paper's formula, from the counts of all training points.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
@@ -73,8 +72,7 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
     Notes
     -----
     The result does not depend on the order of the training rows, and no verdict depends on the other rows of a batch.
-    A label's trust is not a calibrated probability: it says how one-sided the training points are in the region that
-    decides, weighed by the sizes of the classes.
+    A label's trust is not a calibrated probability; `sepc.select_min_trust` finds a threshold with a promise.
 
     References
     ----------
@@ -88,14 +86,23 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
     >>> clf = SEPClassifier().fit(X[::2], y[::2])
     >>> clf.score(X[1::2], y[1::2]) > 0.9
     True
-    >>> clf.trust_score(X[1:4]).tolist()
+    >>> clf.trust_score(X[1:4]).round(3).tolist()
     [1.0, 1.0, 1.0]
     """
 
+    _model: Model
+
     def __init__(
-        self, *, n_imp: int | float = 2, standardize: bool = True, n_jobs: int | None = None, verbose: bool = False
+        self,
+        *,
+        n_imp: int | float = 2,
+        trust: str = "local",
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_imp = n_imp
+        self.trust = trust
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -122,16 +129,19 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         >>> SEPClassifier(n_imp=0).fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).predict([[0.4]]).tolist()
         ['a']
         """
-        with _as_it_was_on_error(self):
+        with as_it_was_on_error(self):
             frames = FrameMaker.like(X)
             impurity_count(self.n_imp, 1)  # refused before anything is computed
+            self._require_a_trust()
             X, codes, classes, features = training_set(X, y, self)
-            order = _canonical_rows(X, codes, len(classes))
+            order = canonical_rows(X, codes, len(classes))
             points, codes = X[order], codes[order]
             del X
             mean, scale = self._standardise(points)
-            problems = list(_problems(codes, classes))
-            partitions = self._partitions(points, problems)
+            asked = problems(codes, classes)
+            # Every third point in canonical order: of each class, and from all over it.
+            votes = np.arange(len(points)) % 3 == 2 if self.trust in ("counts", "bound") else None
+            partitions = self._partitions(points, asked, votes)
             model = Model(
                 classes=classes,
                 class_count=np.bincount(codes),
@@ -142,9 +152,14 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
                 points=points,
                 codes=codes,
                 rows=order,
-                rules=[Rules(p, points, *problem) for p, problem in zip(partitions, problems, strict=True)],
+                rules=[Rules(p, points, *problem, votes) for p, problem in zip(partitions, asked, strict=True)],
+                trust=self.trust,
+                densities=self._densities(points, codes, partitions, asked),
             )
-            in_rows = [_in_training_rows(p, order, side) for p, (side, _) in zip(partitions, problems, strict=True)]
+            in_rows = [
+                renumbered(p, [order[problem.side == s] for s in (0, 1)])
+                for p, problem in zip(partitions, asked, strict=True)
+            ]
             # Only now, with nothing left to interrupt, does the classifier change.
             self._model, self.partitions_ = model, in_rows
             self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
@@ -164,20 +179,35 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         points += 0.0  # -0.0 becomes 0.0
         return mean, scale
 
-    def _partitions(self, points: FloatArray, problems: list[Problem]) -> list[Partition]:
-        progress = Progress(self, [labels[0] for _, labels in problems], self.verbose)
-        parallel = len(problems) > 1 and self.n_jobs not in (None, 1)
+    def _require_a_trust(self) -> None:
+        if self.trust not in TRUSTS:
+            raise InputError(
+                f"trust is {self.trust!r}; expected one of {', '.join(map(repr, TRUSTS))}. "
+                f"Use {TRUSTS[0]!r} unless another way to read the regions is asked for."
+            )
+
+    def _partitions(self, points: FloatArray, asked: list[Problem], votes: NDArray[np.bool_] | None) -> list[Partition]:
+        progress = Progress(self, [labels[0] for _, labels in asked], self.verbose)
+        parallel = len(asked) > 1 and self.n_jobs not in (None, 1)
         # A job in another process cannot call back.
-        on_steps = [None if parallel else progress.of(k) for k in range(len(problems))]
-        # Jobs that run at the same time share the points.
-        solve = partition if parallel else partition_in_place
+        on_steps = [None if parallel else progress.of(k) for k in range(len(asked))]
+        # Jobs that run at the same time may share memory, which each of them would use as room to work in.
+        taking = np.full(len(points), True) if votes is None and parallel else None if votes is None else ~votes
         jobs = (
-            delayed(solve)(_on(points, side, 0), _on(points, side, 1), self.n_imp, on_step=on_step)
-            for (side, _), on_step in zip(problems, on_steps, strict=True)
+            delayed(problem.partition)(points, self.n_imp, taking, on_step=on_step)
+            for problem, on_step in zip(asked, on_steps, strict=True)
         )
         partitions = list(Parallel(n_jobs=self.n_jobs if parallel else 1)(jobs))
         progress.finish()
         return partitions
+
+    def _densities(
+        self, points: FloatArray, codes: Rows, partitions: list[Partition], asked: list[Problem]
+    ) -> LocalDensities | None:
+        if self.trust != "local":
+            return None
+        unit = units_of_length(points)
+        return local_densities(points, class_blocks(partitions, asked), np.bincount(codes), unit)
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
@@ -189,117 +219,6 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
                 SepcWarning,
                 stacklevel=3,
             )
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each point; always one of `classes_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Examples
-        --------
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.predict([[0.5], [8.0]]).tolist()
-        [0, 1]
-        """
-        decision = self._decision(X)
-        return np.asarray(self.classes_[decision.label])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return each label's smoothed share of the training points in the deciding region.
-
-        Its largest entry belongs to `predict`. It is not the trust, and not calibrated: for probabilities wrap the
-        classifier into `sklearn.calibration.CalibratedClassifierCV`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Rows sum to 1.
-
-        Examples
-        --------
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.predict_proba([[0.5]]).tolist()
-        [[0.8, 0.2]]
-        """
-        return self._decision(X).proba
-
-    def trust_score(self, X: Any) -> FloatArray:
-        """Return the trust in the predicted label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Between 0 and 1.
-
-        Examples
-        --------
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.trust_score([[0.5]]).tolist()
-        [1.0]
-        """
-        return self._decision(X).trust
-
-    def assess(self, X: Any) -> Assessment:
-        """Return label, trust, rule, reason, region, counts and distance of each point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        Assessment
-
-        Examples
-        --------
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5], [10.0]])
-        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
-        """
-        points = self._points(X)
-        return self._model.assess(points, FrameMaker.like(X))
-
-    def predict_or_abstain(
-        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
-    ) -> NDArray[np.object_]:
-        """Return the labels whose trust is high enough, and `abstain_label` for the other points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        min_trust : float or dict, default=0.95
-            Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
-            one that bounds the error.
-        abstain_label : object, default=None
-
-        Returns
-        -------
-        ndarray of object, shape (n,)
-
-        Examples
-        --------
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.predict_or_abstain([[8.0], [20.0]]).tolist()
-        [1, None]
-        """
-        assessment = self.assess(X)
-        labels = assessment.label.astype(object)
-        labels[~assessment.accepted(min_trust)] = abstain_label
-        return labels
 
     def regions(self) -> Any:
         """Return one row per ellipsoid: what it holds, and where it lies in the original units.
@@ -316,8 +235,8 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.regions()[["region", "label", "n_label", "n_others", "trust", "x0 high"]].round(2)
           region label  n_label  n_others  trust  x0 high
-        0    0#1     0        3         0    1.0      2.0
-        1    1#1     1        3         0    1.0      9.0
+        0    0#1     0        3         0    0.8      2.0
+        1    1#1     1        3         0    0.8      9.0
         """
         check_is_fitted(self)
         columns: dict[str, list[Any]] = {}
@@ -338,14 +257,20 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
             "label": rules.labels[block.side],
             "n_label": int(own),
             "n_others": int(others),
-            "purity": own / (own + others),
-            "trust": float(trust_of(own, others, n_own, n_others)),
+            "purity": own / (own + others) if own + others else np.nan,
+            "trust": self._region_trust(own, others, n_own, n_others),
             "iteration": block.iteration,
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
         }
         for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
+
+    def _region_trust(self, own: int, others: int, n_own: int, n_others: int) -> float:
+        """Return the trust that counts in an ellipsoid would give its label."""
+        if self._model.trust == "paper":
+            return float(trust_of(np.array(own), np.array(others), n_own, n_others))
+        return float((lower_bound_of if self._model.trust == "bound" else share_of)(np.array(own), np.array(others)))
 
     @property
     def landscape_(self) -> Terrain:
@@ -380,14 +305,11 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         Examples
         --------
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-        >>> print(clf.explain([1.5]).text[:38])
-        Predicted low with a trust of 100 % (r
+        >>> print(clf.explain([1.5]).text[:36])
+        Predicted low with a trust of 97.6 %
         """
-        check_is_fitted(self)
-        points = self._points(_as_one_row(x))
-        if len(points) != 1:
-            raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
-        return explain(self._model, points[0])
+        point = self._one_point(x)
+        return explain(self._model, point)
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
@@ -446,68 +368,3 @@ class SEPClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEs
         """
         points = self._points(X_pool)
         return most_worth_labelling(self._model.assess(points, self._frames), points, k)
-
-    def _points(self, X: Any) -> FloatArray:
-        """Return new points in the units that they are judged in."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-        require_numbers(X, getattr(self, "feature_names_in_", None))
-        return self._model.units(X)
-
-    def _decision(self, X: Any) -> Decision:
-        points = self._points(X)
-        return self._model.judge(points)[0]
-
-
-def _as_one_row(x: Any) -> Any:
-    """Return one record as a table of one row, with its feature names if it has any."""
-    if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
-        return x.to_frame().T  # a row of a pandas frame
-    return x if np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
-
-
-@contextmanager
-def _as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Take back the fitted attributes if anything goes wrong, an interruption included."""
-    before = {name: value for name, value in vars(estimator).items() if _is_fitted_attribute(name)}
-    try:
-        yield
-    except BaseException:
-        for name in [name for name in vars(estimator) if _is_fitted_attribute(name)]:
-            delattr(estimator, name)
-        vars(estimator).update(before)
-        raise
-
-
-def _is_fitted_attribute(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
-
-
-def _canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
-    """Return the order of rows by class, and by coordinates within each class."""
-    by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
-    return np.concatenate([rows[canonical_order(X[rows])] for rows in by_class])
-
-
-def _problems(codes: Rows, classes: NDArray[Any]) -> Iterator[Problem]:
-    """Yield the binary problems: which side each point is on, and what the two sides are called."""
-    if len(classes) == 2:
-        yield codes.astype(np.int8), (str(classes[0]), str(classes[1]))
-        return
-    for k, label in enumerate(classes):
-        yield (codes != k).astype(np.int8), (str(label), f"not {label}")
-
-
-def _on(points: FloatArray, side: NDArray[np.int8], which: int) -> FloatArray:
-    """Return the points on one side; no copy if they are next to each other."""
-    rows = np.flatnonzero(side == which)
-    together = rows[-1] - rows[0] + 1 == len(rows)
-    return points[rows[0] : rows[-1] + 1] if together else points[rows]
-
-
-def _in_training_rows(p: Partition, order: Rows, side: NDArray[np.int8]) -> Partition:
-    """Return the partition with row numbers of the training set in place of those of its two sides."""
-    rows = [order[side == s] for s in (0, 1)]
-    blocks = tuple(Block(b.side, np.sort(rows[b.side][b.members]), b.ellipsoid, b.iteration) for b in p.blocks)
-    a, b = (np.sort(rows[s][p.isolated[s]]) for s in (0, 1))
-    return Partition(blocks, (a, b), p.hyperplanes, p.n_iter, p.stopped, p.n_imp)

@@ -1,6 +1,6 @@
 """Why this label, in words that a domain expert can check; and what would have to change for another one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -147,7 +147,7 @@ class Explanation:
         return f"<p>{escape(self.text)}</p>"
 
     def _verdict(self) -> str:
-        return f"Predicted {self.label} with a trust of {_percent(self.trust)} (rule {self.rule}: {_RULES[self.rule]})."
+        return f"Predicted {self.label} with a trust of {percent(self.trust)} (rule {self.rule}: {_RULES[self.rule]})."
 
     def _counts(self) -> str:
         own, others = self.counts.values()
@@ -164,10 +164,10 @@ class Explanation:
         if self.rule == Rule.R3.name:
             place, reference = f"It lies {self._length(note.distance)} outside {note.region}", "it reaches to"
         else:
-            place = f"It lies at {_percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
+            place = f"It lies at {percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
             reference = "centre"
         parts = [f"{f.feature} ({_number(f.value)}; {reference} {_number(f.reference)})" for f in most]
-        return f"{place}, mostly by {_list(parts)}." if parts else f"{place}."
+        return f"{place}, mostly by {listed(parts)}." if parts else f"{place}."
 
     def _caution(self) -> str:
         if self.reason == "contested":
@@ -180,28 +180,16 @@ class Explanation:
         if self.error_bound is not None and self.reason == "overlap":
             return (
                 "Labels overlap here: look at the counts before relying on it. Read as normal distributions, two of "
-                f"these ellipsoids of different labels overlap by {_percent(self.error_bound)}, which bounds the error."
+                f"these ellipsoids of different labels overlap by {percent(self.error_bound)}, which bounds the error."
             )
         return ""
 
     def _length(self, distance: float) -> str:
-        amount = f"{distance:.2g}" if distance < 10 else f"{distance:.0f}"
-        return f"{amount} {self.unit.removesuffix('s') if amount == '1' else self.unit}"
+        return length_in_words(distance, self.unit)
 
     def _evidence(self) -> Iterator[str]:
-        near = [f"row {n.row} ({n.label}, {self._length(n.distance)} away)" for n in self.neighbours[:3]]
-        yield f"The nearest training records are {_list(near)}."
-        found = self.counterfactual
-        if found is None:
-            yield "No change into a region of another label was found."
-            return
-        most = [c for c in found.changes[:_N_FEATURES_IN_TEXT] if abs(c.in_units) >= 0.05 * found.distance]
-        parts = [f"{c.feature} from {_number(c.before)} to {_number(c.after)}" for c in most]
-        rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
-        yield (
-            f"The smallest change found that would make it {found.label} ({found.region}, trust "
-            f"{_percent(found.trust)}) is {self._length(found.distance)} long: {_list(parts)}{rest}."
-        )
+        yield nearest_in_words(self.neighbours, self.unit)
+        yield change_in_words(self.counterfactual, self.unit)
 
 
 def explain(model: Model, z: FloatArray) -> Explanation:
@@ -242,7 +230,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         error_bound=None if np.isnan(a.error_bound[0]) else float(a.error_bound[0]),
         regions=tuple(_note(rules, k, gauges[k], z) for k in which),
         features=_features(model, rules, which[0], z) if which else (),
-        neighbours=_neighbours(model, z),
+        neighbours=nearest_records(model, z),
         counterfactual=counterfactual(model, z, int(decision.label[0])),
         unit=model.unit,
     )
@@ -285,7 +273,16 @@ def _features(model: Model, rules: Rules, k: int, z: FloatArray) -> tuple[Featur
     )
 
 
-def _neighbours(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
+def nearest_records(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
+    """Return the training records nearest to a point in the model's units.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> nearest_records(model, model.units(np.array([1.2])))[0].row
+    1
+    """
     distances = np.sqrt(np.square(model.points - z).sum(axis=1))
     n = min(_N_NEIGHBOURS, len(distances))
     nearest = np.argpartition(distances, n - 1)[:n]
@@ -301,17 +298,74 @@ def _neighbours(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
     )
 
 
+def length_in_words(distance: float, unit: str) -> str:
+    """Return a distance with its unit.
+
+    Examples
+    --------
+    >>> length_in_words(1.0, "standard deviations"), length_in_words(23.4, "units")
+    ('1 standard deviation', '23 units')
+    """
+    amount = f"{distance:.2g}" if distance < 10 else f"{distance:.0f}"
+    return f"{amount} {unit.removesuffix('s') if amount == '1' else unit}"
+
+
+def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
+    """Return a sentence about the nearest training records.
+
+    Examples
+    --------
+    >>> nearest_in_words([Neighbour(4, "low", 0.5, {"x0": 1.0})], "units")
+    'The nearest training records are row 4 (low, 0.5 units away).'
+    """
+    near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
+    return f"The nearest training records are {listed(near)}."
+
+
+def change_in_words(found: Counterfactual | None, unit: str) -> str:
+    """Return a sentence about the smallest change to another label.
+
+    Examples
+    --------
+    >>> change_in_words(None, "units")
+    'No change into a region of another label was found.'
+    """
+    if found is None:
+        return "No change into a region of another label was found."
+    most = [c for c in found.changes[:_N_FEATURES_IN_TEXT] if abs(c.in_units) >= 0.05 * found.distance]
+    parts = [f"{c.feature} from {_number(c.before)} to {_number(c.after)}" for c in most]
+    rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
+    return (
+        f"The smallest change found that would make it {found.label} ({found.region}, trust "
+        f"{percent(found.trust)}) is {length_in_words(found.distance, unit)} long: {listed(parts)}{rest}."
+    )
+
+
 def _s(n: int) -> str:
     return "" if n == 1 else "s"
 
 
-def _list(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
+    """Return some words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.99996)
+    ('50 %', 'over 99.9 %')
+    """
     # 99.96 % must not read as certainty.
     text = f"{100 * share:.1f}"
     return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"

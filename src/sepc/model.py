@@ -1,15 +1,30 @@
 """What a fit leaves behind: all that is needed to judge new points, and nothing that checks input."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.assessment import Assessment, Decision, decide
+from sepc.assessment import Assessment, Decision, decide, decide_by
+from sepc.densities import LocalDensities
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.rules import Rules, Verdicts
+
+
+class Outcome(NamedTuple):
+    """What is decided of n points: numbers of the classes, trust, and probabilities of shape (n, n_classes).
+
+    Examples
+    --------
+    >>> Outcome(np.array([1]), np.array([0.9]), np.array([[0.1, 0.9]])).label.tolist()
+    [1]
+    """
+
+    label: Rows
+    trust: FloatArray
+    proba: FloatArray
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,6 +49,10 @@ class Model:
         Which row of the training set each is.
     rules : list of Rules
         Of one binary problem, first class against second; or of one per class, that class against the rest.
+    trust : str
+        How the regions are read: one of `assessment.TRUSTS`.
+    densities : LocalDensities or None
+        For the reading "local".
 
     Examples
     --------
@@ -53,6 +72,8 @@ class Model:
     codes: Rows
     rows: Rows
     rules: list[Rules]
+    trust: str
+    densities: LocalDensities | None
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that they are judged in."""
@@ -70,4 +91,14 @@ class Model:
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
         """Return the decision on points in the model's units, and what each binary problem says of them."""
         verdicts = [rules.judge(Z) for rules in self.rules]
-        return decide(verdicts, self.rules, self.class_count), verdicts
+        if self.densities is None:
+            return decide(verdicts, self.rules, self.class_count, self.trust), verdicts
+        return decide_by(self.densities.posterior(Z), verdicts), verdicts
+
+    def outcome(self, Z: FloatArray) -> Outcome:
+        """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
+        if self.densities is None:
+            decision = self.judge(Z)[0]
+            return Outcome(decision.label, decision.trust, decision.proba)
+        proba = self.densities.posterior(Z)
+        return Outcome(proba.argmax(axis=1), proba.max(axis=1), proba)

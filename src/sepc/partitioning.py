@@ -120,7 +120,13 @@ class Partition:
 
 
 def partition(
-    A: ArrayLike, B: ArrayLike, n_imp: int | float = 2, *, unit: ArrayLike | None = None, on_step: OnStep | None = None
+    A: ArrayLike,
+    B: ArrayLike,
+    n_imp: int | float = 2,
+    *,
+    relax: bool = False,
+    unit: ArrayLike | None = None,
+    on_step: OnStep | None = None,
 ) -> Partition:
     """Split two labelled point sets into minimum-volume ellipsoids that hold (nearly) one label each.
 
@@ -133,6 +139,9 @@ def partition(
     n_imp : int or float, default=2
         How many points of the other label an ellipsoid may hold: a count, or a share of the smaller set, strictly
         between 0 and 1 and rounded down. Left-overs may hold more.
+    relax : bool, default=False
+        Whether to double the allowed number, and go on, where no further ellipsoid can be made: ellipsoids of falling
+        purity then cover an overlap, instead of one left-over for each label.
     unit : array-like of shape (d,), optional
         Unit of length of each feature, which decides what counts as flat (a spread below 1e-6 units). By default its
         standard deviation over A and B, or the largest one of the other features where that is 0.
@@ -156,11 +165,17 @@ def partition(
     points_a, points_b = as_points(A, "A"), as_points(B, "B")
     same_features(points_b, points_a.shape[1], "B", "A")
     length = None if unit is None else as_vector(unit, "unit", points_a.shape[1])
-    return partition_in_place(points_a.copy(), points_b.copy(), n_imp, unit=length, on_step=on_step)
+    return partition_in_place(points_a.copy(), points_b.copy(), n_imp, relax=relax, unit=length, on_step=on_step)
 
 
 def partition_in_place(
-    a: FloatArray, b: FloatArray, n_imp: int | float, *, unit: FloatArray | None = None, on_step: OnStep | None = None
+    a: FloatArray,
+    b: FloatArray,
+    n_imp: int | float,
+    *,
+    relax: bool = False,
+    unit: FloatArray | None = None,
+    on_step: OnStep | None = None,
 ) -> Partition:
     """Do what `partition` does, with the points themselves as room to work in; at the end all are in their places.
 
@@ -174,7 +189,7 @@ def partition_in_place(
     """
     allowed = impurity_count(n_imp, min(len(a), len(b)))
     sides = _Side(a), _Side(b)
-    run = _Run(sides, allowed, units_of_length(a, b) if unit is None else unit, on_step)
+    run = _Run(sides, allowed, relax, units_of_length(a, b) if unit is None else unit, on_step)
     result = run.result()
     for side in sides:
         side.put_back()
@@ -297,9 +312,12 @@ class _Cut(NamedTuple):
 class _Run:
     """One partition on its way."""
 
-    def __init__(self, sides: tuple[_Side, _Side], allowed: int, unit: FloatArray, on_step: OnStep | None) -> None:
+    def __init__(
+        self, sides: tuple[_Side, _Side], allowed: int, relax: bool, unit: FloatArray, on_step: OnStep | None
+    ) -> None:
         self.sides = sides
-        self.allowed, self.unit, self.on_step = allowed, unit, on_step
+        self.n_imp = self.allowed = allowed
+        self.relax, self.unit, self.on_step = relax, unit, on_step
         self.total = sum(map(len, self.remaining))
         self.blocks: list[Block] = []
         self.hyperplanes: list[Hyperplane] = []
@@ -313,7 +331,7 @@ class _Run:
         stopped = self.rounds()
         n_iter = len(self.hyperplanes)
         a, b = (self.left_over(side) for side in (0, 1))
-        return Partition(tuple(self.blocks), (a, b), tuple(self.hyperplanes), n_iter, stopped, self.allowed)
+        return Partition(tuple(self.blocks), (a, b), tuple(self.hyperplanes), n_iter, stopped, self.n_imp)
 
     def rounds(self) -> str:
         """Take blocks out of the two sets until it can no longer be done; return why."""
@@ -326,6 +344,13 @@ class _Run:
         short = " and ".join(SIDES[side] for side in (0, 1) if len(self.remaining[side]) <= d)
         return f"at most {d} points, the number of features, remained of {short}"
 
+    def more_allowed(self) -> bool:
+        """Allow twice as many points of the other label, if that is asked for and can make a difference."""
+        if not self.relax or self.allowed >= max(map(len, self.remaining)):
+            return False
+        self.allowed = max(1, 2 * self.allowed)
+        return True
+
     def round(self) -> str:
         """Take at most one block out of each set; return why it could not be done, or nothing."""
         a, b = self.remaining
@@ -334,6 +359,8 @@ class _Run:
             return "the centroids of {rest} coincide: nothing to split along"
         pure = self.purify(cut.part(a, 0), b), self.purify(cut.part(b, 1), a)
         if pure == (None, None):
+            if self.more_allowed():
+                return ""
             return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
         self.hyperplanes.append(cut.hyperplane)
         for side, found in enumerate(pure):

@@ -136,18 +136,22 @@ class Rules:
         0 for the points of A, 1 for those of B; in the order of the row numbers that the partition speaks of.
     labels : pair of str
         What A and B are called.
+    votes : ndarray of bool, shape (n,), optional
+        Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
 
     Attributes
     ----------
     points, side, labels
         As given.
+    voters : ndarray of int, shape (n_voters,), or slice
+        Rows of the points that are counted.
     stack : EllipsoidStack
     names : list of str
         Of the ellipsoids: the label and a running number.
     sides : ndarray of int, shape (n_ellipsoids,)
         0 or 1: whose points each was built on.
     counts : ndarray of int, shape (n_ellipsoids, 2)
-        Training points of A and of B in each.
+        Voters of A and of B in each.
     isolated : ndarray of shape (n_isolated, d)
         Isolated points, equal ones once; `isolated_names`, `isolated_counts` belong to them.
 
@@ -161,10 +165,17 @@ class Rules:
     """
 
     def __init__(
-        self, partition: "Partition", points: FloatArray, side: NDArray[np.integer], labels: Sequence[str]
+        self,
+        partition: "Partition",
+        points: FloatArray,
+        side: NDArray[np.integer],
+        labels: Sequence[str],
+        votes: NDArray[np.bool_] | None = None,
     ) -> None:
         self.points, self.side, self.labels = points, side, labels
-        self.of_b = side == 1
+        self._votes = np.ones(len(points), dtype=bool) if votes is None else votes
+        # A slice, so that nothing is copied where all points vote.
+        self.voters: Rows | slice = slice(None) if votes is None else np.flatnonzero(votes)
         self._ovl: dict[tuple[int, int], float] = {}
         self.stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         self.sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
@@ -183,9 +194,9 @@ class Rules:
             for rows in _batches(len(self.points), 64, _SMALL_TABLE):
                 inside = holds(self.stack.gauges(self.points[rows], some))
                 self.patterns[rows, word] = _packed(inside)[:, 0]
-                of_b = self.of_b[rows]
-                self.counts[some, 0] += np.count_nonzero(inside[~of_b], axis=0)
-                self.counts[some, 1] += np.count_nonzero(inside[of_b], axis=0)
+                for s in (0, 1):
+                    voters = (self.side[rows] == s) & self._votes[rows]
+                    self.counts[some, s] += np.count_nonzero(inside[voters], axis=0)
 
     def members(self, which: int) -> NDArray[np.int32]:
         """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
@@ -205,9 +216,10 @@ class Rules:
         ).reshape(-1, 2)
 
     def count(self, rows: NDArray[np.integer]) -> list[int]:
-        """Count the points of A and of B among some training points."""
-        of_b = int(np.count_nonzero(self.side[rows]))
-        return [len(rows) - of_b, of_b]
+        """Count the voters of A and of B among some training points."""
+        sides = self.side[rows][self._votes[rows]]
+        of_b = int(np.count_nonzero(sides))
+        return [len(sides) - of_b, of_b]
 
     def judge(self, points: FloatArray) -> Verdicts:
         """Return the verdicts on new points; none depends on the other points.
@@ -223,7 +235,7 @@ class Rules:
         return _Judgement(self, points).verdicts()
 
     def grown_counts(self, which: int, gauges: FloatArray) -> Rows:
-        """Count the training points in one ellipsoid grown to each of several gauges.
+        """Count the voters in one ellipsoid grown to each of several gauges.
 
         Parameters
         ----------
@@ -238,8 +250,8 @@ class Rules:
         order = np.argsort(gauges)
         limits = (gauges * (1.0 + MEMBERSHIP_TOLERANCE))[order]
         # Training points by the first limit that takes them in.
-        first = np.searchsorted(limits, self.stack.gauge(self.points, which))
-        hits = np.bincount(2 * first + self.side, minlength=2 * len(limits) + 2).reshape(-1, 2)
+        first = np.searchsorted(limits, self.stack.gauge(self.points[self.voters], which))
+        hits = np.bincount(2 * first + self.side[self.voters], minlength=2 * len(limits) + 2).reshape(-1, 2)
         out = np.empty((len(gauges), 2), dtype=np.int64)
         out[order] = np.cumsum(hits[:-1], axis=0)
         return out
@@ -259,6 +271,7 @@ class Rules:
         ndarray of int, shape (n, 2)
         """
         rows = self.members(smallest)
+        rows = rows[self._votes[rows]]
         held, of_b = self.patterns[rows], self.side[rows].astype(bool)
         out = np.empty((len(pattern), 2), dtype=np.int64)
         step = max(_TABLE // max(len(rows), 1), 1)
@@ -314,8 +327,7 @@ class Rules:
         held = np.zeros(len(self.points), dtype=bool)
         for k in which:
             held[self.members(k)] = True
-        of_b = int(np.count_nonzero(held & self.of_b))
-        return [int(np.count_nonzero(held)) - of_b, of_b]
+        return self.count(np.flatnonzero(held))
 
 
 class _Judgement:
@@ -415,10 +427,9 @@ class _Judgement:
         held = [holds(rules.stack.gauge(rules.points, int(k)) / gauges[k]) for k in which]
         held += [(rules.points == rules.isolated[k]).all(axis=1) for k in alone]
         names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
-        common = np.logical_and.reduce(held)
-        union = not common.any()
-        decides = np.logical_or.reduce(held) if union else common
-        self.counts[row] = rules.count(np.flatnonzero(decides))
+        counts = rules.count(np.flatnonzero(np.logical_and.reduce(held)))
+        union = not any(counts)
+        self.counts[row] = rules.count(np.flatnonzero(np.logical_or.reduce(held))) if union else counts
         self.regions.number[row] = self.regions.add([_joined(names, union)])[0]
 
 

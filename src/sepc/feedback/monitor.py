@@ -212,7 +212,7 @@ class FeedbackMonitor:
         Examples
         --------
         >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> FeedbackMonitor(clf).observe([[0.5], [3.0]], [0, 0]).reliability()[["bin", "n", "trust", "share_right"]]
           bin  n  trust  share_right
         0   1  2    1.0          1.0
@@ -252,7 +252,7 @@ class FeedbackMonitor:
         Examples
         --------
         >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> print(FeedbackMonitor(clf, reference=[[0.5], [7.0]]).observe([[0.5], [3.0]], [0, 0]).report())
         2 records observed, 2 with a label, 1 outside every ellipsoid
         0 wrong (100 % right), mean trust 100 %

@@ -33,7 +33,7 @@ def fingerprint(clf: Any) -> str:
     """
     model: Model = clf._model
     allowed = [p.n_imp for p in clf.partitions_]
-    digest = hashlib.sha256(json.dumps([repr(model.classes.tolist()), model.features, allowed]).encode())
+    digest = hashlib.sha256(json.dumps([repr(model.classes.tolist()), model.features, model.trust, allowed]).encode())
     arrays: list[Any] = [model.mean, model.scale, model.class_count, model.points, model.codes]
     for rules in model.rules:
         ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]

@@ -1,0 +1,279 @@
+"""What the fit of an ensemble leaves behind: members, the weights of their opinions, and who leads where."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.assessment import Assessment
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.members import Member, log_probability
+from sepc.model import Model, Outcome
+from sepc.rules import Rule, Rules, Verdicts
+from sepc.stacking import Stack
+from sepc.views import PLAIN, Views
+
+# A label is contested where members with more than this share of the weight have another one.
+_DISSENT = 1.0 / 3.0
+_PART_NAMES = "abc"
+
+
+class Lead(NamedTuple):
+    """What one part of a member says of some points: their rows, the verdicts, and whose rules gave them.
+
+    Examples
+    --------
+    >>> Lead._fields
+    ('rows', 'name', 'verdicts', 'rules', 'side')
+    """
+
+    rows: Rows
+    name: str
+    verdicts: Verdicts
+    rules: Rules
+    side: int
+
+    @property
+    def counts(self) -> Rows:
+        """Held-out training points of the label, and of all others, in the deciding regions; shape (n, 2)."""
+        return np.asarray(self.verdicts.counts[:, [self.side, 1 - self.side]])
+
+    @property
+    def regions(self) -> NDArray[np.object_]:
+        """Names of the deciding regions, with the member and the part that they belong to."""
+        return np.array([f"{self.name}{region}" for region in self.verdicts.regions.names()], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Council:
+    """An ensemble that judges points in their original units.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    features : list of str
+    views : Views
+    training : tuple of two ndarray of shape (n, d)
+        The training points in both views, in canonical order.
+    codes, rows : ndarray of int, shape (n,)
+        Their classes as numbers, and which row of the training set each is.
+    members : list of Member
+    stack : Stack
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> council = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
+    >>> council.outcome(np.array([[1.0], [8.0]])).label.tolist()
+    [0, 1]
+    """
+
+    classes: NDArray[Any]
+    features: list[str]
+    views: Views
+    training: tuple[FloatArray, FloatArray]
+    codes: Rows
+    rows: Rows
+    members: list[Member]
+    stack: Stack
+    _known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
+
+    def units(self, X: FloatArray) -> FloatArray:
+        """Return the points as they are: each member has units of its own."""
+        return X
+
+    def opinions(self, X: FloatArray) -> FloatArray:
+        """Return each member's log probabilities, shape (n_members, n, n_classes)."""
+        views = self.views(X)
+        return np.stack([member.opinion(views) for member in self.members])
+
+    def outcome(self, X: FloatArray) -> Outcome:
+        """Return labels, trust and probabilities."""
+        views = self.views(X)
+        proba = self.stack.posterior(member.opinion(views) for member in self.members)
+        return Outcome(proba.argmax(axis=1), proba.max(axis=1), proba)
+
+    def evidence(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Rows]:
+        """Return the opinions, what each adds to the log odds, and the likeliest other class.
+
+        Returns
+        -------
+        opinions : ndarray of shape (n_members, n, n_classes)
+        evidence : ndarray of shape (n_members, n)
+            For the label, against the likeliest other one.
+        other : ndarray of int, shape (n,)
+        """
+        opinions = self.opinions(X)
+        proba = self.stack.posterior(opinions)
+        label, every = proba.argmax(axis=1), np.arange(len(X))
+        proba[every, label] = -1.0
+        other = proba.argmax(axis=1)
+        return opinions, self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other]), other
+
+    def rules(self, member: int, part: int) -> list[Rules]:
+        """Return the rules of a part of a member; kept once they were asked for."""
+        if (member, part) not in self._known:
+            self._known[member, part] = self.members[member].rules(self.training, self.codes, part)
+        return self._known[member, part]
+
+    def leads(self, X: FloatArray, label: Rows, other: Rows, leader: Rows) -> Iterator[Lead]:
+        """Yield what the leading member of each point says of it, by the part that speaks most clearly.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        label, other : ndarray of int, shape (n,)
+            The label, and the one it is held against.
+        leader : ndarray of int, shape (n,)
+            Number of the member.
+        """
+        views = self.views(X)
+        for m in np.unique(leader).tolist():
+            plan = self.members[m].plan
+            mine = np.flatnonzero(leader == m)
+            points = views[plan.view][mine][:, plan.features]
+            said = np.stack([log_probability(part.densities, points) for part in self.members[m].parts])
+            every = np.arange(len(mine))
+            clearest = (said[:, every, label[mine]] - said[:, every, other[mine]]).argmax(axis=0)
+            for part in np.unique(clearest).tolist():
+                for k in np.unique(label[mine[clearest == part]]).tolist():
+                    chosen = (clearest == part) & (label[mine] == k)
+                    yield self._lead(m, part, k, mine[chosen], points[chosen])
+
+    def _lead(self, member: int, part: int, label: int, rows: Rows, points: FloatArray) -> Lead:
+        rules = self.rules(member, part)
+        problem, side = (0, label) if len(rules) == 1 else (label, 0)
+        return Lead(rows, self.region_name(member, part), rules[problem].judge(points), rules[problem], side)
+
+    def region_name(self, member: int, part: int, region: str = "") -> str:
+        """Return the name of a region with the member and the part that it belongs to."""
+        return f"{member + 1}{_PART_NAMES[part]}:{region}"
+
+    def assess(self, X: FloatArray, frames: FrameMaker) -> "CouncilAssessment":
+        """Return a full record of each point."""
+        return CouncilAssessment(self, X, frames)
+
+    @cached_property
+    def plain(self) -> "PlainCouncil":
+        """The same council, asked in standard deviations of the features."""
+        return PlainCouncil.of(self)
+
+
+class CouncilAssessment(Assessment):
+    """One record per point; region, rule, counts and distance are those of the member that speaks most for the label.
+
+    Attributes
+    ----------
+    agreement : ndarray of shape (n,)
+        Weight of the members whose own label is the same, as a share of all weight.
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> a = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4).assess([[1.0], [8.0]])
+    >>> a.label.tolist(), a.agreement.tolist()
+    (['low', 'high'], [1.0, 1.0])
+    """
+
+    def __init__(self, council: Council, X: FloatArray, frames: FrameMaker) -> None:
+        opinions, evidence, other = council.evidence(X)
+        proba = council.stack.posterior(opinions)
+        label = proba.argmax(axis=1)
+        n = len(label)
+        self.label, self.trust = council.classes[label], proba.max(axis=1)
+        self.counts, self.distance = np.zeros((n, 2), dtype=np.int64), np.zeros(n)
+        rule = np.zeros(n, dtype=np.int64)
+        self._leads = list(council.leads(X, label, other, evidence.argmax(axis=0)))
+        for lead in self._leads:
+            self.counts[lead.rows], rule[lead.rows] = lead.counts, lead.verdicts.rule
+            self.distance[lead.rows] = lead.verdicts.distance
+        self.agreement = _agreement(council.stack.weights, opinions.argmax(axis=2) == label)
+        outnumbered = self.counts[:, 0] < self.counts[:, 1]
+        self.rule = np.array([r.name for r in Rule])[rule]
+        self.reason = self.reasons(rule, outnumbered | (self.agreement < 1.0 - _DISSENT))
+        self._classes, self._frames = council.classes, frames
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """Name of the deciding region of the member that speaks most for the label, shape (n,).
+
+        ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member.
+        """
+        region = np.empty(len(self), dtype=object)
+        for lead in self._leads:
+            region[lead.rows] = lead.regions
+        return region
+
+    @cached_property
+    def error_bound(self) -> FloatArray:
+        """The paper's bound on the error in that member's overlap of ellipsoids, shape (n,); NaN elsewhere."""
+        bound = np.empty(len(self))
+        for lead in self._leads:
+            every = np.arange(len(lead.rows))
+            bound[lead.rows] = lead.rules.error_bounds(lead.verdicts.regions, every)
+        return bound
+
+
+def _agreement(weights: FloatArray, same: NDArray[np.bool_]) -> FloatArray:
+    """Return the share of the weight whose members have the same label; all count alike if none has any weight."""
+    worth = weights if weights.any() else np.ones_like(weights)
+    return np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class PlainCouncil(Model):
+    """A council that is asked in standard deviations of the features, for distances between records.
+
+    Examples
+    --------
+    >>> issubclass(PlainCouncil, Model)
+    True
+    """
+
+    council: Council
+
+    @classmethod
+    def of(cls, council: Council) -> "PlainCouncil":
+        """Return the council in other units."""
+        return cls(
+            classes=council.classes,
+            class_count=np.bincount(council.codes),
+            features=council.features,
+            mean=council.views.mean[PLAIN],
+            scale=council.views.scale[PLAIN],
+            unit="standard deviations",
+            points=council.training[PLAIN],
+            codes=council.codes,
+            rows=council.rows,
+            rules=[],
+            trust="ensemble",
+            densities=None,
+            council=council,
+        )
+
+    def outcome(self, Z: FloatArray) -> Outcome:
+        """Return labels, trust and probabilities."""
+        return self.council.outcome(self.original(Z))
+
+    def assess(self, Z: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return a full record of each point."""
+        return self.council.assess(self.original(Z), frames)
+
+
+def member_name(number: int, features: Sequence[str]) -> str:
+    """Return what a member is called in texts.
+
+    Examples
+    --------
+    >>> member_name(0, ["age", "income", "debt", "rent"])
+    'member 1 (age, income, debt and 1 more)'
+    """
+    first = ", ".join(features[:3])
+    rest = f" and {len(features) - 3} more" if len(features) > 3 else ""
+    return f"member {number + 1} ({first}{rest})"

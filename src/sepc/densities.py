@@ -1,0 +1,183 @@
+"""Blocks of a partition read as local distributions: which class is how likely at a point, by Bayes' formula.
+
+The paper remarks that each ellipsoid may be read as a local Gaussian. Here each block becomes a component with the mean
+and the covariance of its points. A covariance of few points is shrunk towards what all blocks have in common, and the
+tails are those of Student's t: a point far from everything is then no reason for certainty. The posterior varies
+within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._threads import one_blas_thread
+
+# Degrees of freedom of the tails. Between 4 and 15 the scoreboard hardly changes.
+TAILS = 8.0
+# What all blocks have in common weighs as much as this many points, times the number of features plus one.
+SHRINKAGE = 1.0
+# Variances, in units of the features, that are added to the common covariance and to each one.
+_COMMON_RIDGE = 1e-2
+_RIDGE = 1e-4
+# Values further away than this, in units of the features, are as good as infinite, but can be computed with.
+_FARTHEST = 1e9
+# Rows of a product: always as many, so that no row depends on the others or on its place among them.
+_BLOCK = 128
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LocalDensities:
+    """Components around blocks of training points, each of one class.
+
+    The squared Mahalanobis distance to a component is a polynomial of the second degree in the features, so that one
+    matrix product gives those of many points to all components.
+
+    Attributes
+    ----------
+    center, unit : ndarray of shape (d,)
+        Features are judged as ``(x - center) / unit``.
+    coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
+        Of these polynomials: products of two features, features, the constant.
+    codes : ndarray of int, shape (n_components,)
+        Class of each component, ascending.
+    log_weights : ndarray of shape (n_components,)
+        Logarithms of the prior of its class, its share of that class, and its scale.
+    n_classes : int
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
+    >>> local = local_densities(points, [(0, np.arange(3)), (1, np.arange(3, 6))], np.array([3, 3]), np.ones(1))
+    >>> local.posterior(np.array([[1.0], [3.5], [7.0]])).round(2).tolist()
+    [[0.99, 0.01], [0.52, 0.48], [0.0, 1.0]]
+    """
+
+    center: FloatArray
+    unit: FloatArray
+    coefficients: FloatArray
+    codes: Rows
+    log_weights: FloatArray
+    n_classes: int
+
+    def posterior(self, points: FloatArray) -> FloatArray:
+        """Return the probability of each class at each point, shape (n, n_classes); rows sum to 1."""
+        return np.asarray(softmax(self.log_joint(points), axis=1))
+
+    def log_joint(self, points: FloatArray) -> FloatArray:
+        """Return the logarithm of each class's prior times its density, up to one constant, shape (n, n_classes)."""
+        out = np.full((len(points), self.n_classes), -np.inf)
+        bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
+        block = np.zeros((_BLOCK, len(self.unit)))
+        for start in range(0, len(points), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(points)))
+            block[: rows.stop - start] = points[rows]
+            by_component = self._by_component(block)
+            for k, (first, end) in enumerate(pairwise(bounds)):
+                if end > first:
+                    out[rows, k] = _log_sum_exp(by_component[:, first:end])[: rows.stop - start]
+        return out
+
+    def _by_component(self, block: FloatArray) -> FloatArray:
+        """Return the logarithm of each component's weight times its density, shape (_BLOCK, n_components)."""
+        z = np.clip((block - self.center) / self.unit, -_FARTHEST, _FARTHEST)
+        square = _monomials(z) @ self.coefficients
+        np.maximum(square, 0.0, out=square)
+        square *= 1.0 / TAILS
+        square += 1.0
+        out = np.log(square, out=square)
+        out *= -0.5 * (TAILS + len(self.unit))
+        out += self.log_weights
+        return out
+
+
+def _monomials(z: FloatArray) -> FloatArray:
+    """Return the products of two features, the features, and 1; shape (n, (d + 1) * (d + 2) / 2)."""
+    lifted = np.column_stack([z, np.ones(len(z))])
+    i, j = _pairs(lifted.shape[1])
+    return np.asarray(lifted[:, i] * lifted[:, j])
+
+
+@cache
+def _pairs(n: int) -> tuple[Rows, Rows]:
+    i, j = np.triu_indices(n)
+    return i, j
+
+
+def _log_sum_exp(logs: FloatArray) -> FloatArray:
+    # SciPy's does the same; its checks would take a third of a prediction's time.
+    top = logs.max(axis=1)
+    total: FloatArray = np.exp(logs - top[:, None]).sum(axis=1)
+    return np.asarray(top + np.log(total))
+
+
+def local_densities(
+    points: FloatArray, blocks: Iterable[tuple[int, Rows]], class_count: NDArray[np.integer], unit: FloatArray
+) -> LocalDensities:
+    """Read blocks of points as components.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    blocks : iterable of pairs
+        Class and rows of each; every class of `class_count` has at least one.
+    class_count : ndarray of int, shape (n_classes,)
+        How many points of each class there are; their shares are the priors.
+    unit : ndarray of shape (d,)
+        Unit of length of each feature.
+
+    Returns
+    -------
+    LocalDensities
+
+    Examples
+    --------
+    >>> one = local_densities(np.array([[1.0], [3.0]]), [(0, np.arange(2))], np.array([2]), np.ones(1))
+    >>> one.posterior(np.array([[100.0]])).tolist()
+    [[1.0]]
+    """
+    with one_blas_thread(points.size):
+        center = _mean(points)
+        by_class = sorted(blocks, key=lambda block: block[0])
+        parts = [(code, *_moments((points[rows] - center) / unit), len(rows)) for code, rows in by_class]
+        d = points.shape[1]
+        common = sum(scatter for _, _, scatter, _ in parts) / max(sum(n - 1 for *_, n in parts), 1)
+        common += _COMMON_RIDGE * np.eye(d)
+        strength = SHRINKAGE * (d + 1)
+        components = [_component(mean, (scatter + strength * common) / (n + strength)) for _, mean, scatter, n in parts]
+    codes = np.array([code for code, *_ in parts], dtype=np.int64)
+    counts = np.array([n for *_, n in parts], dtype=np.float64)
+    of_class = np.bincount(codes, counts, minlength=len(class_count))[codes]
+    prior = class_count[codes] / class_count.sum()
+    log_weights = np.log(prior * counts / of_class) - np.array([log_scale for _, log_scale in components])
+    coefficients = np.column_stack([coefficient for coefficient, _ in components])
+    return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
+
+
+def _mean(points: FloatArray) -> FloatArray:
+    origin = points[0]  # the rounding of a large offset stays out of the mean
+    return np.asarray(origin + (points - origin).mean(axis=0))
+
+
+def _moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean, and the sum of squares and products about it."""
+    mean = _mean(points)
+    away = points - mean
+    return mean, away.T @ away
+
+
+def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:
+    """Return the coefficients of the squared distance, and the logarithm of the component's scale."""
+    d = len(mean)
+    factor = np.linalg.cholesky(covariance + _RIDGE * np.eye(d))
+    whiten = np.linalg.inv(factor)
+    # The square of |whiten (z - mean)|, as a form in (z, 1).
+    lifted = np.column_stack([whiten, -whiten @ mean])
+    form = lifted.T @ lifted
+    i, j = _pairs(d + 1)
+    return form[i, j] * np.where(i == j, 1.0, 2.0), float(np.log(np.diag(factor)).sum())

@@ -1,0 +1,246 @@
+"""SEPEnsembleClassifier: many partitions, weighed by what they say of points that they have not seen."""
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.base import TrustClassifier, as_it_was_on_error
+from sepc.council import Council
+from sepc.errors import InputError
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.inputs import training_set
+from sepc.members import Plan, grow, plans
+from sepc.partitioning import impurity_count
+from sepc.problems import canonical_rows
+from sepc.progress import Progress, with_callbacks
+from sepc.stacking import learn_stack
+from sepc.views import Views
+from sepc.voices import EnsembleExplanation, explain_by_voices
+
+# Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
+# dimension; all of them show what only many features together tell.
+_HALF_AT_MOST = 8
+_FEW = 4
+
+
+class SEPEnsembleClassifier(TrustClassifier):
+    """Ensemble of ellipsoidal partitions whose trust is a calibrated probability, as far as held-out points can tell.
+
+    Each member looks at some of the features, as they are or as normal scores. It partitions the training set three
+    times, leaving out a third of the points each time, and judges that third. From these honest opinions the ensemble
+    learns how much each member's opinion is worth. The trust in a label is its probability by the weighted opinions.
+
+    Parameters
+    ----------
+    n_estimators : int, default=18
+        Number of members; each makes three partitions.
+    n_imp : int or float, default=2
+        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
+        overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
+    max_features : "auto", int or float, default="auto"
+        Features of a member: a number, or a share. "auto" takes turns: all, half (at most 8), 4.
+    n_jobs : int or None, default=None
+        Number of processes for the members. The result does not depend on it.
+    random_state : int, RandomState or None, default=0
+        Draws features and parts. The same number gives the same ensemble, bit for bit, whatever the order of rows.
+    verbose : bool, default=False
+        Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of int, shape (n_classes,)
+    weights_ : ndarray of shape (n_estimators,)
+        How much each member's opinion counts; some may be 0.
+    honest_proba_ : ndarray of shape (n, n_classes)
+        Probabilities of the training rows, each by partitions that have not seen it. Only the weights have; where a
+        row is the only one of its class it is NaN.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where the training set had names.
+
+    See Also
+    --------
+    SEPClassifier : One partition, which can be shown as a whole.
+    select_min_trust : A trust threshold with a promise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SEPEnsembleClassifier(n_estimators=6).fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2]) > 0.9
+    True
+    >>> clf.assess(X[1:2]).to_frame()[["label", "reason"]]
+       label  reason
+    1      0  inside
+    """
+
+    _model: Council
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 18,
+        n_imp: int | float = 2,
+        max_features: str | int | float = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.n_imp = n_imp
+        self.max_features = max_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Make the members, and learn what their opinions are worth.
+
+        Interrupting it leaves the classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            An array, or a pandas or polars frame.
+        y : array-like of shape (n,)
+            Labels of any type, two or more different ones.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> SEPEnsembleClassifier(n_estimators=2).fit(X, ["a"] * 4 + ["b"] * 4).predict([[0.4]]).tolist()
+        ['a']
+        """
+        with as_it_was_on_error(self):
+            frames = FrameMaker.like(X)
+            impurity_count(self.n_imp, 1)  # refused before anything is computed
+            self._require_members()
+            X, codes, classes, features = training_set(X, y, self)
+            sizes = self._sizes(X.shape[1])
+            order = canonical_rows(X, codes, len(classes))
+            X, codes = X[order], codes[order]
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            planned = plans(X, codes, self.n_estimators, sizes, rng)
+            views = Views.of(X)
+            training = views(X)
+            grown = self._grow(planned, training, codes, classes)
+            opinions = np.stack([honest for _, honest in grown])
+            known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
+            stack = learn_stack(opinions[:, known], codes[known])
+            members = [member for member, _ in grown]
+            council = Council(classes, features, views, training, codes, order, members, stack)
+            honest_proba = np.empty(opinions.shape[1:])
+            honest_proba[order] = stack.posterior(opinions)
+            # Only now, with nothing left to interrupt, does the classifier change.
+            self._model, self._frames = council, FrameMaker(frames.library)
+            self.classes_, self.class_count_ = classes, np.bincount(codes)
+            self.weights_, self.honest_proba_ = stack.weights, honest_proba
+            self._calibration = None  # it spoke of the classifier that was
+        return self
+
+    def _require_members(self) -> None:
+        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
+            raise InputError(
+                f"n_estimators is {self.n_estimators!r}; expected a whole number of members, at least 1, such as 18."
+            )
+
+    def _sizes(self, d: int) -> list[int]:
+        """Return the numbers of features that members take turns with."""
+        asked = self.max_features
+        if isinstance(asked, str) and asked == "auto":
+            return [d, min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
+        if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
+            return [min(int(asked), d)]
+        if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
+            return [max(1, round(float(asked) * d))]
+        raise InputError(
+            f"max_features is {asked!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a "
+            "float, above 0 and at most 1)."
+        )
+
+    def _grow(
+        self, planned: list[Plan], training: tuple[FloatArray, FloatArray], codes: Rows, classes: NDArray[Any]
+    ) -> list[Any]:
+        progress = Progress(self, ["members"], self.verbose)
+        jobs = (
+            delayed(grow)(plan, training[plan.view][:, plan.features], codes, classes, self.n_imp) for plan in planned
+        )
+        grown = []
+        for done in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+            grown.append(done)
+            progress.of(0)(len(grown), len(planned))
+        progress.finish()
+        return grown
+
+    def explain(self, x: Any) -> EnsembleExplanation:
+        """Say which members and regions speak for the label of one point, and which against it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            One record; a row of a pandas frame works, and so does a frame of one row.
+
+        Returns
+        -------
+        EnsembleExplanation
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> clf = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4)
+        >>> print(clf.explain([1.0]).text[:29])
+        Predicted low with a trust of
+        """
+        point = self._one_point(x)
+        return explain_by_voices(self._model, point)
+
+    def regions(self) -> Any:
+        """Return one row per ellipsoid of all members: what it holds of the points that did not shape it.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            As the training set came in; pandas for plain arrays. `weight` is that of the member; `n_label` and
+            `n_others` count held-out training points of the ellipsoid's label and of all others in it.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> clf = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4)
+        >>> clf.regions()["region"].str.startswith("1a:").sum()
+        np.int64(2)
+        """
+        check_is_fitted(self)
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("region", "member", "features", "label", "n_label", "n_others", "weight")
+        }
+        for m, member in enumerate(self._model.members):
+            names = ", ".join(self._model.features[j] for j in member.plan.features)
+            for part in range(len(member.parts)):
+                for rules in self._model.rules(m, part):
+                    for k, side in enumerate(rules.sides.tolist()):
+                        row = (
+                            self._model.region_name(m, part, rules.names[k]),
+                            m + 1,
+                            names,
+                            rules.labels[side],
+                            int(rules.counts[k, side]),
+                            int(rules.counts[k, 1 - side]),
+                            float(self._model.stack.weights[m]),
+                        )
+                        for column, value in zip(columns.values(), row, strict=True):
+                            column.append(value)
+        return self._frames.frame(columns)

@@ -1,0 +1,129 @@
+"""The binary problems of a labelled set: first class against second, or each of several classes against the rest."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.partitioning import Block, Partition, canonical_order, partition_in_place
+
+
+class Problem(NamedTuple):
+    """Which side each point is on, 0 or 1, and what the two sides are called.
+
+    Examples
+    --------
+    >>> Problem(np.array([0, 1], dtype=np.int8), ("low", "high")).labels
+    ('low', 'high')
+    """
+
+    side: NDArray[np.int8]
+    labels: tuple[str, str]
+
+    def partition(
+        self, points: FloatArray, n_imp: int | float, taking: NDArray[np.bool_] | None = None, **options: Any
+    ) -> Partition:
+        """Split the points of the two sides; members are numbered among all points of their side.
+
+        Points of a side that are next to each other serve as room to work in (`partition_in_place`): two such calls
+        must not share their points at the same time.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        n_imp : int or float
+        taking : ndarray of bool, shape (n,), optional
+            Which points take part; all by default.
+        **options
+            For `sepc.partition`.
+
+        Returns
+        -------
+        Partition
+        """
+        if taking is None:
+            return partition_in_place(_on(points, self.side, 0), _on(points, self.side, 1), n_imp, **options)
+        A, B = (points[(self.side == s) & taking] for s in (0, 1))
+        found = partition_in_place(A, B, n_imp, **options)
+        return renumbered(found, [np.flatnonzero(taking[self.side == s]) for s in (0, 1)])
+
+
+def problems(codes: Rows, classes: NDArray[Any]) -> list[Problem]:
+    """Return the binary problems of points with these classes.
+
+    Examples
+    --------
+    >>> [p.labels for p in problems(np.array([0, 1, 2]), np.array(["a", "b", "c"]))]
+    [('a', 'not a'), ('b', 'not b'), ('c', 'not c')]
+    """
+    if len(classes) == 2:
+        return [Problem(codes.astype(np.int8), (str(classes[0]), str(classes[1])))]
+    return [Problem((codes != k).astype(np.int8), (str(c), f"not {c}")) for k, c in enumerate(classes)]
+
+
+def canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
+    """Return the order of rows by class, and by coordinates within each class.
+
+    Examples
+    --------
+    >>> canonical_rows(np.array([[3.0], [1.0], [2.0]]), np.array([0, 1, 0]), 2).tolist()
+    [2, 0, 1]
+    """
+    by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    return np.concatenate([rows[canonical_order(X[rows])] for rows in by_class])
+
+
+def renumbered(p: Partition, rows: Sequence[Rows]) -> Partition:
+    """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
+
+    Examples
+    --------
+    >>> from sepc.partitioning import partition
+    >>> renumbered(partition([[0.0], [1.0]], [[5.0], [6.0]]), [np.array([7, 8]), np.array([3, 4])]).blocks[0].members
+    array([7, 8])
+    """
+    blocks = tuple(Block(b.side, np.sort(rows[b.side][b.members]), b.ellipsoid, b.iteration) for b in p.blocks)
+    a, b = (np.sort(rows[s][p.isolated[s]]) for s in (0, 1))
+    return replace(p, blocks=blocks, isolated=(a, b))
+
+
+def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> Iterator[tuple[int, Rows]]:
+    """Yield number of the class and rows of all blocks that hold one class; its isolated points are one more.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        Members numbered among the points of their side.
+    asked : sequence of Problem
+        The problems that they solve, as `problems` returns them.
+
+    Yields
+    ------
+    code : int
+    rows : ndarray of int
+
+    Examples
+    --------
+    >>> asked = problems(np.array([0, 0, 1, 1]), np.array(["a", "b"]))
+    >>> found = asked[0].partition(np.array([[0.0], [1.0], [5.0], [6.0]]), 0)
+    >>> [(code, rows.tolist()) for code, rows in class_blocks([found], asked)]
+    [(0, [0, 1]), (1, [2, 3])]
+    """
+    binary = len(asked) == 1
+    for k, (p, problem) in enumerate(zip(partitions, asked, strict=True)):
+        for side in (0, 1) if binary else (0,):
+            rows = np.flatnonzero(problem.side == side)
+            held = [b.members for b in p.blocks if b.side == side]
+            for members in [*held, p.isolated[side]]:
+                if len(members):
+                    yield (side if binary else k), rows[members]
+
+
+def _on(points: FloatArray, side: NDArray[np.int8], which: int) -> FloatArray:
+    """Return the points on one side; no copy if they are next to each other."""
+    rows = np.flatnonzero(side == which)
+    together = rows[-1] - rows[0] + 1 == len(rows)
+    return points[rows[0] : rows[-1] + 1] if together else points[rows]

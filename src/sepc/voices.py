@@ -1,0 +1,200 @@
+"""Why an ensemble gives this label: which members and regions speak for it, and which against."""
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.council import Council, Lead, member_name
+from sepc.counterfactual import Counterfactual, counterfactual
+from sepc.explain import Neighbour, change_in_words, listed, nearest_in_words, nearest_records, percent
+from sepc.frames import FrameMaker, plain
+from sepc.geometry._checks import FloatArray
+
+_N_IN_TEXT = 2
+# Voices that change the odds by less than this factor, as a logarithm, say nothing.
+_AUDIBLE = 0.01
+
+
+class Voice(NamedTuple):
+    """What one member says of a point.
+
+    Attributes
+    ----------
+    member : int
+        Its number, from 1.
+    features : tuple of str
+        What it looks at.
+    evidence : float
+        What it adds to the log odds of the label against the runner-up; negative if it speaks against it.
+    weight : float
+        How much its opinion counts.
+    label : object
+        Its own likeliest label.
+    region : str
+        The region that it finds the point in, or nearest to.
+    n_label, n_others : int
+        Held-out training records of the verdict's label, and of other labels, in that region.
+
+    Examples
+    --------
+    >>> Voice(1, ("age",), 0.7, 0.2, "low", "1a:low#1", 12, 0).evidence
+    0.7
+    """
+
+    member: int
+    features: tuple[str, ...]
+    evidence: float
+    weight: float
+    label: Any
+    region: str
+    n_label: int
+    n_others: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EnsembleExplanation:
+    """Why one point gets its label from an ensemble.
+
+    The log odds of the label against the runner-up are the sum of all evidence, and of the leaning that was learnt.
+
+    Attributes
+    ----------
+    label, runner_up : object
+    trust, odds : float
+    reason, region : str
+        As in `assess`.
+    agreement : float
+        Weight of the members whose own label is the same, as a share of all weight.
+    leaning : float
+        What is added to the log odds before any member speaks.
+    voices : tuple of Voice
+        Of all members; those that speak most for the label first.
+    neighbours : tuple of Neighbour
+        The nearest training records.
+    counterfactual : Counterfactual or None
+    unit : str
+        What distances are measured in.
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> why = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4).explain([1.0])
+    >>> why.label, why.runner_up, len(why.voices), why.counterfactual.label
+    ('low', 'high', 2, 'high')
+    """
+
+    label: Any
+    runner_up: Any
+    trust: float
+    odds: float
+    reason: str
+    region: str
+    agreement: float
+    leaning: float
+    voices: tuple[Voice, ...]
+    neighbours: tuple[Neighbour, ...]
+    counterfactual: Counterfactual | None
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """One plain paragraph."""
+        speak_for = [v for v in self.voices if v.evidence >= _AUDIBLE]
+        against = [v for v in reversed(self.voices) if v.evidence <= -_AUDIBLE]
+        sentences = [
+            f"Predicted {self.label} with a trust of {percent(self.trust)}: of {len(self.voices)} members "
+            f"{len(speak_for)} speak for it and {len(against)} for {self.runner_up} instead.",
+            self._say("Most for it", speak_for),
+            self._say("Most against it", against),
+            self._caution(),
+            nearest_in_words(self.neighbours, self.unit),
+            change_in_words(self.counterfactual, self.unit),
+        ]
+        return " ".join(sentence for sentence in sentences if sentence)
+
+    def _say(self, what: str, voices: list[Voice]) -> str:
+        said = [
+            f"{member_name(v.member - 1, v.features)}, in region {v.region} with {v.n_label} held-out records of "
+            f"{self.label} and {v.n_others} of other labels, by odds of {np.exp(abs(v.evidence)):.3g}"
+            for v in voices[:_N_IN_TEXT]
+        ]
+        return f"{what} is {listed(said)}." if len(said) == 1 else f"{what} are {listed(said)}." if said else ""
+
+    def _caution(self) -> str:
+        if self.reason == "contested":
+            return "The members disagree, or others outnumber the label where it is strongest: take a second look."
+        if self.reason == "outside":
+            return "It lies outside every ellipsoid of the member that is surest: the label rests on what is nearest."
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
+        fields = asdict(self)
+        fields["odds"] = self.odds if np.isfinite(self.odds) else None
+        fields["voices"] = [{**v._asdict(), "features": list(v.features)} for v in self.voices]
+        fields["neighbours"] = [n._asdict() for n in self.neighbours]
+        if self.counterfactual is not None:
+            fields["counterfactual"]["changes"] = [change._asdict() for change in self.counterfactual.changes]
+        fields["text"] = self.text
+        return fields
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
+
+
+def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
+    """Explain the verdict on one point.
+
+    Parameters
+    ----------
+    council : Council
+    x : ndarray of shape (d,)
+        In the original units.
+
+    Returns
+    -------
+    EnsembleExplanation
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> council = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
+    >>> explain_by_voices(council, np.array([8.5])).label
+    1
+    """
+    X = x[None]
+    a = council.assess(X, FrameMaker())
+    opinions, evidence, other = council.evidence(X)
+    label = council.outcome(X).label
+    leads = {m: lead for m in range(len(council.members)) for lead in council.leads(X, label, other, np.array([m]))}
+    order = np.argsort(-evidence[:, 0], kind="stable").tolist()
+    own = council.classes[opinions[:, 0].argmax(axis=1)]
+    z = council.plain.units(x)
+    return EnsembleExplanation(
+        label=plain(a.label[0]),
+        runner_up=plain(council.classes[other[0]]),
+        trust=float(a.trust[0]),
+        odds=float(a.odds[0]),
+        reason=str(a.reason[0]),
+        region=str(a.region[0]),
+        agreement=float(a.agreement[0]),
+        leaning=float(council.stack.leaning[label[0]] - council.stack.leaning[other[0]]),
+        voices=tuple(_voice(council, m, float(evidence[m, 0]), plain(own[m]), leads[m]) for m in order),
+        neighbours=nearest_records(council.plain, z),
+        counterfactual=counterfactual(council.plain, z, int(label[0])),
+        unit=council.plain.unit,
+    )
+
+
+def _voice(council: Council, m: int, evidence: float, label: Any, lead: Lead) -> Voice:
+    features = tuple(council.features[j] for j in council.members[m].plan.features)
+    n_label, n_others = lead.counts[0].tolist()
+    weight = float(council.stack.weights[m])
+    return Voice(m + 1, features, evidence, weight, label, str(lead.regions[0]), n_label, n_others)
