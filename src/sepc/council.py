@@ -23,29 +23,32 @@ _PART_NAMES = "abc"
 
 
 class Lead(NamedTuple):
-    """What one part of a member says of some points: their rows, the verdicts, and whose rules gave them.
+    """What one part of a member says of some points.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+        Which points.
+    regions : ndarray of str, shape (n,)
+        The regions that they most likely belong to, with the member and the part.
+    counts : ndarray of int, shape (n, 2)
+        Training points that were left out and belong there, too: of the label, and of all others.
+    verdicts : Verdicts
+        Where the points lie, by the rules of the paper.
+    rules : Rules
+        That gave these verdicts.
 
     Examples
     --------
     >>> Lead._fields
-    ('rows', 'name', 'verdicts', 'rules', 'side')
+    ('rows', 'regions', 'counts', 'verdicts', 'rules')
     """
 
     rows: Rows
-    name: str
+    regions: NDArray[np.object_]
+    counts: Rows
     verdicts: Verdicts
     rules: Rules
-    side: int
-
-    @property
-    def counts(self) -> Rows:
-        """Held-out training points of the label, and of all others, in the deciding regions; shape (n, 2)."""
-        return np.asarray(self.verdicts.counts[:, [self.side, 1 - self.side]])
-
-    @property
-    def regions(self) -> NDArray[np.object_]:
-        """Names of the deciding regions, with the member and the part that they belong to."""
-        return np.array([f"{self.name}{region}" for region in self.verdicts.regions.names()], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +149,15 @@ class Council:
                     yield self._lead(m, part, k, mine[chosen], points[chosen])
 
     def _lead(self, member: int, part: int, label: int, rows: Rows, points: FloatArray) -> Lead:
-        rules = self.rules(member, part)
-        problem, side = (0, label) if len(rules) == 1 else (label, 0)
-        return Lead(rows, self.region_name(member, part), rules[problem].judge(points), rules[problem], side)
+        known = self.rules(member, part)
+        rules = known[0] if len(known) == 1 else known[label]
+        chosen = self.members[member].parts[part]
+        claims = chosen.densities.claims(points)
+        regions = np.array([self.region_name(member, part, chosen.names[c]) for c in claims], dtype=object)
+        held, own = chosen.claimed[claims].sum(axis=1), chosen.claimed[claims, label]
+        return Lead(rows, regions, np.column_stack([own, held - own]), rules.judge(points), rules)
 
-    def region_name(self, member: int, part: int, region: str = "") -> str:
+    def region_name(self, member: int, part: int, region: str) -> str:
         """Return the name of a region with the member and the part that it belongs to."""
         return f"{member + 1}{_PART_NAMES[part]}:{region}"
 
@@ -169,6 +176,8 @@ class CouncilAssessment(Assessment):
 
     Attributes
     ----------
+    counts : ndarray of int, shape (n, 2)
+        Training points of the label, and of all others, that belong to the same region and did not shape it.
     agreement : ndarray of shape (n,)
         Weight of the members whose own label is the same, as a share of all weight.
 
@@ -201,7 +210,7 @@ class CouncilAssessment(Assessment):
 
     @cached_property
     def region(self) -> NDArray[np.object_]:
-        """Name of the deciding region of the member that speaks most for the label, shape (n,).
+        """The region that the point most likely belongs to, by the member that speaks most for the label, shape (n,).
 
         ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member.
         """

@@ -6,7 +6,7 @@ tails are those of Student's t: a point far from everything is then no reason fo
 within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
+from sepc.partitioning import location_and_scale
 
 # Degrees of freedom of the tails. Between 4 and 15 the scoreboard hardly changes.
 TAILS = 8.0
@@ -73,15 +74,26 @@ class LocalDensities:
         """Return the logarithm of each class's prior times its density, up to one constant, shape (n, n_classes)."""
         out = np.full((len(points), self.n_classes), -np.inf)
         bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
+        for rows, by_component in self._blocks(points):
+            for k, (first, end) in enumerate(pairwise(bounds)):
+                if end > first:
+                    out[rows, k] = _log_sum_exp(by_component[:, first:end])[: rows.stop - rows.start]
+        return out
+
+    def claims(self, points: FloatArray) -> Rows:
+        """Return the component to which each point most likely belongs, shape (n,)."""
+        out = np.empty(len(points), dtype=np.int64)
+        for rows, by_component in self._blocks(points):
+            out[rows] = by_component.argmax(axis=1)[: rows.stop - rows.start]
+        return out
+
+    def _blocks(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield rows, and what `_by_component` says of them and of the padding behind them."""
         block = np.zeros((_BLOCK, len(self.unit)))
         for start in range(0, len(points), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(points)))
             block[: rows.stop - start] = points[rows]
-            by_component = self._by_component(block)
-            for k, (first, end) in enumerate(pairwise(bounds)):
-                if end > first:
-                    out[rows, k] = _log_sum_exp(by_component[:, first:end])[: rows.stop - start]
-        return out
+            yield rows, self._by_component(block)
 
     def _by_component(self, block: FloatArray) -> FloatArray:
         """Return the logarithm of each component's weight times its density, shape (_BLOCK, n_components)."""
@@ -117,15 +129,15 @@ def _log_sum_exp(logs: FloatArray) -> FloatArray:
 
 
 def local_densities(
-    points: FloatArray, blocks: Iterable[tuple[int, Rows]], class_count: NDArray[np.integer], unit: FloatArray
+    points: FloatArray, blocks: Sequence[tuple[int, Rows]], class_count: NDArray[np.integer], unit: FloatArray
 ) -> LocalDensities:
     """Read blocks of points as components.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-    blocks : iterable of pairs
-        Class and rows of each; every class of `class_count` has at least one.
+    blocks : sequence of pairs
+        Class and rows of each, class by class.
     class_count : ndarray of int, shape (n_classes,)
         How many points of each class there are; their shares are the priors.
     unit : ndarray of shape (d,)
@@ -142,9 +154,8 @@ def local_densities(
     [[1.0]]
     """
     with one_blas_thread(points.size):
-        center = _mean(points)
-        by_class = sorted(blocks, key=lambda block: block[0])
-        parts = [(code, *_moments((points[rows] - center) / unit), len(rows)) for code, rows in by_class]
+        center = location_and_scale(points)[0]
+        parts = [(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks]
         d = points.shape[1]
         common = sum(scatter for _, _, scatter, _ in parts) / max(sum(n - 1 for *_, n in parts), 1)
         common += _COMMON_RIDGE * np.eye(d)
@@ -159,16 +170,13 @@ def local_densities(
     return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
 
 
-def _mean(points: FloatArray) -> FloatArray:
-    origin = points[0]  # the rounding of a large offset stays out of the mean
-    return np.asarray(origin + (points - origin).mean(axis=0))
-
-
-def _moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean, and the sum of squares and products about it."""
-    mean = _mean(points)
-    away = points - mean
-    return mean, away.T @ away
+def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean, and sum of squares and products about it, of ``(points - center) / unit``; uses up the points."""
+    points -= center
+    points /= unit
+    mean = points.mean(axis=0)
+    points -= mean
+    return mean, points.T @ points
 
 
 def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:

@@ -40,7 +40,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     ----------
     n_estimators : int, default=18
         Number of members; each makes three partitions.
-    n_imp : int or float, default=2
+    n_imp : int or float, default=0.05
         How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
         overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
     max_features : "auto", int or float, default="auto"
@@ -88,7 +88,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         self,
         *,
         n_estimators: int = 18,
-        n_imp: int | float = 2,
+        n_imp: int | float = 0.05,
         max_features: str | int | float = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -208,13 +208,14 @@ class SEPEnsembleClassifier(TrustClassifier):
         return explain_by_voices(self._model, point)
 
     def regions(self) -> Any:
-        """Return one row per ellipsoid of all members: what it holds of the points that did not shape it.
+        """Return one row per region of all members: what belongs to it of the points that did not shape it.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the training set came in; pandas for plain arrays. `weight` is that of the member; `n_label` and
-            `n_others` count held-out training points of the ellipsoid's label and of all others in it.
+            As the training set came in; pandas for plain arrays. `n_shaped` points shaped the ellipsoid; of those that
+            were left out `n_label` points of its label, and `n_others` others, belong to it more likely than to
+            another one. `weight` and `features` are those of the member.
 
         Examples
         --------
@@ -224,23 +225,20 @@ class SEPEnsembleClassifier(TrustClassifier):
         np.int64(2)
         """
         check_is_fitted(self)
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("region", "member", "features", "label", "n_label", "n_others", "weight")
-        }
+        columns: dict[str, list[Any]] = {}
         for m, member in enumerate(self._model.members):
-            names = ", ".join(self._model.features[j] for j in member.plan.features)
-            for part in range(len(member.parts)):
-                for rules in self._model.rules(m, part):
-                    for k, side in enumerate(rules.sides.tolist()):
-                        row = (
-                            self._model.region_name(m, part, rules.names[k]),
-                            m + 1,
-                            names,
-                            rules.labels[side],
-                            int(rules.counts[k, side]),
-                            int(rules.counts[k, 1 - side]),
-                            float(self._model.stack.weights[m]),
-                        )
-                        for column, value in zip(columns.values(), row, strict=True):
-                            column.append(value)
+            features = ", ".join(self._model.features[j] for j in member.plan.features)
+            for k, part in enumerate(member.parts):
+                own = part.claimed[np.arange(len(part.names)), part.densities.codes]
+                rows = {
+                    "region": [self._model.region_name(m, k, name) for name in part.names],
+                    "label": self.classes_[part.densities.codes].tolist(),
+                    "n_shaped": part.sizes.tolist(),
+                    "n_label": own.tolist(),
+                    "n_others": (part.claimed.sum(axis=1) - own).tolist(),
+                    "weight": [float(self.weights_[m])] * len(part.names),
+                    "features": [features] * len(part.names),
+                }
+                for name, values in rows.items():
+                    columns.setdefault(name, []).extend(values)
         return self._frames.frame(columns)

@@ -207,7 +207,8 @@ class SEPClassifier(TrustClassifier):
         if self.trust != "local":
             return None
         unit = units_of_length(points)
-        return local_densities(points, class_blocks(partitions, asked), np.bincount(codes), unit)
+        blocks = [(block.code, block.rows) for block in class_blocks(partitions, asked)]
+        return local_densities(points, blocks, np.bincount(codes), unit)
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]

@@ -7,7 +7,6 @@ training point, and every ellipsoid is counted on points that did not shape it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from sepc.views import VIEWS
 
 N_PARTS = 3
 # One point more in a partition costs more than its share; beyond these further members help more.
-_MOST_POINTS = 3000
+_MOST_POINTS = 6000
 # Log probabilities below this count as this: no single opinion decides alone.
 _LOWEST = -12.0
 # What a feature without relevance gets of the chances of the most relevant one: relevance alone misses what only
@@ -59,19 +58,29 @@ class Part:
     rows : ndarray of int
         Training points that shaped them.
     out : ndarray of int
-        Training points that are counted in them.
+        Training points that are counted.
     densities : LocalDensities
+        One component for each region, class by class.
+    names : list of str
+        Of the regions.
+    sizes : ndarray of int, shape (n_regions,)
+        How many training points shaped each.
+    claimed : ndarray of int, shape (n_regions, n_classes)
+        How many points of each class, of those that were left out, belong to each region more likely than to others.
 
     Examples
     --------
-    >>> [f for f in Part.__dataclass_fields__]
-    ['partitions', 'rows', 'out', 'densities']
+    >>> [f for f in Part.__dataclass_fields__][-3:]
+    ['names', 'sizes', 'claimed']
     """
 
     partitions: list[Partition]
     rows: Rows
     out: Rows
     densities: LocalDensities
+    names: list[str]
+    sizes: Rows
+    claimed: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +122,6 @@ class Member:
         votes = np.arange(len(rows)) >= len(chosen.rows)
         asked = problems(codes[rows], self.classes)
         return [Rules(p, points, *problem, votes) for p, problem in zip(chosen.partitions, asked, strict=True)]
-
-    @cached_property
-    def size(self) -> int:
-        """Number of its ellipsoids."""
-        return sum(len(p.blocks) for part in self.parts for p in part.partitions)
 
 
 def log_probability(densities: LocalDensities, points: FloatArray) -> FloatArray:
@@ -260,5 +264,9 @@ def _part(points: FloatArray, codes: Rows, classes: NDArray[Any], n_imp: int | f
     asked = problems(codes[rows], classes)
     found = [problem.partition(mine, n_imp, relax=True) for problem in asked]
     count = np.bincount(codes[rows], minlength=len(classes))
-    densities = local_densities(mine, class_blocks(found, asked), count, units_of_length(mine))
-    return Part(found, rows, out, densities)
+    blocks = class_blocks(found, asked)
+    densities = local_densities(mine, [(b.code, b.rows) for b in blocks], count, units_of_length(mine))
+    claimed = np.zeros((len(blocks), len(classes)), dtype=np.int64)
+    np.add.at(claimed, (densities.claims(points[out]), codes[out]), 1)
+    sizes = np.array([len(b.rows) for b in blocks])
+    return Part(found, rows, out, densities, [b.name for b in blocks], sizes, claimed)

@@ -1,6 +1,6 @@
 """The binary problems of a labelled set: first class against second, or each of several classes against the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -90,8 +90,22 @@ def renumbered(p: Partition, rows: Sequence[Rows]) -> Partition:
     return replace(p, blocks=blocks, isolated=(a, b))
 
 
-def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> Iterator[tuple[int, Rows]]:
-    """Yield number of the class and rows of all blocks that hold one class; its isolated points are one more.
+class ClassBlock(NamedTuple):
+    """Points of one class that make a region: number of the class, name of the region, rows.
+
+    Examples
+    --------
+    >>> ClassBlock(0, "low#1", np.array([0, 1])).name
+    'low#1'
+    """
+
+    code: int
+    name: str
+    rows: Rows
+
+
+def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> list[ClassBlock]:
+    """Return all blocks that hold one class, class by class; its isolated points are one more.
 
     Parameters
     ----------
@@ -100,26 +114,28 @@ def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> I
     asked : sequence of Problem
         The problems that they solve, as `problems` returns them.
 
-    Yields
-    ------
-    code : int
-    rows : ndarray of int
+    Returns
+    -------
+    list of ClassBlock
+        Named as rules name them: the label and a running number; ``@`` for isolated points.
 
     Examples
     --------
     >>> asked = problems(np.array([0, 0, 1, 1]), np.array(["a", "b"]))
     >>> found = asked[0].partition(np.array([[0.0], [1.0], [5.0], [6.0]]), 0)
-    >>> [(code, rows.tolist()) for code, rows in class_blocks([found], asked)]
-    [(0, [0, 1]), (1, [2, 3])]
+    >>> [(b.code, b.name, b.rows.tolist()) for b in class_blocks([found], asked)]
+    [(0, 'a#1', [0, 1]), (1, 'b#1', [2, 3])]
     """
-    binary = len(asked) == 1
-    for k, (p, problem) in enumerate(zip(partitions, asked, strict=True)):
-        for side in (0, 1) if binary else (0,):
-            rows = np.flatnonzero(problem.side == side)
-            held = [b.members for b in p.blocks if b.side == side]
-            for members in [*held, p.isolated[side]]:
-                if len(members):
-                    yield (side if binary else k), rows[members]
+    # Of several classes each has a problem of its own, where it is side 0.
+    places = [(0, 0), (0, 1)] if len(asked) == 1 else [(k, 0) for k in range(len(asked))]
+    out = []
+    for code, (k, side) in enumerate(places):
+        rows, label = np.flatnonzero(asked[k].side == side), asked[k].labels[side]
+        held = [b.members for b in partitions[k].blocks if b.side == side]
+        out += [ClassBlock(code, f"{label}#{i + 1}", rows[members]) for i, members in enumerate(held)]
+        if len(partitions[k].isolated[side]):
+            out.append(ClassBlock(code, f"{label}@", rows[partitions[k].isolated[side]]))
+    return out
 
 
 def _on(points: FloatArray, side: NDArray[np.int8], which: int) -> FloatArray:

@@ -33,9 +33,9 @@ class Voice(NamedTuple):
     label : object
         Its own likeliest label.
     region : str
-        The region that it finds the point in, or nearest to.
+        The region that the point most likely belongs to.
     n_label, n_others : int
-        Held-out training records of the verdict's label, and of other labels, in that region.
+        Training records of the verdict's label, and of other labels, that belong there and did not shape it.
 
     Examples
     --------
@@ -117,8 +117,8 @@ class EnsembleExplanation:
 
     def _say(self, what: str, voices: list[Voice]) -> str:
         said = [
-            f"{member_name(v.member - 1, v.features)}, in region {v.region} with {v.n_label} held-out records of "
-            f"{self.label} and {v.n_others} of other labels, by odds of {np.exp(abs(v.evidence)):.3g}"
+            f"{member_name(v.member - 1, v.features)}, which puts it to region {v.region} beside {v.n_label} held-out "
+            f"records of {self.label} and {v.n_others} of other labels, by odds of {np.exp(abs(v.evidence)):.3g}"
             for v in voices[:_N_IN_TEXT]
         ]
         return f"{what} is {listed(said)}." if len(said) == 1 else f"{what} are {listed(said)}." if said else ""
