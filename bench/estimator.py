@@ -1,4 +1,4 @@
-"""Time, memory and score of SEPClassifier and SEPEnsembleClassifier, against scikit-learn's classifiers in the same run.
+"""Time, memory and score of SEPClassifier and its ensemble, against scikit-learn's classifiers in the same run.
 
 Prints Markdown tables. CPU time in one thread, medians of three fits that take turns; the smallest sets are repeated
 more often. Real sets are read from the folder that SEPC_DATA names. ``--full`` adds a million training points,
@@ -84,7 +84,9 @@ def real_sets(options: argparse.Namespace) -> None:
 
 def ensembles(options: argparse.Namespace) -> None:
     print("\n### The default ensemble: fit on two thirds, `predict_proba` of the rest, seconds\n")
-    table("set", "rows", "ensemble fits", "forest of 300", "ratio", "ensemble predicts", "forest of 300", "ratio", "score")
+    table(
+        "set", "rows", "ensemble fits", "forest of 300", "ratio", "ensemble predicts", "forest of 300", "ratio", "score"
+    )
     for name in ("wdbc", "vertebral_2c", "banknote", "magic"):
         X, y = real(name)
         if options.quick and len(X) > 10_000:

@@ -24,7 +24,9 @@ from sepc.views import Views
 from sepc.voices import EnsembleExplanation, explain_by_voices
 
 # Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
-# dimension; all of them show what only many features together tell.
+# dimension; all of them show what only many features together tell. The time of an ellipsoid grows with the sixth power
+# of their number.
+_ALL_AT_MOST = 40
 _HALF_AT_MOST = 8
 _FEW = 4
 
@@ -44,7 +46,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
         overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
     max_features : "auto", int or float, default="auto"
-        Features of a member: a number, or a share. "auto" takes turns: all, half (at most 8), 4.
+        Features of a member: a number, or a share. "auto" takes turns: all (at most 40), half
+        (at most 8), 4.
     n_jobs : int or None, default=None
         Number of processes for the members. The result does not depend on it.
     random_state : int, RandomState or None, default=0
@@ -161,7 +164,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         """Return the numbers of features that members take turns with."""
         asked = self.max_features
         if isinstance(asked, str) and asked == "auto":
-            return [d, min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
+            return [min(_ALL_AT_MOST, d), min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
         if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
             return [min(int(asked), d)]
         if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
