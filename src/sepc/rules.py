@@ -152,6 +152,8 @@ class Rules:
         0 or 1: whose points each was built on.
     counts : ndarray of int, shape (n_ellipsoids, 2)
         Voters of A and of B in each.
+    held : ndarray of int, shape (n_ellipsoids, 2)
+        All points of A and of B in each, whether they vote or not.
     isolated : ndarray of shape (n_isolated, d)
         Isolated points, equal ones once; `isolated_names`, `isolated_counts` belong to them.
 
@@ -187,7 +189,7 @@ class Rules:
         """Find out which ellipsoids hold each training point."""
         n_ellipsoids = len(self.stack)
         self.patterns = np.zeros((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
-        self.counts = np.zeros((n_ellipsoids, 2), dtype=np.int64)
+        self.counts, self.held = np.zeros((2, n_ellipsoids, 2), dtype=np.int64)
         self._members: dict[int, NDArray[np.int32]] = {}
         for word in range(-(-n_ellipsoids // 64)):
             some = slice(64 * word, min(64 * (word + 1), n_ellipsoids))
@@ -195,8 +197,9 @@ class Rules:
                 inside = holds(self.stack.gauges(self.points[rows], some))
                 self.patterns[rows, word] = _packed(inside)[:, 0]
                 for s in (0, 1):
-                    voters = (self.side[rows] == s) & self._votes[rows]
-                    self.counts[some, s] += np.count_nonzero(inside[voters], axis=0)
+                    mine = self.side[rows] == s
+                    self.held[some, s] += np.count_nonzero(inside[mine], axis=0)
+                    self.counts[some, s] += np.count_nonzero(inside[mine & self._votes[rows]], axis=0)
 
     def members(self, which: int) -> NDArray[np.int32]:
         """Return the rows of the training points in one ellipsoid; kept once they were asked for."""

@@ -66,7 +66,7 @@ def _sources(model: Model) -> list[tuple[str, Any, Ellipsoid, int]]:
         for k, side in enumerate(rules.sides.tolist()):
             if len(model.rules) == 1 or side == 0:  # the rest, in a problem of one against the rest, is no label
                 label = model.classes[side if len(model.rules) == 1 else problem]
-                found.append((rules.names[k], label, rules.stack[k], int(rules.counts[k, side])))
+                found.append((rules.names[k], label, rules.stack[k], int(rules.held[k, side])))
     return found
 
 

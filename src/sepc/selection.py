@@ -340,7 +340,7 @@ def _measured(
 
 def _mean_density(model: Any) -> float:
     """Return the mean density of the ellipsoids in the original units, which are the same for all folds."""
-    held = np.concatenate([rules.counts.sum(axis=1) for rules in model.rules])
+    held = np.concatenate([rules.held.sum(axis=1) for rules in model.rules])
     volumes = np.array([E.log_volume for rules in model.rules for E in rules.stack.ellipsoids])
     density = np.log(held) - volumes - np.log(model.scale).sum()
     return float(np.average(density, weights=held))

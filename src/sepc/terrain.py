@@ -300,7 +300,7 @@ class _Problem:
         around = {name: disjunct.surrounded_by for disjunct in disjuncts for name in disjunct.regions}
         for k, part in enumerate(self.parts):
             name, label = self.rules.names[k], self.rules.labels[part.side]
-            own, others = int(self.rules.counts[k, part.side]), int(self.rules.counts[k, 1 - part.side])
+            own, others = int(self.rules.held[k, part.side]), int(self.rules.held[k, 1 - part.side])
             volume = part.ellipsoid.log_volume
             density = float(np.log(own + others)) - volume
             inside = around.get(name) or self._surrounding(k, part)
