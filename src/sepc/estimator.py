@@ -139,8 +139,7 @@ class SEPClassifier(TrustClassifier):
             del X
             mean, scale = self._standardise(points)
             asked = problems(codes, classes)
-            # Every third point in canonical order: of each class, and from all over it.
-            votes = np.arange(len(points)) % 3 == 2 if self.trust in ("counts", "bound") else None
+            votes = _votes(codes) if self.trust in ("counts", "bound") else None
             partitions = self._partitions(points, asked, votes)
             model = Model(
                 classes=classes,
@@ -369,3 +368,11 @@ class SEPClassifier(TrustClassifier):
         """
         points = self._points(X_pool)
         return most_worth_labelling(self._model.assess(points, self._frames), points, k)
+
+
+def _votes(codes: Rows) -> NDArray[np.bool_]:
+    """Return which points are only counted: every third one in canonical order, from all over each class.
+
+    The only point of a class never is: its class would be left without any place.
+    """
+    return np.asarray((np.arange(len(codes)) % 3 == 2) & (np.bincount(codes)[codes] > 1))
