@@ -140,7 +140,7 @@ def decide(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: R
     else:
         decision = _decide_among_several(verdicts, rules, class_counts)
     if trust == "counts":
-        return replace(decision, trust=decision.proba.max(axis=1))
+        return replace(decision, trust=share_of(*decision.counts.T))
     return replace(decision, trust=lower_bound_of(*decision.counts.T)) if trust == "bound" else decision
 
 
