@@ -72,9 +72,12 @@ def learn_stack(opinions: FloatArray, codes: Rows) -> Stack:
     >>> bool(stack.weights[0] > stack.weights[1] >= 0)
     True
     """
-    step = -(-len(codes) // _MOST_POINTS)
+    step = max(-(-len(codes) // _MOST_POINTS), 1)
     opinions, codes = opinions[:, ::step], codes[::step]
     n_members, n, n_classes = opinions.shape
+    start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
+    if n == 0:  # nothing to learn from
+        return Stack(start[:n_members], start[n_members:])
     is_class = np.eye(n_classes)[codes]
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -88,7 +91,6 @@ def learn_stack(opinions: FloatArray, codes: Rows) -> Stack:
         of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * _DRAWN_TOGETHER * n_members * apart
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
 
-    start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
     return Stack(found[:n_members], found[n_members:])
