@@ -155,10 +155,9 @@ class SEPEnsembleClassifier(TrustClassifier):
         return self
 
     def _require_members(self) -> None:
-        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
-            raise InputError(
-                f"n_estimators is {self.n_estimators!r}; expected a whole number of members, at least 1, such as 18."
-            )
+        n = self.n_estimators
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+            raise InputError(f"n_estimators is {n!r}; expected a whole number of members, at least 1, such as 18.")
 
     def _sizes(self, d: int) -> list[int]:
         """Return the numbers of features that members take turns with."""
