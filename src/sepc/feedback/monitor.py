@@ -403,8 +403,11 @@ def _replayed(what: str, name: str, header: dict[str, Any], arrays: store.Arrays
 def _require_classifier(clf: Any) -> None:
     if hasattr(clf, "assess"):
         check_is_fitted(clf)
-    if not hasattr(clf, "_model"):
-        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier. Of a pipeline, pass its last step.")
+    if not hasattr(clf, "partitions_"):
+        raise InputError(
+            f"clf is {clf!r}; expected a fitted SEPClassifier, whose partition is watched. Of a pipeline, pass its last "
+            "step."
+        )
 
 
 def _check_parameters(clf: Any, false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any) -> None:
