@@ -176,7 +176,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     def _grow(
         self, planned: list[Plan], training: tuple[FloatArray, FloatArray], codes: Rows, classes: NDArray[Any]
     ) -> list[Any]:
-        progress = Progress(self, ["members"], self.verbose)
+        progress = Progress(self, ["ensemble"], self.verbose, "members made")
         jobs = (
             delayed(grow)(plan, training[plan.view][:, plan.features], codes, classes, self.n_imp) for plan in planned
         )

@@ -34,6 +34,8 @@ class Progress:
         What is done, one after the other.
     verbose : bool
         Whether to print lines to the standard error stream.
+    done : str, default="points settled"
+        What the numbers in these lines count.
 
     Examples
     --------
@@ -44,8 +46,8 @@ class Progress:
     50
     """
 
-    def __init__(self, estimator: Any, tasks: list[str], verbose: bool) -> None:
-        self.estimator, self.tasks, self.verbose = estimator, tasks, verbose
+    def __init__(self, estimator: Any, tasks: list[str], verbose: bool, done: str = "points settled") -> None:
+        self.estimator, self.tasks, self.verbose, self.what_is_done = estimator, tasks, verbose, done
         self.done = 0
         self.last_line = self.start = monotonic()
         self.context = None
@@ -80,4 +82,4 @@ class Progress:
         now = monotonic()
         if self.verbose and (now - self.last_line >= _SECONDS_BETWEEN_LINES or n_settled == n_total):
             self.last_line = now
-            print(f"{task}: {n_settled} of {n_total} points settled, {now - self.start:.1f} s", file=sys.stderr)
+            print(f"{task}: {n_settled} of {n_total} {self.what_is_done}, {now - self.start:.1f} s", file=sys.stderr)
