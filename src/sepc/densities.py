@@ -28,8 +28,10 @@ _COMMON_RIDGE = 1e-2
 _RIDGE = 1e-4
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 _FARTHEST = 1e9
-# Rows of a product: always as many, so that no row depends on the others or on its place among them.
+# Rows of a product: for one model always as many, so that no row depends on the others or on its place among them.
 _BLOCK = 128
+# Numbers in a table of monomials: with hundreds of features fewer rows go together, or these would fill the memory.
+_TABLE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,14 +91,15 @@ class LocalDensities:
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield rows, and what `_by_component` says of them and of the padding behind them."""
-        block = np.zeros((_BLOCK, len(self.unit)))
-        for start in range(0, len(points), _BLOCK):
-            rows = slice(start, min(start + _BLOCK, len(points)))
+        size = min(max(_TABLE // len(self.coefficients), 1), _BLOCK)
+        block = np.zeros((size, len(self.unit)))
+        for start in range(0, len(points), size):
+            rows = slice(start, min(start + size, len(points)))
             block[: rows.stop - start] = points[rows]
             yield rows, self._by_component(block)
 
     def _by_component(self, block: FloatArray) -> FloatArray:
-        """Return the logarithm of each component's weight times its density, shape (_BLOCK, n_components)."""
+        """Return the logarithm of each component's weight times its density, shape (n, n_components)."""
         z = np.clip((block - self.center) / self.unit, -_FARTHEST, _FARTHEST)
         square = _monomials(z) @ self.coefficients
         np.maximum(square, 0.0, out=square)
