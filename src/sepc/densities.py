@@ -93,10 +93,11 @@ class LocalDensities:
         """Yield rows, and what `_by_component` says of them and of the padding behind them."""
         size = min(max(_TABLE // len(self.coefficients), 1), _BLOCK)
         block = np.zeros((size, len(self.unit)))
-        for start in range(0, len(points), size):
-            rows = slice(start, min(start + size, len(points)))
-            block[: rows.stop - start] = points[rows]
-            yield rows, self._by_component(block)
+        with one_blas_thread(size * len(self.coefficients)):
+            for start in range(0, len(points), size):
+                rows = slice(start, min(start + size, len(points)))
+                block[: rows.stop - start] = points[rows]
+                yield rows, self._by_component(block)
 
     def _by_component(self, block: FloatArray) -> FloatArray:
         """Return the logarithm of each component's weight times its density, shape (n, n_components)."""

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._threads import one_blas_thread
 
 # How strongly weights are drawn together, and the leanings to 0. From a tenth of it to ten times as much the
 # scoreboard hardly changes.
@@ -92,5 +93,6 @@ def learn_stack(opinions: FloatArray, codes: Rows) -> Stack:
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
+    with one_blas_thread(opinions.size):
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
     return Stack(found[:n_members], found[n_members:])
