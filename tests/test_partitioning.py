@@ -172,3 +172,52 @@ def test_progress_is_reported_and_may_interrupt():
 def test_the_canonical_order_sorts_by_all_columns(seed):
     X = np.random.default_rng(seed).integers(0, 3, size=(20, 3)).astype(float)
     assert X[canonical_order(X)].tolist() == sorted(X.tolist())
+
+
+class TestRelaxed:
+    """Where no ellipsoid can be made, more of the other label are allowed."""
+
+    @settings(max_examples=150)
+    @given(seeds())
+    def test_each_point_is_in_exactly_one_block_or_isolated_and_blocks_contain_their_members(self, seed):
+        A, B, n_imp = labelled_points(seed)
+        P = sepc.partition(A, B, n_imp, relax=True)
+        for side, X in enumerate((A, B)):
+            mine = [block for block in P.blocks if block.side == side]
+            rows = [block.members for block in mine]
+            assert sorted(np.concatenate([*rows, P.isolated[side]])) == list(range(len(X)))
+            assert all(block.ellipsoid.contains(X[block.members]).all() for block in mine)
+            assert len(P.isolated[side]) < A.shape[1]
+        assert P.n_imp == n_imp
+        assert P.n_iter == len(P.hyperplanes)
+
+    @settings(max_examples=60)
+    @given(seeds())
+    def test_the_order_of_rows_does_not_matter(self, seed):
+        A, B, n_imp = labelled_points(seed)
+        rng = np.random.default_rng(seed)
+        P = sepc.partition(A, B, n_imp, relax=True)
+        Q = sepc.partition(A[rng.permutation(len(A))], B[rng.permutation(len(B))], n_imp, relax=True)
+        assert sizes(P) == sizes(Q)
+        for p, q in zip(P.blocks, Q.blocks, strict=True):
+            assert np.array_equal(p.ellipsoid.center, q.ellipsoid.center)
+            assert np.array_equal(p.ellipsoid.radii, q.ellipsoid.radii)
+
+    @settings(max_examples=100)
+    @given(seeds())
+    def test_it_begins_as_the_strict_one_and_is_the_same_where_too_few_points_remained(self, seed):
+        A, B, n_imp = labelled_points(seed)
+        P, Q = sepc.partition(A, B, n_imp), sepc.partition(A, B, n_imp, relax=True)
+        kept = [block for block in P.blocks if not block.left_over]
+        for p, q in zip(kept, Q.blocks, strict=False):
+            assert (p.side, p.iteration, p.members.tolist()) == (q.side, q.iteration, q.members.tolist())
+        if P.stopped.startswith("at most"):
+            assert repr(P) == repr(Q)
+            assert P.stopped == Q.stopped
+
+    def test_heavy_overlap_does_not_end_in_one_left_over_for_each_label(self):
+        rng = np.random.default_rng(0)
+        A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [0.3, 0.0]
+        strict, relaxed = (max(len(b.members) for b in sepc.partition(A, B, 2, relax=r).blocks) for r in (False, True))
+        assert strict > 0.8 * 300
+        assert relaxed < 0.6 * 300
