@@ -64,7 +64,8 @@ def test_reading_an_ellipsoid_never_loads_the_compiler():
     )
 
 
-def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
+@pytest.mark.parametrize("classifier", ["SEPClassifier()", "SEPClassifier(trust='counts')"])
+def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path, classifier):
     model = tmp_path / "model.pickle"
     run(
         f"""
@@ -73,7 +74,7 @@ def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
         from sepc import SEPClassifier
 
         X, y = load_iris(return_X_y=True)
-        clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        clf = {classifier}.fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
         pickle.dump(clf, open({str(model)!r}, "wb"))
         """
     )
@@ -86,6 +87,30 @@ def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
         clf.predict(X), clf.predict_proba(X), clf.assess(X).region, clf.trust_score(X), clf.predict_or_abstain(X)
         clf.explain(X[0]), clf.sample(3), clf.query(X, 2), clf.predict_set(X).labels()
         sepc.select_min_trust(clf, X, clf.predict(X)), clf.calibrate(X, clf.predict(X))
+        assert "numba" not in sys.modules
+        """
+    )
+
+
+def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path):
+    model = tmp_path / "model.pickle"
+    run(
+        f"""
+        import pickle
+        from sklearn.datasets import load_iris
+        from sepc import SEPEnsembleClassifier
+
+        clf = SEPEnsembleClassifier(n_estimators=2).fit(*load_iris(return_X_y=True))
+        pickle.dump(clf, open({str(model)!r}, "wb"))
+        """
+    )
+    run(
+        f"""
+        import pickle, sys
+        clf = pickle.load(open({str(model)!r}, "rb"))
+        X = clf._model.plain.original(clf._model.plain.points)
+        clf.predict(X), clf.predict_proba(X), clf.assess(X).to_frame(), clf.assess(X).error_bound
+        clf.explain(X[0]).text, clf.regions(), clf.calibrate(X, clf.predict(X)).predict_set(X).labels()
         assert "numba" not in sys.modules
         """
     )

@@ -217,7 +217,7 @@ class TestRelaxed:
 
     def test_heavy_overlap_does_not_end_in_one_left_over_for_each_label(self):
         rng = np.random.default_rng(0)
-        A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [0.3, 0.0]
+        A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + np.array([0.3, 0.0])
         strict, relaxed = (max(len(b.members) for b in sepc.partition(A, B, 2, relax=r).blocks) for r in (False, True))
         assert strict > 0.8 * 300
         assert relaxed < 0.6 * 300

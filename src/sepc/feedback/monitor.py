@@ -405,8 +405,8 @@ def _require_classifier(clf: Any) -> None:
         check_is_fitted(clf)
     if not hasattr(clf, "partitions_"):
         raise InputError(
-            f"clf is {clf!r}; expected a fitted SEPClassifier, whose partition is watched. Of a pipeline, pass its last "
-            "step."
+            f"clf is {clf!r}; expected a fitted SEPClassifier, whose partition is watched. Of a pipeline, pass its "
+            "last step."
         )
 
 
