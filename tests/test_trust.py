@@ -190,6 +190,33 @@ class TestHonestCounts:
         assert (bound.trust < counts.trust).all()
 
 
+@ignore_few
+@pytest.mark.parametrize("trust", ["counts", "bound"])
+class TestNothingCounted:
+    def test_the_label_is_theirs_who_shaped_the_region(self, trust):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, 30)), np.repeat([0, 1], 6)
+        X[y == 1] += 3
+        clf = SEPClassifier(trust=trust).fit(X, y)
+        a = clf.assess(X)
+        assert np.array_equal(a.label, y)
+        nothing = a.counts.sum(axis=1) == 0
+        assert nothing.any()
+        assert (a.reason[nothing] == "contested").all()
+        assert (a.trust[nothing] <= 0.5).all()
+
+    @settings(max_examples=40)
+    @given(seed=seeds())
+    def test_regions_of_one_label_alone(self, trust, seed):
+        A, B, n_imp = labelled_points(seed)
+        X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
+        a = SEPClassifier(trust=trust, n_imp=n_imp).fit(X, y).assess(X)
+        for label, region, counts in zip(a.label, a.region, a.counts, strict=True):
+            owners = {name.removeprefix("~")[0] for name in region.replace("|", "&").split("&")}
+            if counts.sum() == 0 and len(owners) == 1 and "@" not in region:
+                assert owners == {label}
+
+
 def test_the_bound_is_below_the_share_and_grows_with_the_points_at_the_same_share():
     own, other = (n.ravel() for n in np.mgrid[0:60, 0:60])
     assert (lower_bound_of(own, other) < share_of(own, other)).all()

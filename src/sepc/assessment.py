@@ -182,6 +182,8 @@ def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[Rows, FloatArray]:
     a, b = verdicts.counts.T
     trust_a, trust_b = trust_of(a, b, n_a, n_b), trust_of(b, a, n_b, n_a)
     prefers_b = (trust_b > trust_a) | ((trust_b == trust_a) & (n_b > n_a))
+    # Where nothing is counted the label is theirs who shaped the region.
+    prefers_b = np.where((a + b == 0) & (verdicts.owner >= 0), verdicts.owner == 1, prefers_b)
     side = np.where(a == b, prefers_b, b > a).astype(np.int64)
     return side, np.where(side == 0, trust_a, trust_b)
 

@@ -53,6 +53,8 @@ class Verdicts:
         A `Rule`.
     lead : ndarray of int, shape (n,)
         The ellipsoid that decides if it is one alone, inside or grown; -1 otherwise.
+    owner : ndarray of int, shape (n,)
+        0 or 1: whose points shaped the deciding region; -1 for those of both. It tells where no voter is.
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid.
     regions : RegionNames
@@ -72,6 +74,7 @@ class Verdicts:
     counts: Rows
     rule: Rows
     lead: Rows
+    owner: Rows
     distance: FloatArray
     regions: "RegionNames"
 
@@ -155,7 +158,7 @@ class Rules:
     held : ndarray of int, shape (n_ellipsoids, 2)
         All points of A and of B in each, whether they vote or not.
     isolated : ndarray of shape (n_isolated, d)
-        Isolated points, equal ones once; `isolated_names`, `isolated_counts` belong to them.
+        Isolated points, equal ones once; `isolated_names`, `isolated_counts`, `isolated_sides` belong to them.
 
     Examples
     --------
@@ -214,6 +217,9 @@ class Rules:
         rows = np.concatenate([np.flatnonzero(self.side == s)[partition.isolated[s]] for s in (0, 1)])
         self.isolated, first = np.unique(self.points[rows], axis=0, return_index=True)
         self.isolated_names = _numbered(self.side[rows[first]], labels, "@")
+        self.isolated_sides = np.array(
+            [_common(self.side[rows[(self.points[rows] == x).all(axis=1)]]) for x in self.isolated], dtype=np.int64
+        )
         self.isolated_counts = np.array(
             [self.count(np.flatnonzero((self.points == x).all(axis=1))) for x in self.isolated], dtype=np.int64
         ).reshape(-1, 2)
@@ -341,7 +347,7 @@ class _Judgement:
         self.rules, self.points = rules, points
         self.counts = np.zeros((n, 2), dtype=np.int64)
         self.rule = np.zeros(n, dtype=np.int64)
-        self.lead = np.full(n, -1, dtype=np.int64)
+        self.lead, self.owner = np.full((2, n), -1, dtype=np.int64)
         self.distance = np.zeros(n)
         self.regions = RegionNames(rules.names, n)
         # Points that one ellipsoid is grown for: row, ellipsoid, gauge.
@@ -361,11 +367,12 @@ class _Judgement:
             if len(none):
                 self._in_none(start + none, gauges[none])
         self._grow()
-        return Verdicts(self.counts, self.rule, self.lead, self.distance, self.regions)
+        return Verdicts(self.counts, self.rule, self.lead, self.owner, self.distance, self.regions)
 
     def _in_one(self, rows: Rows, which: Rows) -> None:
         self.counts[rows] = self.rules.counts[which]
         self.regions.number[rows] = self.lead[rows] = which
+        self.owner[rows] = self.rules.sides[which]
 
     def _in_several(self, rows: Rows, inside: NDArray[np.bool_]) -> None:
         patterns, first, back = np.unique(_packed(inside), axis=0, return_index=True, return_inverse=True)
@@ -375,6 +382,8 @@ class _Judgement:
         for i in np.flatnonzero(empty):
             counts[i] = self.rules.union_count(np.flatnonzero(sets[i]).tolist())
         self.counts[rows] = counts[back]
+        of_a, of_b = (np.count_nonzero(sets[:, self.rules.sides == s], axis=1) for s in (0, 1))
+        self.owner[rows] = np.where(of_a == 0, 1, np.where(of_b == 0, 0, -1))[back]
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
 
@@ -412,7 +421,7 @@ class _Judgement:
         if not self.to_grow:
             return
         rows, which, gauges = (np.concatenate(field) for field in zip(*self.to_grow, strict=True))
-        self.lead[rows] = which
+        self.lead[rows], self.owner[rows] = which, self.rules.sides[which]
         self.regions.number[rows] = self.regions.grown(which)
         for k in np.unique(which):
             mine = which == k
@@ -420,7 +429,7 @@ class _Judgement:
 
     def _at_isolated(self, rows: Rows, which: Rows) -> None:
         """Decide points whose nearest is one isolated point."""
-        self.counts[rows] = self.rules.isolated_counts[which]
+        self.counts[rows], self.owner[rows] = self.rules.isolated_counts[which], self.rules.isolated_sides[which]
         for k in np.unique(which):
             self.regions.number[rows[which == k]] = self.regions.add([self.rules.isolated_names[k]])
 
@@ -430,6 +439,7 @@ class _Judgement:
         held = [holds(rules.stack.gauge(rules.points, int(k)) / gauges[k]) for k in which]
         held += [(rules.points == rules.isolated[k]).all(axis=1) for k in alone]
         names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
+        self.owner[row] = _common(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
         counts = rules.count(np.flatnonzero(np.logical_and.reduce(held)))
         union = not any(counts)
         self.counts[row] = rules.count(np.flatnonzero(np.logical_or.reduce(held))) if union else counts
@@ -445,6 +455,11 @@ def holds(gauges: FloatArray) -> NDArray[np.bool_]:
     [True, True, False]
     """
     return np.asarray(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)
+
+
+def _common(sides: NDArray[np.integer]) -> int:
+    """Return the side that all of these are, -1 if they differ."""
+    return int(sides[0]) if (sides == sides[0]).all() else -1
 
 
 def _joined(names: list[str], union: bool) -> str:
