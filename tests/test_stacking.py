@@ -7,7 +7,7 @@ from scipy.optimize import check_grad
 from scipy.special import log_softmax
 from strategies import labelled_points, seeds
 
-from sepc import stacking
+from sepc import members, stacking
 from sepc.members import Plan, feature_chances, grow, plans
 from sepc.partitioning import canonical_order
 from sepc.problems import canonical_rows, class_blocks, problems
@@ -175,6 +175,19 @@ class TestMembers:
         assert all(8 in part.rows for part in member.parts)
         assert np.isnan(honest[8]).all()
         assert np.isfinite(honest[:8]).all()
+
+    def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
+        monkeypatch.setattr(members, "_MOST_POINTS", 30)
+        rng = np.random.default_rng(0)
+        X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
+        member, honest = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)
+        for part in member.parts:
+            assert not np.isin(part.rows, part.out).any()
+            for rows in (part.rows, part.out):
+                assert len(rows) <= 31
+                assert (np.diff(rows) > 0).all()
+                assert set(codes[rows]) == {0, 1, 2}
+        assert np.isfinite(honest).all()
 
     def test_relevant_features_are_drawn_more_often_and_constant_ones_never(self):
         rng = np.random.default_rng(0)

@@ -204,6 +204,9 @@ class TestNothingCounted:
         assert nothing.any()
         assert (a.reason[nothing] == "contested").all()
         assert (a.trust[nothing] <= 0.5).all()
+        text = clf.explain(X[nothing.argmax()]).text
+        assert "holds 0 held-out records of 0 and 0 of other labels" in text
+        assert "nothing confirms it" in text
 
     @settings(max_examples=40)
     @given(seed=seeds())

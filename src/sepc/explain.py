@@ -98,6 +98,8 @@ class Explanation:
         None if no change into a region of another label was found.
     unit : str
         What distances are measured in.
+    counted : {"training", "held-out"}
+        Which records the counts are of: of all training records, or of those that shaped no ellipsoid.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class Explanation:
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> why = clf.explain([1.5])
     >>> why.region, why.counts, sorted(why.to_dict())[:3]
-    ('low#1', {'low': 3, 'others': 0}, ['counterfactual', 'counts', 'distance'])
+    ('low#1', {'low': 3, 'others': 0}, ['counted', 'counterfactual', 'counts'])
     """
 
     label: Any
@@ -122,6 +124,7 @@ class Explanation:
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
     unit: str
+    counted: str
 
     @property
     def text(self) -> str:
@@ -152,7 +155,7 @@ class Explanation:
     def _counts(self) -> str:
         own, others = self.counts.values()
         return (
-            f"The region that decides, {self.region}, holds {own} training record{_s(own)} of {self.label} "
+            f"The region that decides, {self.region}, holds {own} {self.counted} record{_s(own)} of {self.label} "
             f"and {others} of other labels."
         )
 
@@ -170,6 +173,11 @@ class Explanation:
         return f"{place}, mostly by {listed(parts)}." if parts else f"{place}."
 
     def _caution(self) -> str:
+        if not any(self.counts.values()):
+            return (
+                "The label is that of the records that shaped this region, and nothing confirms it: do not rely on it "
+                "without a second look."
+            )
         if self.reason == "contested":
             return (
                 "The records that decide are evenly split, or most of them are not of the group they are in: do not "
@@ -233,6 +241,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         neighbours=nearest_records(model, z),
         counterfactual=counterfactual(model, z, int(decision.label[0])),
         unit=model.unit,
+        counted="training" if isinstance(rules.voters, slice) else "held-out",
     )
 
 
