@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_m
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from strategies import labelled_points
 
 import sepc
 from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, select_min_trust
@@ -60,6 +61,19 @@ class TestBits:
         assert np.array_equal(again.predict_proba(asked), fitted.predict_proba(asked))
         assert np.array_equal(again.honest_proba_, fitted.honest_proba_[order])
         assert same(again.assess(asked), fitted.assess(asked))
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_the_order_of_rows_does_not_matter_with_ties_flats_and_label_noise(self, seed):
+        A, B, n_imp = labelled_points(seed)
+        X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
+        if seed % 2 and len(A) > 3:
+            y[: len(A) // 2] = 2
+        order = np.random.default_rng(seed).permutation(len(X))
+        one = SEPEnsembleClassifier(n_estimators=2, n_imp=n_imp).fit(X, y)
+        two = SEPEnsembleClassifier(n_estimators=2, n_imp=n_imp).fit(X[order], y[order])
+        Z = np.vstack([X, X.mean(axis=0) + 1e6 * X.std(axis=0)])
+        assert np.array_equal(one.predict_proba(Z), two.predict_proba(Z))
+        assert same(one.assess(Z), two.assess(Z))
 
     def test_another_seed_makes_another_ensemble(self, data, fitted, asked):
         other = SEPEnsembleClassifier(n_estimators=6, random_state=1).fit(*data)
@@ -315,6 +329,27 @@ class TestWithScikitLearn:
         out, err = capsys.readouterr()
         assert out == ""
         assert "ensemble: 2 of 2 members made" in err
+
+    def test_callbacks_see_the_fit_advance(self, data):
+        pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
+        seen = []
+
+        class Log:
+            def setup(self, estimator, context):
+                seen.append(("setup", type(estimator), context.task_name))
+
+            def teardown(self, estimator, context):
+                seen.append(("teardown", type(estimator), context.task_name))
+
+            def on_fit_task_begin(self, estimator, context):
+                pass
+
+            def on_fit_task_end(self, estimator, context):
+                seen.append(("done", type(estimator), context.task_name))
+
+        SEPEnsembleClassifier(n_estimators=3).set_callbacks(Log()).fit(*data)
+        tasks = [("setup", "fit"), *[("done", "partition")] * 100, ("done", "fit"), ("teardown", "fit")]
+        assert seen == [(event, SEPEnsembleClassifier, task) for event, task in tasks]
 
     def test_interrupting_leaves_the_classifier_as_it_was(self, data, asked, monkeypatch):
         X, y = data
