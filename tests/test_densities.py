@@ -17,7 +17,7 @@ def blocks_of(seed):
     X = point_set(FAMILIES[rng.integers(len(FAMILIES))], sum(sizes), d, seed) + rng.normal(size=d)
     if rng.random() < 0.3:
         X[:, 0] = 0.5
-    codes = np.concatenate([[0, 1], rng.integers(rng.integers(2, 4), size=len(sizes) - 2)])
+    codes = np.sort(np.concatenate([[0, 1], rng.integers(rng.integers(2, 4), size=len(sizes) - 2)]))
     rows = np.split(rng.permutation(len(X)), np.cumsum(sizes)[:-1])
     blocks = list(zip(codes.tolist(), rows, strict=True))
     count = np.bincount(codes, sizes).astype(int)
@@ -63,10 +63,11 @@ class TestPosterior:
 
     @settings(max_examples=50)
     @given(seeds())
-    def test_the_order_of_the_blocks_does_not_matter(self, seed):
+    def test_the_order_of_the_blocks_of_a_class_does_not_matter(self, seed):
         X, blocks, count, unit, Z = blocks_of(seed)
         here = local_densities(X, blocks, count, unit).posterior(Z)
-        assert local_densities(X, blocks[::-1], count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
+        other = sorted(blocks, key=lambda block: (block[0], len(block[1])))
+        assert local_densities(X, other, count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
 
     @settings(max_examples=50)
     @given(seeds())
@@ -74,6 +75,15 @@ class TestPosterior:
         X, blocks, count, unit, Z = blocks_of(seed)
         local = local_densities(X, blocks, count, unit)
         assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
+
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_a_point_belongs_to_the_component_that_has_most_part_in_its_density(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        claims = local_densities(X, blocks, count, unit).claims(Z)
+        apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
+        sizes = np.array([len(rows) for _, rows in blocks])
+        assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
 
     def test_many_features_are_judged_a_few_rows_at_a_time(self, monkeypatch):
         rng = np.random.default_rng(0)
