@@ -27,6 +27,8 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/estimator.py
 	$(RUN) bench/landscape.py
 	$(RUN) bench/drift.py --quick
+	$(RUN) bench/guarantee.py
+	$(RUN) bench/trust.py --seeds 1
 
 clean:
 	rm -rf $(VENV)

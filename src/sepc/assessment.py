@@ -384,20 +384,20 @@ class Assessment:
            label  trust region  n_label  n_others
         0      0   0.99    0#1        3         0
         """
-        return self._frames.frame(
-            {
-                "label": self.label,
-                "trust": self.trust,
-                "odds": self.odds,
-                "rule": self.rule,
-                "reason": self.reason,
-                "region": self.region,
-                "n_label": self.counts[:, 0],
-                "n_others": self.counts[:, 1],
-                "distance": self.distance,
-            },
-            rows=True,
-        )
+        return self._frames.frame(self._columns(), rows=True)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {
+            "label": self.label,
+            "trust": self.trust,
+            "odds": self.odds,
+            "rule": self.rule,
+            "reason": self.reason,
+            "region": self.region,
+            "n_label": self.counts[:, 0],
+            "n_others": self.counts[:, 1],
+            "distance": self.distance,
+        }
 
     def __repr__(self) -> str:
         words = [f"{np.count_nonzero(self.reason == reason)} {reason}" for reason in REASONS]

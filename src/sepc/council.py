@@ -208,6 +208,9 @@ class CouncilAssessment(Assessment):
         self.reason = self.reasons(rule, outnumbered | (self.agreement < 1.0 - _DISSENT))
         self._classes, self._frames = council.classes, frames
 
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {**super()._columns(), "agreement": self.agreement}
+
     @cached_property
     def region(self) -> NDArray[np.object_]:
         """The region that the point most likely belongs to, by the member that speaks most for the label, shape (n,).

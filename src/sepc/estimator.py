@@ -226,9 +226,10 @@ class SEPClassifier(TrustClassifier):
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points of
-            the ellipsoid's label and of all others in it; `trust` is that of a point in it alone; `iteration` is 0
-            for what was left over at the end. The last columns give, for each feature, from where to where it reaches.
+            As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points
+            (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
+            in it; `trust` is that of a point in it alone; `iteration` is 0 for what was left over at the end. The last
+            columns give, for each feature, from where to where it reaches.
 
         Examples
         --------

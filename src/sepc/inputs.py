@@ -100,7 +100,7 @@ def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
     raise InputError(
         f"X contains {' and '.join(kinds)} in column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{more}; "
         "expected finite numbers. Drop such rows, or impute them: "
-        "make_pipeline(sklearn.impute.SimpleImputer(), SEPClassifier())."
+        "make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
     )
 
 
