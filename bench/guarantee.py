@@ -25,7 +25,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
 from sepc import SEPClassifier, guarantees, select_min_trust
-from sepc.guarantees import LabelScores
+from sepc.label_sets import LabelScores
 
 CONFIDENCE = 0.95
 ERRORS = (0.01, 0.05, 0.1)

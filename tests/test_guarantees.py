@@ -19,14 +19,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from sepc import InputError, SepcError, SEPClassifier, guarantees, select_min_trust
-from sepc.guarantees import (
-    LabelScores,
-    LabelSetMixin,
-    lowest_safe_threshold,
-    records_needed,
-    set_threshold,
-    start_ranks,
-)
+from sepc.guarantees import lowest_safe_threshold, records_needed, start_ranks
+from sepc.label_sets import LabelScores, LabelSetMixin, set_threshold
 
 
 class Known:

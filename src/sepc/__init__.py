@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
     from sepc.geometry.overlap import IntersectionCover, cover_intersection
     from sepc.geometry.separation import Separation, separate
-    from sepc.guarantees import PredictionSets, TrustThreshold, select_min_trust
+    from sepc.guarantees import TrustThreshold, select_min_trust
+    from sepc.label_sets import PredictionSets
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
     from sepc.selection import NImpPath, select_n_imp
@@ -53,7 +54,7 @@ _HOME = {
     "NImpPath": "selection",
     "Partition": "partitioning",
     "PartitionChanges": "feedback",
-    "PredictionSets": "guarantees",
+    "PredictionSets": "label_sets",
     "SEPClassifier": "estimator",
     "SEPEnsembleClassifier": "ensemble",
     "Separation": "geometry.separation",

@@ -13,8 +13,8 @@ from sepc.assessment import Assessment
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
-from sepc.guarantees import LabelSetMixin
 from sepc.inputs import require_numbers
+from sepc.label_sets import LabelSetMixin
 from sepc.model import Outcome
 from sepc.progress import CallbackSupportMixin
 

@@ -1,9 +1,8 @@
-"""Promises that hold for any distribution: a trust threshold with a bounded error, and label sets with a coverage.
+"""A promise that holds for any distribution: a trust threshold with a bounded error.
 
-Both need records that the classifier has not been fitted to and that come from where it will be used: independent
-draws for the threshold, exchangeable with the new ones for the sets.
+It needs records that the classifier has not been fitted to, drawn independently from where it will be used.
 
-**The threshold.** The candidates are all floats from 1.0 down, whatever the data: accept where ``trust >= t``. For a
+The candidates are all floats from 1.0 down, whatever the data: accept where ``trust >= t``. For a
 fixed one the errors among N accepted records are binomial given N, so that ``P(Bin(N, max_error) <= errors)`` is an
 exact p-value of "the error rate R(t) is above `max_error`". Candidates are tested from high to low. Levels enter the
 walk at ranks k that depend on nothing but the number of records: at the lowest candidate that accepts no more than k
@@ -20,32 +19,24 @@ all levels (for each band between two levels, its probability divided by that of
 Each level enters once, so the sum over all such t is at most L / (1 - L), which is ``1 - confidence`` for
 ``L = (1 - confidence) / (2 - confidence)``. Where R falls with the trust, the factor is not needed.
 
-**The sets.** A label is in the set where its probability is at least the k-th smallest of those that the true labels of
-the n calibration records got, with ``k = floor((1 - coverage) * (n + 1))``; always if k is 0. That is split conformal
-prediction. Of tied probabilities all are in, which can only add labels.
-
 References
 ----------
 Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
-Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints. Vovk, Gammerman, Shafer
-(2005). Algorithmic Learning in a Random World.
+Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import asdict, dataclass
 from math import ceil, log, log1p
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv
-from sklearn.utils.validation import check_is_fitted
 
-from sepc.errors import InputError, SepcError
-from sepc.frames import FrameMaker
+from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.inputs import calibration_labels, require_share
 
 BoolArray = NDArray[np.bool_]
 
@@ -148,8 +139,8 @@ def select_min_trust(
     >>> sum(label is not None for label in labels) == found.n_accepted
     True
     """
-    _require_share(max_error, "max_error", 0.05)
-    _require_share(confidence, "confidence", 0.95)
+    require_share(max_error, "max_error", 0.05)
+    require_share(confidence, "confidence", 0.95)
     trust, wrong = _judged(clf, X_cal, y_cal)
     found = lowest_safe_threshold(trust, wrong, float(max_error), float(confidence))
     n = len(trust)
@@ -363,7 +354,7 @@ def _judged(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, BoolArray]:
             "a fitted classifier with both. Pass an SEPClassifier; of a pipeline its last step, with X_cal transformed "
             "by the steps before."
         )
-    labels = _labels(y_cal, _n_rows(X_cal))
+    labels = calibration_labels(X_cal, y_cal)
     trust = np.asarray(clf.trust_score(X_cal))
     trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
     predicted = np.asarray(clf.predict(X_cal)).tolist()
@@ -376,38 +367,6 @@ def _judged(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, BoolArray]:
     return trust, np.array([a != b for a, b in zip(labels, predicted, strict=True)], dtype=bool)
 
 
-def _n_rows(X: Any) -> int:
-    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-    if n == 0:
-        raise InputError("X_cal has no rows; expected at least one calibration record. Check the filter on the rows.")
-    return n
-
-
-def _labels(y_cal: Any, n: int) -> list[Any]:
-    array = np.asarray(y_cal, dtype=None if hasattr(y_cal, "dtype") else object)
-    if array.shape == (n, 1):
-        array = array.ravel()
-    if array.shape != (n,):
-        raise InputError(
-            f"y_cal has shape {array.shape} and X_cal {n} rows; expected one label for each. "
-            "Pass the labels of these records, in their order."
-        )
-    labels: list[Any] = array.tolist()
-    lost = [i for i, label in enumerate(labels) if _is_missing(label)]
-    if lost:
-        raise InputError(
-            f"y_cal has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
-            "Drop the records without one, from X_cal too."
-        )
-    return labels
-
-
-def _is_missing(label: Any) -> bool:
-    return (
-        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
-    )
-
-
 def _require_some_known(labels: Sequence[Any], classes: Any) -> None:
     known = np.asarray(classes).tolist()
     if set(known).isdisjoint(labels):
@@ -415,242 +374,3 @@ def _require_some_known(labels: Sequence[Any], classes: Any) -> None:
             f"y_cal holds {labels[0]!r}, and none of the labels that the classifier knows, such as {known[0]!r}; "
             "expected labels of the same kind. Encode y_cal as the training labels were."
         )
-
-
-def _require_share(value: Any, name: str, example: float) -> None:
-    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise InputError(f"{name} is {value!r}; expected a number strictly between 0 and 1, such as {example}.")
-
-
-def set_threshold(scores: FloatArray, coverage: float) -> float:
-    """Return the score from which on a label is in the set; minus infinity where the scores are too few.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        What the true labels of the calibration records got.
-    coverage : float
-        Strictly between 0 and 1. Read as the decimal number that it is written as, so that 0.9 of 10 is 9.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> set_threshold(np.array([0.4, 0.9, 0.7, 0.8, 0.95, 0.9, 0.99, 0.6, 0.85]), 0.9)
-    0.4
-    >>> set_threshold(np.array([0.4, 0.9]), 0.9)
-    -inf
-    """
-    n = len(scores)
-    k = n + 1 - ceil(Fraction(repr(float(coverage))) * (n + 1))
-    return float(np.partition(scores, k - 1)[k - 1]) if k > 0 else -np.inf
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LabelScores:
-    """What a classifier gave to the true labels of the calibration records.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        Probability of the true label.
-    codes : ndarray of int, shape (n,)
-        Number of that label.
-    n_classes : int
-
-    Examples
-    --------
-    >>> told = LabelScores(np.array([0.9, 0.8, 0.3, 0.7]), np.array([0, 0, 0, 1]), 2)
-    >>> told.thresholds(0.75, per_class=True).tolist()  # one record of the second label is too few
-    [0.3, -inf]
-    """
-
-    scores: FloatArray
-    codes: Rows
-    n_classes: int
-
-    def thresholds(self, coverage: float, per_class: bool) -> FloatArray:
-        """Return the score from which on each label is in the set, shape (n_classes,)."""
-        if not per_class:
-            return np.full(self.n_classes, set_threshold(self.scores, coverage))
-        return np.array([set_threshold(self.scores[self.codes == c], coverage) for c in range(self.n_classes)])
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class PredictionSets:
-    """For each point the labels that it may well have; `predict_set` returns it.
-
-    Attributes
-    ----------
-    sets : ndarray of bool, shape (n, n_classes)
-        Which labels are in the set.
-    classes : ndarray of shape (n_classes,)
-    thresholds : ndarray of shape (n_classes,)
-        Probability from which on a label is in; minus infinity for a label that always is.
-    coverage : float
-    per_class : bool
-
-    Examples
-    --------
-    >>> found = PredictionSets(np.array([[1, 0], [1, 1]], bool), np.array(["a", "b"]), np.array([0.3, 0.3]), 0.9, False)
-    >>> found.labels(), found.size.tolist()
-    ([('a',), ('a', 'b')], [1, 2])
-    >>> found
-    PredictionSets of 2 points, coverage 0.9 overall: 0 empty (strange), 1 single, 1 several (ambiguous)
-    """
-
-    sets: BoolArray
-    classes: NDArray[Any]
-    thresholds: FloatArray
-    coverage: float
-    per_class: bool
-    frames: FrameMaker = field(default_factory=FrameMaker)
-
-    def __len__(self) -> int:
-        return len(self.sets)
-
-    @property
-    def size(self) -> Rows:
-        """Number of labels in each set, shape (n,)."""
-        return np.asarray(np.count_nonzero(self.sets, axis=1))
-
-    @property
-    def always(self) -> tuple[Any, ...]:
-        """Labels that are in every set, since too few calibration records speak of them."""
-        return tuple(self.classes[np.isneginf(self.thresholds)].tolist())
-
-    def labels(self) -> list[tuple[Any, ...]]:
-        """Return the labels of each set.
-
-        Examples
-        --------
-        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).labels()
-        [(5,)]
-        """
-        names = self.classes.tolist()
-        return [tuple(names[c] for c in np.flatnonzero(row)) for row in self.sets]
-
-    def to_frame(self) -> Any:
-        """Return one row per point as a data frame: the number of labels, the kind of set, and which labels it has.
-
-        A pandas or a polars frame, as the points came in; pandas for plain arrays. A pandas index is kept.
-
-        Examples
-        --------
-        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).to_frame()
-           n_labels    kind  has 3  has 5
-        0         1  single  False   True
-        """
-        columns = {"n_labels": self.size, "kind": np.array(["empty", "single", "several"])[np.minimum(self.size, 2)]}
-        names = [f"has {label}" for label in self.classes.tolist()]
-        return self.frames.frame(columns | dict(zip(names, self.sets.T, strict=True)), rows=True)
-
-    def __repr__(self) -> str:
-        empty, single = (np.count_nonzero(self.size == k) for k in (0, 1))
-        always = f"; always in, for lack of calibration records: {', '.join(map(str, self.always))}"
-        return (
-            f"PredictionSets of {len(self)} points, coverage {self.coverage:g} "
-            f"{'within each class' if self.per_class else 'overall'}: {empty} empty (strange), {single} single, "
-            f"{len(self) - empty - single} several (ambiguous){always if self.always else ''}"
-        )
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
-
-
-class LabelSetMixin:
-    """Gives a classifier label sets with a promised coverage, from its `predict_proba` and `classes_`.
-
-    Its `fit` must set `_calibration` to None.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> class Regression(LabelSetMixin, LogisticRegression):
-    ...     pass
-    >>> X = np.arange(40.0)[:, None]
-    >>> clf = Regression().fit(X[::2], X[::2, 0] > 20).calibrate(X[1::2], X[1::2, 0] > 20)
-    >>> clf.predict_set([[3.0], [35.0]], coverage=0.8).labels()
-    [(False,), (True,)]
-    """
-
-    classes_: NDArray[Any]
-    predict_proba: Any
-    _calibration: LabelScores | None = None
-
-    def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
-        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
-
-        A later `fit` forgets it. Nothing else depends on it.
-
-        Parameters
-        ----------
-        X_cal : array-like of shape (n, n_features)
-            Records that the classifier has not been fitted to, from where it will be used.
-        y_cal : array-like of shape (n,)
-            Their labels, all of them known to the classifier.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sepc import SEPClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
-        """
-        check_is_fitted(self)
-        labels = _labels(y_cal, _n_rows(X_cal))
-        number = {label: c for c, label in enumerate(self.classes_.tolist())}
-        unknown = next((label for label in labels if label not in number), None)
-        if unknown is not None:
-            raise InputError(
-                f"y_cal holds {unknown!r}, which the classifier does not know; expected labels among "
-                f"{self.classes_[:10].tolist()}, since no set could hold another. Fit with such records, or correct "
-                "their labels; leave them out only if new records never have this label."
-            )
-        codes = np.array([number[label] for label in labels])
-        scores = np.asarray(self.predict_proba(X_cal))[np.arange(len(codes)), codes]
-        self._calibration = LabelScores(scores, codes, len(number))
-        return self
-
-    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
-        """Return for each point the labels that it may well have; the true one is among them with a stated probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        coverage : float, default=0.9
-            Least probability that the set of a new record holds its label, over the draw of the record and of the
-            calibration records. It is a mean over all records: less for hard ones, more for easy ones.
-        per_class : bool, default=False
-            Whether this is to hold among the records of each class, rare ones too. A class with fewer than
-            ``coverage / (1 - coverage)`` calibration records is then in every set, which the result says.
-
-        Returns
-        -------
-        PredictionSets
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sepc import SEPClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
-        >>> clf.predict_set(X[[1, 51]]).labels()
-        [(0,), (1,)]
-        """
-        check_is_fitted(self)
-        _require_share(coverage, "coverage", 0.9)
-        if self._calibration is None:
-            raise SepcError(
-                f"this {type(self).__name__} is not calibrated; predict_set needs records that it was not fitted to. "
-                "Call calibrate(X_cal, y_cal) after fit."
-            )
-        thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
-        sets = np.asarray(self.predict_proba(X)) >= thresholds
-        return PredictionSets(sets, self.classes_, thresholds, float(coverage), bool(per_class), FrameMaker.like(X))

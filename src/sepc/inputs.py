@@ -1,5 +1,6 @@
 """A training set at the door: numbers, labels and names, checked once."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,3 +143,54 @@ def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Rows] | None:
         marks[same] = len(firsts)
         firsts.append(first)
     return None
+
+
+def calibration_labels(X_cal: Any, y_cal: Any) -> list[Any]:
+    """Return the labels of calibration records, one for each.
+
+    Examples
+    --------
+    >>> calibration_labels([[1.0], [2.0]], ["a", "b"])
+    ['a', 'b']
+    """
+    n = _n_rows(X_cal)
+    array = np.asarray(y_cal, dtype=None if hasattr(y_cal, "dtype") else object)
+    if array.shape == (n, 1):
+        array = array.ravel()
+    if array.shape != (n,):
+        raise InputError(
+            f"y_cal has shape {array.shape} and X_cal {n} rows; expected one label for each. "
+            "Pass the labels of these records, in their order."
+        )
+    labels: list[Any] = array.tolist()
+    lost = [i for i, label in enumerate(labels) if _is_missing(label)]
+    if lost:
+        raise InputError(
+            f"y_cal has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
+            "Drop the records without one, from X_cal too."
+        )
+    return labels
+
+
+def _n_rows(X: Any) -> int:
+    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    if n == 0:
+        raise InputError("X_cal has no rows; expected at least one calibration record. Check the filter on the rows.")
+    return n
+
+
+def _is_missing(label: Any) -> bool:
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )
+
+
+def require_share(value: Any, name: str, example: float) -> None:
+    """Raise an `InputError` unless a value lies strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> require_share(0.9, "coverage", 0.9)
+    """
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+        raise InputError(f"{name} is {value!r}; expected a number strictly between 0 and 1, such as {example}.")
