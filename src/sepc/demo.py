@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from sepc import SEPClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier, select_min_trust
 
 _MIN_TRUST = 0.99
+_MAX_ERROR = 0.05
 
 
 def main() -> None:
@@ -45,6 +46,14 @@ def main() -> None:
     doubtful = int(np.argmin(np.where(right, 1.0, a.trust)))
     print(f"\nWhy the test record {X_test.index[doubtful]} is called {a.label[doubtful]} (it is {y_test[doubtful]})")
     print(fill(clf.explain(X_test.iloc[doubtful]).text, 100))
+
+    print("\nThe same records by an ensemble of partitions")
+    several = SEPEnsembleClassifier().fit(X, y)
+    right = several.predict(X_test) == y_test
+    trusted = several.trust_score(X_test) >= _MIN_TRUST
+    print(f"Right on {_share(right)}; with a trust of at least {_MIN_TRUST:.0%} on {_share(right[trusted])}.")
+    found = select_min_trust(several, X_test, y_test, max_error=_MAX_ERROR)
+    print(fill(f"From these test records, a promise: {found.message}", 100))
 
 
 def _seconds(job: Callable[[], object]) -> float:

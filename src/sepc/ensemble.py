@@ -40,7 +40,7 @@ class SEPEnsembleClassifier(TrustClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=18
+    n_estimators : int, default=16
         Number of members; each makes three partitions.
     n_imp : int or float, default=0.05
         How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
@@ -90,7 +90,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     def __init__(
         self,
         *,
-        n_estimators: int = 18,
+        n_estimators: int = 16,
         n_imp: int | float = 0.05,
         max_features: str | int | float = "auto",
         n_jobs: int | None = None,
@@ -157,7 +157,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     def _require_members(self) -> None:
         n = self.n_estimators
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise InputError(f"n_estimators is {n!r}; expected a whole number of members, at least 1, such as 18.")
+            raise InputError(f"n_estimators is {n!r}; expected a whole number of members, at least 1, such as 16.")
 
     def _sizes(self, d: int) -> list[int]:
         """Return the numbers of features that members take turns with."""
