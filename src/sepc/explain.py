@@ -1,7 +1,7 @@
 """Why this label, in words that a domain expert can check; and what would have to change for another one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import Any, NamedTuple
 
@@ -22,6 +22,12 @@ _RULES = {
     Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
     Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
     Rule.R3.name: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
+}
+_PLACES = {
+    Rule.R1.name: "it lies in exactly one ellipsoid",
+    Rule.R2a.name: "it lies in several ellipsoids that share training records",
+    Rule.R2b.name: "it lies in several ellipsoids that share no training record",
+    Rule.R3.name: "it lies outside every ellipsoid; this is the nearest one, grown until it touches the point",
 }
 # An ellipsoid that need not grow by more than this share is only just missed.
 _NEARLY_INSIDE = 0.2
@@ -77,8 +83,50 @@ class Neighbour(NamedTuple):
     values: dict[str, float]
 
 
+class Told:
+    """An explanation: fields that become a paragraph, and plain values.
+
+    Examples
+    --------
+    >>> issubclass(Explanation, Told)
+    True
+    """
+
+    __slots__ = ()
+    odds: float
+    counterfactual: Counterfactual | None
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is to be said, sentence by sentence; empty ones do not count."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """One plain paragraph."""
+        return " ".join(sentence for sentence in self.sentences() if sentence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        out = {
+            name: [item._asdict() for item in value] if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        out["odds"] = self.odds if np.isfinite(self.odds) else None
+        if self.counterfactual is not None:
+            changes = [change._asdict() for change in self.counterfactual.changes]
+            out["counterfactual"] = {**asdict(self.counterfactual), "changes": changes}
+        return {**out, "text": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+class Explanation(Told):
     """Why a point got its label.
 
     Attributes
@@ -98,6 +146,8 @@ class Explanation:
         None if no change into a region of another label was found.
     unit : str
         What distances are measured in.
+    reading : str
+        How the regions are read: the `trust` of the classifier.
     counted : {"training", "held-out"}
         Which records the counts are of: of all training records, or of those that shaped no ellipsoid.
 
@@ -125,39 +175,28 @@ class Explanation:
     counterfactual: Counterfactual | None
     unit: str
     counted: str
+    reading: str
 
-    @property
-    def text(self) -> str:
-        """One plain paragraph."""
-        sentences = [self._verdict(), self._counts(), self._place(), self._caution(), *self._evidence()]
-        return " ".join(sentence for sentence in sentences if sentence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
-        fields = asdict(self)
-        fields["odds"] = self.odds if np.isfinite(self.odds) else None
-        for name in ("regions", "features", "neighbours"):
-            fields[name] = [item._asdict() for item in getattr(self, name)]
-        if self.counterfactual is not None:
-            fields["counterfactual"]["changes"] = [change._asdict() for change in self.counterfactual.changes]
-        fields["text"] = self.text
-        return fields
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
+    def sentences(self) -> Iterator[str]:
+        """Yield what is to be said, sentence by sentence."""
+        yield from (self._verdict(), self._counts(), self._place(), self._caution())
+        yield nearest_in_words(self.neighbours, self.unit)
+        yield change_in_words(self.counterfactual, self.unit)
 
     def _verdict(self) -> str:
-        return f"Predicted {self.label} with a trust of {percent(self.trust)} (rule {self.rule}: {_RULES[self.rule]})."
+        sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
+        if self.reading == "local":
+            return f"{sure}: its probability, with each ellipsoid read as a local distribution."
+        return f"{sure} (rule {self.rule}: {_RULES[self.rule]})."
 
     def _counts(self) -> str:
         own, others = self.counts.values()
-        return (
-            f"The region that decides, {self.region}, holds {own} {self.counted} record{_s(own)} of {self.label} "
-            f"and {others} of other labels."
+        region = (
+            f"It belongs to the region {self.region} ({_PLACES[self.rule]}), which holds"
+            if self.reading == "local"
+            else f"The region that decides, {self.region}, holds"
         )
+        return f"{region} {own} {self.counted} record{_s(own)} of {self.label} and {others} of other labels."
 
     def _place(self) -> str:
         if not self.regions:
@@ -178,6 +217,8 @@ class Explanation:
                 "The label is that of the records that shaped this region, and nothing confirms it: do not rely on it "
                 "without a second look."
             )
+        if self.reason == "contested" and self.reading == "local":
+            return "Other labels are as many there, or more: do not rely on this label without a second look."
         if self.reason == "contested":
             return (
                 "The records that decide are evenly split, or most of them are not of the group they are in: do not "
@@ -194,10 +235,6 @@ class Explanation:
 
     def _length(self, distance: float) -> str:
         return length_in_words(distance, self.unit)
-
-    def _evidence(self) -> Iterator[str]:
-        yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit)
 
 
 def explain(model: Model, z: FloatArray) -> Explanation:
@@ -242,6 +279,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         counterfactual=counterfactual(model, z, int(decision.label[0])),
         unit=model.unit,
         counted="training" if isinstance(rules.voters, slice) else "held-out",
+        reading=model.trust,
     )
 
 

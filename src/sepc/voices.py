@@ -1,14 +1,14 @@
 """Why an ensemble gives this label: which members and regions speak for it, and which against."""
 
-from dataclasses import asdict, dataclass
-from html import escape
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.council import Council, Lead, member_name
 from sepc.counterfactual import Counterfactual, counterfactual
-from sepc.explain import Neighbour, change_in_words, listed, nearest_in_words, nearest_records, percent
+from sepc.explain import Neighbour, Told, change_in_words, listed, nearest_in_words, nearest_records, percent
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 
@@ -54,7 +54,7 @@ class Voice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EnsembleExplanation:
+class EnsembleExplanation(Told):
     """Why one point gets its label from an ensemble.
 
     The log odds of the label against the runner-up are the sum of all evidence, and of the leaning that was learnt.
@@ -99,21 +99,19 @@ class EnsembleExplanation:
     counterfactual: Counterfactual | None
     unit: str
 
-    @property
-    def text(self) -> str:
-        """One plain paragraph."""
+    def sentences(self) -> Iterator[str]:
+        """Yield what is to be said, sentence by sentence."""
         speak_for = [v for v in self.voices if v.evidence >= _AUDIBLE]
         against = [v for v in reversed(self.voices) if v.evidence <= -_AUDIBLE]
-        sentences = [
+        yield (
             f"Predicted {self.label} with a trust of {percent(self.trust)}: of {len(self.voices)} members "
-            f"{len(speak_for)} speak for it and {len(against)} for {self.runner_up} instead.",
-            self._say("Most for it", speak_for),
-            self._say("Most against it", against),
-            self._caution(),
-            nearest_in_words(self.neighbours, self.unit),
-            change_in_words(self.counterfactual, self.unit),
-        ]
-        return " ".join(sentence for sentence in sentences if sentence)
+            f"{len(speak_for)} speak for it and {len(against)} for {self.runner_up} instead."
+        )
+        yield self._say("Most for it", speak_for)
+        yield self._say("Most against it", against)
+        yield self._caution()
+        yield nearest_in_words(self.neighbours, self.unit)
+        yield change_in_words(self.counterfactual, self.unit)
 
     def _say(self, what: str, voices: list[Voice]) -> str:
         said = [
@@ -129,23 +127,6 @@ class EnsembleExplanation:
         if self.reason == "outside":
             return "It lies outside every ellipsoid of the member that is surest: the label rests on what is nearest."
         return ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
-        fields = asdict(self)
-        fields["odds"] = self.odds if np.isfinite(self.odds) else None
-        fields["voices"] = [{**v._asdict(), "features": list(v.features)} for v in self.voices]
-        fields["neighbours"] = [n._asdict() for n in self.neighbours]
-        if self.counterfactual is not None:
-            fields["counterfactual"]["changes"] = [change._asdict() for change in self.counterfactual.changes]
-        fields["text"] = self.text
-        return fields
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
 
 
 def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
