@@ -25,6 +25,13 @@ def opinions_of(seed, n=60):
 
 
 class TestStack:
+    def test_members_that_are_right_on_all_points_do_not_become_certain(self):
+        codes = np.arange(60) % 3
+        opinion = np.log(np.where(np.eye(3)[codes] == 1, 0.8, 0.1))
+        stack = learn_stack(np.array([opinion] * 5), codes)
+        assert 1 < stack.weights.sum() < 5
+        assert stack.posterior([opinion] * 5).max() < 0.9999
+
     @settings(max_examples=50)
     @given(seeds())
     def test_no_weight_is_negative(self, seed):

@@ -14,6 +14,9 @@ from sepc.geometry._threads import one_blas_thread
 # scoreboard hardly changes.
 _DRAWN_TOGETHER = 0.02
 _NO_LEANING = 0.01
+# The sum of the weights is drawn to 1 as by this many points. Without it the weights of members that are right on all
+# points would grow without end, and with them the certainty.
+_DRAWN_TO_ONE = 1.0
 # Points from which weights are learnt: more would not change them.
 _MOST_POINTS = 20_000
 _MOST_STEPS = 200
@@ -53,7 +56,7 @@ class Stack:
 def learn_stack(opinions: FloatArray, codes: Rows) -> Stack:
     """Learn the weights under which the members' opinions foretell the classes best.
 
-    Logistic regression with weights that are not negative and are drawn to their mean.
+    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
 
     Parameters
     ----------
@@ -89,7 +92,10 @@ def learn_stack(opinions: FloatArray, codes: Rows) -> Stack:
         apart = weights - weights.mean()
         value = -np.sum(log_posterior * is_class) / n
         value += _DRAWN_TOGETHER * n_members * np.square(apart).sum() + _NO_LEANING * np.square(leaning).mean()
+        excess = weights.sum() - 1.0
+        value += _DRAWN_TO_ONE / n * excess**2
         of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * _DRAWN_TOGETHER * n_members * apart
+        of_weights += 2.0 * _DRAWN_TO_ONE / n * excess
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
