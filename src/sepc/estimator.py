@@ -190,8 +190,10 @@ class SEPClassifier(TrustClassifier):
         parallel = len(asked) > 1 and self.n_jobs not in (None, 1)
         # A job in another process cannot call back.
         on_steps = [None if parallel else progress.of(k) for k in range(len(asked))]
-        # Jobs that run at the same time may share memory, which each of them would use as room to work in.
-        taking = np.full(len(points), True) if votes is None and parallel else None if votes is None else ~votes
+        taking = None if votes is None else ~votes
+        if taking is None and parallel:
+            # A copy for each job: at the same time they must not use the same points as room to work in.
+            taking = np.full(len(points), True)
         jobs = (
             delayed(problem.partition)(points, self.n_imp, taking, on_step=on_step)
             for problem, on_step in zip(asked, on_steps, strict=True)
