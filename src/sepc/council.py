@@ -51,6 +51,33 @@ class Lead(NamedTuple):
     rules: Rules
 
 
+class Evidence(NamedTuple):
+    """What the members say of n points.
+
+    Attributes
+    ----------
+    opinions : ndarray of shape (n_members, n, n_classes)
+        Log probabilities.
+    added : ndarray of shape (n_members, n)
+        What each adds to the log odds of the label against the likeliest other one.
+    label, other : ndarray of int, shape (n,)
+        Numbers of these two classes.
+    trust : ndarray of shape (n,)
+        Probability of the label.
+
+    Examples
+    --------
+    >>> Evidence._fields
+    ('opinions', 'added', 'label', 'other', 'trust')
+    """
+
+    opinions: FloatArray
+    added: FloatArray
+    label: Rows
+    other: Rows
+    trust: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Council:
     """An ensemble that judges points in their original units.
@@ -101,22 +128,15 @@ class Council:
         proba = self.stack.posterior(member.opinion(views) for member in self.members)
         return Outcome(proba.argmax(axis=1), proba.max(axis=1), proba)
 
-    def evidence(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Rows]:
-        """Return the opinions, what each adds to the log odds, and the likeliest other class.
-
-        Returns
-        -------
-        opinions : ndarray of shape (n_members, n, n_classes)
-        evidence : ndarray of shape (n_members, n)
-            For the label, against the likeliest other one.
-        other : ndarray of int, shape (n,)
-        """
+    def evidence(self, X: FloatArray) -> Evidence:
+        """Return what each member adds to the log odds of the label against the likeliest other one."""
         opinions = self.opinions(X)
         proba = self.stack.posterior(opinions)
-        label, every = proba.argmax(axis=1), np.arange(len(X))
+        label, trust, every = proba.argmax(axis=1), proba.max(axis=1), np.arange(len(X))
         proba[every, label] = -1.0
         other = proba.argmax(axis=1)
-        return opinions, self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other]), other
+        added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
+        return Evidence(opinions, added, label, other, trust)
 
     def rules(self, member: int, part: int) -> list[Rules]:
         """Return the rules of a part of a member; kept once they were asked for."""
@@ -191,18 +211,16 @@ class CouncilAssessment(Assessment):
     """
 
     def __init__(self, council: Council, X: FloatArray, frames: FrameMaker) -> None:
-        opinions, evidence, other = council.evidence(X)
-        proba = council.stack.posterior(opinions)
-        label = proba.argmax(axis=1)
-        n = len(label)
-        self.label, self.trust = council.classes[label], proba.max(axis=1)
+        said = council.evidence(X)
+        n = len(said.label)
+        self.label, self.trust = council.classes[said.label], said.trust
         self.counts, self.distance = np.zeros((n, 2), dtype=np.int64), np.zeros(n)
         rule = np.zeros(n, dtype=np.int64)
-        self._leads = list(council.leads(X, label, other, evidence.argmax(axis=0)))
+        self._leads = list(council.leads(X, said.label, said.other, said.added.argmax(axis=0)))
         for lead in self._leads:
             self.counts[lead.rows], rule[lead.rows] = lead.counts, lead.verdicts.rule
             self.distance[lead.rows] = lead.verdicts.distance
-        self.agreement = _agreement(council.stack.weights, opinions.argmax(axis=2) == label)
+        self.agreement = _agreement(council.stack.weights, said.opinions.argmax(axis=2) == said.label)
         outnumbered = self.counts[:, 0] < self.counts[:, 1]
         self.rule = np.array([r.name for r in Rule])[rule]
         self.reason = self.reasons(rule, outnumbered | (self.agreement < 1.0 - _DISSENT))

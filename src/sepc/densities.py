@@ -19,7 +19,7 @@ from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
 from sepc.partitioning import location_and_scale
 
-# Degrees of freedom of the tails. Between 4 and 15 the scoreboard hardly changes.
+# Degrees of freedom of the tails. With 4 the scoreboard hardly changes.
 TAILS = 8.0
 # What all blocks have in common weighs as much as this many points, times the number of features plus one.
 SHRINKAGE = 1.0

@@ -1,5 +1,6 @@
 """Why this label, in words that a domain expert can check; and what would have to change for another one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from html import escape
@@ -83,7 +84,7 @@ class Neighbour(NamedTuple):
     values: dict[str, float]
 
 
-class Told:
+class Told(ABC):
     """An explanation: fields that become a paragraph, and plain values.
 
     Examples
@@ -96,9 +97,9 @@ class Told:
     odds: float
     counterfactual: Counterfactual | None
 
+    @abstractmethod
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence; empty ones do not count."""
-        raise NotImplementedError
 
     @property
     def text(self) -> str:

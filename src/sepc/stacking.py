@@ -10,7 +10,7 @@ from scipy.special import logsumexp, softmax
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
 
-# How strongly weights are drawn together, and the leanings to 0. From a tenth of it to ten times as much the
+# How strongly weights are drawn together, and the leanings to 0. From a tenth of it to five times as much the
 # scoreboard hardly changes.
 _DRAWN_TOGETHER = 0.02
 _NO_LEANING = 0.01

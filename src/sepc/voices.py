@@ -152,11 +152,11 @@ def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
     """
     X = x[None]
     a = council.assess(X, FrameMaker())
-    opinions, evidence, other = council.evidence(X)
-    label = council.outcome(X).label
+    said = council.evidence(X)
+    label, other = said.label, said.other
     leads = {m: lead for m in range(len(council.members)) for lead in council.leads(X, label, other, np.array([m]))}
-    order = np.argsort(-evidence[:, 0], kind="stable").tolist()
-    own = council.classes[opinions[:, 0].argmax(axis=1)]
+    order = np.argsort(-said.added[:, 0], kind="stable").tolist()
+    own = council.classes[said.opinions[:, 0].argmax(axis=1)]
     z = council.plain.units(x)
     return EnsembleExplanation(
         label=plain(a.label[0]),
@@ -167,7 +167,7 @@ def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
         region=str(a.region[0]),
         agreement=float(a.agreement[0]),
         leaning=float(council.stack.leaning[label[0]] - council.stack.leaning[other[0]]),
-        voices=tuple(_voice(council, m, float(evidence[m, 0]), plain(own[m]), leads[m]) for m in order),
+        voices=tuple(_voice(council, m, float(said.added[m, 0]), plain(own[m]), leads[m]) for m in order),
         neighbours=nearest_records(council.plain, z),
         counterfactual=counterfactual(council.plain, z, int(label[0])),
         unit=council.plain.unit,
