@@ -7,12 +7,12 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sepc.errors import InputError
+from sepc.files import written_whole
 from sepc.model import Model
 
 _FORMAT, _VERSION = "sepc feedback", 1
@@ -56,16 +56,8 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     """
     text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
     packed: dict[str, Any] = {"header": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
-    try:
-        with part.open("xb") as file:
-            np.savez(file, **packed)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        np.savez(file, **packed)
 
 
 def read(path: str | os.PathLike[str], fingerprint: str) -> tuple[dict[str, Any], Arrays]:

@@ -1,0 +1,49 @@
+"""Files that are written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write that takes its place only once all is written; until then what was there stays.
+
+    An error or an interruption leaves nothing behind. What is no plain file, a pipe say, is written to at once.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Yields
+    ------
+    binary file
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with written_whole(f"{folder}/a.txt") as file:
+    ...         _ = file.write(b"all of it")
+    ...     Path(f"{folder}/a.txt").read_text()
+    'all of it'
+    """
+    target = Path(os.path.realpath(path))  # a link goes on pointing to the file
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    part = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            part.chmod(target.stat().st_mode)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
