@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
     from sepc.selection import NImpPath, select_n_imp
+    from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
     from sepc.terrain import Terrain
 
 __version__ = "0.1.0"
@@ -60,10 +61,13 @@ _HOME = {
     "Separation": "geometry.separation",
     "SepcError": "errors",
     "SepcWarning": "errors",
+    "TableEncoder": "tables",
+    "TablePipeline": "tables",
     "Terrain": "terrain",
     "TrustThreshold": "guarantees",
     "cover_intersection": "geometry.overlap",
     "landscape": "landscapes",
+    "make_table_pipeline": "tables",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
@@ -97,10 +101,13 @@ __all__ = [
     "Separation",
     "SepcError",
     "SepcWarning",
+    "TableEncoder",
+    "TablePipeline",
     "Terrain",
     "TrustThreshold",
     "cover_intersection",
     "landscape",
+    "make_table_pipeline",
     "min_volume_ellipsoid",
     "nearest_points",
     "overlap_coefficient",

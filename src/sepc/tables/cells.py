@@ -1,0 +1,347 @@
+"""Cells of a raw table: what came in as pandas, polars, pyarrow or plain arrays becomes numbers or codes of texts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from sepc.errors import InputError, SepcError
+from sepc.geometry._checks import FloatArray, Rows
+
+try:
+    import pandas as pd
+except ImportError as error:  # pragma: no cover
+    raise SepcError("raw tables need pandas, which is not installed. Run: pip install pandas") from error
+
+NUMBER, BOOL, DATE, TEXT = "number", "bool", "date", "text"
+MISSING, OTHER = "(missing)", "(other)"
+# Texts that mean that there is no value, whatever their case.
+MISSING_TEXTS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", MISSING})
+_TRUTHS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+_ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
+_MICROSECONDS_A_DAY = 86_400e6
+
+
+class CellError(InputError):
+    """A cell holds what its column cannot.
+
+    Attributes
+    ----------
+    column : str
+    value : object
+    row : int
+        Number of the data row, from 1.
+    rule : str
+
+    Examples
+    --------
+    >>> raise CellError("age", "old", 3, "a number").moved(1000)
+    Traceback (most recent call last):
+    ...
+    sepc.tables.cells.CellError: column 'age' holds 'old' in data row 1003 (the first is 1); expected a number. \
+Correct the value, or leave it empty.
+    """
+
+    def __init__(self, column: str, value: Any, row: int, rule: str) -> None:
+        super().__init__(
+            f"column {column!r} holds {value!r} in data row {row} (the first is 1); expected {rule}. "
+            "Correct the value, or leave it empty."
+        )
+        self.column, self.value, self.row, self.rule = column, value, row, rule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.column, self.value, self.row, self.rule)
+
+    def moved(self, rows: int) -> "CellError":
+        """Return the same of a table whose first rows, so many, were read before."""
+        return CellError(self.column, self.value, self.row + rows, self.rule)
+
+
+class Table(NamedTuple):
+    """Columns of a raw table.
+
+    Attributes
+    ----------
+    columns : dict of str to column
+        Series or arrays, as they came in.
+    named : bool
+        Whether the names came with the table.
+    n_rows : int
+
+    Examples
+    --------
+    >>> read_table([[61, "red"], [40, "blue"]]).columns["x1"].tolist()
+    ['red', 'blue']
+    """
+
+    columns: dict[str, Any]
+    named: bool
+    n_rows: int
+
+
+def read_table(X: Any) -> Table:
+    """Take a table apart: a pandas or polars frame, a pyarrow table, or rows of an array or of lists.
+
+    Examples
+    --------
+    >>> list(read_table(pd.DataFrame({"age": [61], "color": ["red"]})).columns)
+    ['age', 'color']
+    """
+    library = type(X).__module__.split(".")[0]
+    if library == "pandas" and hasattr(X, "columns"):
+        return _named([str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], X)
+    if library == "polars" and hasattr(X, "get_columns"):
+        return _named(X.columns, X.get_columns(), X)
+    if library == "pyarrow" and hasattr(X, "column_names"):
+        return _named(X.column_names, X.columns, X)
+    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
+
+
+def _named(names: list[str], columns: list[Any], X: Any) -> Table:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"the table has several columns named {', '.join(map(repr, twice))}; expected each name once. "
+            "Rename or drop the others."
+        )
+    if not names or not X.shape[0]:
+        raise InputError(
+            f"the table has {X.shape[0]} rows and {len(names)} columns; expected at least one of each. "
+            "Check the file, or the filter on its rows."
+        )
+    return Table(dict(zip(names, columns, strict=True)), True, int(X.shape[0]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """The cells of one column.
+
+    Attributes
+    ----------
+    kind : {"number", "bool", "date", "text"}
+    values : ndarray of shape (n,)
+        Numbers; 0 and 1 for a bool; days since 1970-01-01 for a date; NaN where there is no value. Empty for a text.
+    codes : ndarray of int, shape (n,)
+        For a text: which of `texts` it is, -1 where there is none.
+    texts : ndarray of object, shape (n_texts,)
+    fixed : bool
+        Whether the column came as a category, which holds texts even if all of them look like numbers.
+
+    Examples
+    --------
+    >>> cells = read_cells(np.array(["red", " red", "?"]))
+    >>> cells.kind, cells.codes.tolist(), cells.texts.tolist()
+    ('text', [0, 0, -1], ['red'])
+    """
+
+    kind: str
+    values: FloatArray
+    codes: Rows
+    texts: NDArray[np.object_]
+    fixed: bool = False
+
+    @classmethod
+    def of_values(cls, kind: str, values: FloatArray) -> Self:
+        """Return cells that are numbers of some kind."""
+        return cls(kind, values, np.empty(0, np.int64), np.empty(0, object))
+
+    @classmethod
+    def of_texts(cls, codes: Rows, found: Any, fixed: bool = False) -> Self:
+        """Return cells of texts, without the blanks around them; those that mean no value are missing."""
+        texts = [text_of(value).strip() for value in found]
+        known = np.array([None if text.lower() in MISSING_TEXTS else text for text in texts], dtype=object)
+        # The last entry stands for the code -1.
+        again, distinct = pd.factorize(np.append(known, np.array([None], dtype=object)))
+        return cls(TEXT, np.empty(0), again[np.asarray(codes)], np.asarray(distinct, dtype=object), fixed)
+
+
+def read_cells(column: Any) -> Cells:
+    """Read one column.
+
+    Parameters
+    ----------
+    column : pandas or polars Series, pyarrow array or ndarray of shape (n,)
+
+    Returns
+    -------
+    Cells
+
+    Examples
+    --------
+    >>> read_cells(pd.Series([True, None, False])).values.tolist()
+    [1.0, nan, 0.0]
+    """
+    series = as_series(column)
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return Cells.of_texts(series.cat.codes.to_numpy(), series.cat.categories, fixed=True)
+    if pd.api.types.is_object_dtype(dtype):
+        return _object_cells(series)
+    if pd.api.types.is_complex_dtype(dtype):
+        raise _no_complex_numbers()
+    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        return Cells.of_values(BOOL if pd.api.types.is_bool_dtype(dtype) else NUMBER, _floats(series))
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return Cells.of_values(NUMBER, series.dt.total_seconds().to_numpy(np.float64) / 86_400.0)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return Cells.of_values(DATE, _days(series))
+    return Cells.of_texts(*pd.factorize(series))
+
+
+def as_series(column: Any) -> Any:
+    """Return a column of any kind as a pandas Series.
+
+    Examples
+    --------
+    >>> as_series(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    library = type(column).__module__.split(".")[0]
+    if library == "polars":
+        return _from_polars(column)
+    if library == "pyarrow":
+        return column.to_pandas(date_as_object=False)
+    return column if library == "pandas" else pd.Series(column)
+
+
+def _from_polars(column: Any) -> Any:
+    kind = str(column.dtype).partition("(")[0]
+    if kind in ("Categorical", "Enum"):
+        return pd.Series(pd.Categorical(column.cast(str).to_list()))
+    if kind == "Decimal":
+        return pd.Series(column.cast(float).to_numpy())
+    return pd.Series(column.to_numpy(), dtype=object if kind == "String" else None)
+
+
+def _object_cells(series: Any) -> Cells:
+    kind = pd.api.types.infer_dtype(series, skipna=True)
+    if kind == "complex":
+        raise _no_complex_numbers()
+    if kind in ("boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty"):
+        values = series.where(series.notna(), np.nan).astype(np.float64).to_numpy()
+        return Cells.of_values(BOOL if kind == "boolean" else NUMBER, values)
+    if kind in ("datetime", "datetime64", "date"):
+        return Cells.of_values(DATE, _days(series))
+    if kind != "string":
+        series = series.map(text_of, na_action="ignore")  # others may not be hashable
+    return Cells.of_texts(*pd.factorize(series))
+
+
+def _no_complex_numbers() -> InputError:
+    return InputError("Complex data not supported: expected real numbers, texts or dates. Use two columns instead.")
+
+
+def _floats(series: Any) -> FloatArray:
+    if isinstance(series.dtype, np.dtype):
+        return np.asarray(series.to_numpy(), dtype=np.float64)
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _days(series: Any, **how: Any) -> FloatArray:
+    """Return dates as days since 1970-01-01, those with a time zone by their UTC time; NaN where there is none."""
+    dates = pd.to_datetime(series, utc=True, **how).dt.tz_convert(None).to_numpy("datetime64[us]")
+    return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / _MICROSECONDS_A_DAY)
+
+
+def text_of(value: Any) -> str:
+    """Return a value as a text; whole numbers without a decimal point, however they are stored.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of(2.5), text_of(True), text_of("red")
+    ('3', '2.5', 'True', 'red')
+    """
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def date_text(days: float, whole: bool) -> str:
+    """Return days since 1970-01-01 as a date, to the second unless only whole days count.
+
+    Examples
+    --------
+    >>> date_text(19725.5, whole=False), date_text(19725.0, whole=True)
+    ('2024-01-03T12:00:00', '2024-01-03')
+    """
+    stamp = np.datetime64(0, "s") + np.timedelta64(round(days * 86_400.0), "s")
+    return str(stamp.astype("datetime64[D]") if whole else stamp)
+
+
+def as_category(cells: Cells) -> Cells:
+    """Return cells of any kind as texts.
+
+    Examples
+    --------
+    >>> as_category(Cells.of_values("number", np.array([1.0, np.nan, 2.5]))).texts.tolist()
+    ['1', '2.5']
+    """
+    if cells.kind == TEXT:
+        return cells
+    codes, found = pd.factorize(cells.values)
+    if cells.kind == BOOL:
+        return Cells.of_texts(codes, [str(bool(value)) for value in found])
+    if cells.kind == DATE:
+        return Cells.of_texts(codes, [date_text(value, float(value).is_integer()) for value in found])
+    return Cells.of_texts(codes, found)
+
+
+def parsed(texts: NDArray[np.object_], kind: str) -> FloatArray:
+    """Return texts as values of a kind, NaN for a text that is none.
+
+    Examples
+    --------
+    >>> parsed(np.array(["3", "1e2", "old"], dtype=object), "number").tolist()
+    [3.0, 100.0, nan]
+    >>> parsed(np.array(["1970-01-03"], dtype=object), "date").tolist()
+    [2.0]
+    """
+    if kind == NUMBER:
+        return np.asarray(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
+    if kind == BOOL:
+        return np.array([_TRUTHS.get(text.lower(), np.nan) for text in texts], dtype=np.float64)
+    series = pd.Series(texts, dtype=object)
+    series = series.where(series.astype(str).str.fullmatch(_ISO_DATE), None)
+    return _days(series, format="ISO8601", errors="coerce")
+
+
+def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
+    """Return cells as values of a kind, NaN where there is none; raise a `CellError` for a cell that cannot be.
+
+    Examples
+    --------
+    >>> as_kind(read_cells(np.array(["3", "", "4"])), "number", "age").tolist()
+    [3.0, nan, 4.0]
+    """
+    rule = {NUMBER: "a finite number", BOOL: "true or false", DATE: "a date such as 2024-01-31"}[kind]
+    if cells.kind == TEXT:
+        values = parsed(cells.texts, kind)
+        bad = np.append(~np.isfinite(values), False)[cells.codes]
+        _require_none(bad, name, lambda row: cells.texts[cells.codes[row]], rule)
+        return np.append(values, np.nan)[cells.codes]
+    values = cells.values
+    _require_none(_misfits(cells, kind), name, lambda row: _shown(values[row], cells.kind), rule)
+    return values
+
+
+def _misfits(cells: Cells, kind: str) -> NDArray[np.bool_]:
+    """Return which numbers, truths or dates cannot be read as another kind, or are infinite."""
+    values = cells.values
+    if kind == BOOL and cells.kind == NUMBER:
+        return np.asarray(~(np.isnan(values) | (values == 0.0) | (values == 1.0)))
+    fits = cells.kind == kind or (kind == NUMBER and cells.kind == BOOL)
+    return np.asarray(np.isinf(values) if fits else ~np.isnan(values))
+
+
+def _shown(value: float, kind: str) -> Any:
+    return date_text(value, whole=False) if kind == DATE else bool(value) if kind == BOOL else float(value)
+
+
+def _require_none(bad: NDArray[np.bool_], name: str, value: Callable[[int], Any], rule: str) -> None:
+    if bad.any():
+        row = int(bad.argmax())
+        raise CellError(name, value(row), row + 1, rule)

@@ -1,0 +1,341 @@
+"""What becomes of one column of a raw table: its kind, its features, and the way back."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.errors import InputError
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.tables.cells import (
+    BOOL,
+    DATE,
+    MISSING,
+    NUMBER,
+    OTHER,
+    TEXT,
+    Cells,
+    as_category,
+    as_kind,
+    date_text,
+    parsed,
+    read_cells,
+)
+
+CATEGORY, LEFT_OUT = "category", "left out"
+KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
+# A text that is another one in more than half of the rows, with more than so many values, names the record.
+_MANY_VALUES = 30
+_MOSTLY_DISTINCT = 0.5
+
+Value = float | str | bool | None
+
+
+class Limits(NamedTuple):
+    """How often a value must occur to count by itself, and how many values of one column may.
+
+    Examples
+    --------
+    >>> Limits(2, 20).least
+    2
+    """
+
+    least: int
+    max_levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a fit has learnt of one column of a raw table.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "bool", "date", "category", "left out"}
+    levels : tuple of str
+        Of a category: the values with a feature of their own, the most frequent first; then ``(missing)`` and
+        ``(other)``, where there are such.
+    pooled : tuple of str
+        Of a category: the rare values that share ``(other)``.
+    fill : float
+        What stands for a missing number: the median.
+    origin : float
+        Of a date: the earliest one, in days since 1970-01-01; it counts as 0.
+    low, high : float
+        Smallest and largest number.
+    whole : bool
+        Whether all numbers are whole; of a date, all of them days without a time.
+    flagged : bool
+        Whether a feature says where a number is missing.
+    n_missing : int
+    reason : str
+        Why it is left out.
+
+    Examples
+    --------
+    >>> column = Column("color", "category", levels=("red", "blue", "green"))
+    >>> column.features
+    ('color = red', 'color = blue', 'color = green')
+    >>> column.encode(np.array(["blue", "pink"])).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+    pooled: tuple[str, ...] = ()
+    fill: float = 0.0
+    origin: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    whole: bool = False
+    flagged: bool = False
+    n_missing: int = 0
+    reason: str = ""
+
+    @property
+    def varies(self) -> bool:
+        """Whether its number is a feature: not if there is only one."""
+        return self.low < self.high
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it holds one of a few values, rather than a number."""
+        return self.kind in (BOOL, CATEGORY)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of its features."""
+        if self.kind == CATEGORY:
+            return tuple(f"{self.name} = {level}" for level in self.levels[len(self.levels) == 2 :])
+        if self.kind == LEFT_OUT:
+            return ()
+        flag = (f"{self.name} is missing",) if self.flagged else ()
+        return ((self.name,) if self.varies else ()) + flag
+
+    def encode(self, raw: Any) -> FloatArray:
+        """Return the features of raw cells, shape (n, n_features)."""
+        cells = read_cells(raw)
+        if self.kind == CATEGORY:
+            return self._one_hot(self._level_numbers(as_category(cells)))
+        values = as_kind(cells, self.kind, self.name)
+        missing = np.isnan(values)
+        if not self.flagged and not self.origin and not missing.any():
+            return values[:, None]
+        filled = np.where(missing, self.fill, values - self.origin)
+        return np.column_stack([filled][: self.varies] + [missing.astype(np.float64)][: self.flagged])
+
+    def _level_numbers(self, cells: Cells) -> Rows:
+        """Return which level each cell has, -1 for one that the fit has not seen."""
+        numbers = {level: number for number, level in enumerate(self.levels)}
+        other = numbers.get(OTHER, -1)
+        # The last entry is for the code -1.
+        of_text = [numbers.get(text, other) for text in cells.texts] + [numbers.get(MISSING, other)]
+        return np.array(of_text)[cells.codes]
+
+    def _one_hot(self, level: Rows) -> FloatArray:
+        if len(self.levels) == 2:
+            # What is neither of two lies between them.
+            return np.where(level < 0, 0.5, level)[:, None].astype(np.float64)
+        return np.asarray(level[:, None] == np.arange(len(self.levels)), dtype=np.float64)
+
+    def unseen(self, raw: Any) -> dict[str, int]:
+        """Return the values of a category that the fit has not seen, and how often they occur."""
+        if self.kind != CATEGORY:
+            return {}
+        cells = as_category(read_cells(raw))
+        counts = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1).tolist()
+        known = {*self.levels, *self.pooled}
+        return {text: n for text, n in zip([MISSING, *cells.texts], counts, strict=True) if n and text not in known}
+
+    def nearest_valid(self, features: FloatArray) -> FloatArray:
+        """Return the features, shape (n, n_features), of the nearest values that a record can have."""
+        if self.kind == CATEGORY:
+            return self._one_hot(self._nearest_level(features))
+        valid = np.array(features)
+        if self.varies and (self.whole or self.kind == BOOL):
+            valid[:, 0] = np.rint(valid[:, 0] + self.origin) - self.origin
+        if self.kind == BOOL:
+            valid = np.clip(valid, 0.0, 1.0)
+        if self.flagged:
+            valid[:, -1] = valid[:, -1] >= 0.5
+            valid[valid[:, -1] == 1.0, : self.varies] = self.fill
+        return valid
+
+    def _nearest_level(self, features: FloatArray) -> Rows:
+        if len(self.levels) == 2:
+            return np.asarray(features[:, 0] >= 0.5, dtype=np.int64)
+        return np.asarray(features.argmax(axis=1))
+
+    def decode(self, features: FloatArray) -> list[Value]:
+        """Return the raw values that features, shape (n, n_features), come nearest to; None for a missing one."""
+        if self.kind == CATEGORY:
+            levels = [None if level == MISSING else level for level in self.levels]
+            return [levels[number] for number in self._nearest_level(features)]
+        numbers = features[:, 0] if self.varies else np.full(len(features), self.low - self.origin)
+        missing = features[:, -1] >= 0.5 if self.flagged else np.zeros(len(features), dtype=bool)
+        return [None if lost else self.value_of(number) for number, lost in zip(numbers.tolist(), missing, strict=True)]
+
+    def value_of(self, number: float) -> Value:
+        """Return what the feature of a number, a truth or a date stands for."""
+        if self.kind == BOOL:
+            return number >= 0.5
+        return date_text(number + self.origin, self.whole) if self.kind == DATE else number
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        return {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Column":
+        """Return the column that `to_dict` spoke of; raise an `InputError` for what is none."""
+        if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
+            raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
+        wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
+        if wrong or values["kind"] not in KINDS:
+            raise InputError(f"the column {values['name']!r} has unusable fields: {wrong or ['kind']}.")
+        if values["kind"] == CATEGORY and not 2 <= len(set(values["levels"])) == len(values["levels"]):
+            raise InputError(f"the category {values['name']!r} needs two or more different levels.")
+        return cls(**{**values, "levels": tuple(values["levels"]), "pooled": tuple(values["pooled"])})
+
+
+def _is_sound(kind: Any, value: Any) -> bool:
+    if kind in (str, bool):
+        return isinstance(value, kind)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value)
+
+
+def learn_column(name: str, raw: Any, limits: Limits) -> Column:
+    """Decide what to make of a column.
+
+    Parameters
+    ----------
+    name : str
+    raw : pandas or polars Series, pyarrow array or ndarray of shape (n,)
+    limits : Limits
+
+    Returns
+    -------
+    Column
+
+    Examples
+    --------
+    >>> learn_column("age", np.array(["61", "40", "?", "?"]), Limits(2, 20)).features
+    ('age', 'age is missing')
+    >>> learn_column("id", np.arange(100).astype(str) + np.array(["a"]), Limits(2, 20)).reason[:41]
+    'text with 100 different values in 100 row'
+    """
+    cells = read_cells(raw)
+    kind = _kind_of(cells)
+    if kind == CATEGORY:
+        return _learn_category(name, cells, limits)
+    return _learn_number(name, kind, as_kind(cells, kind, name), limits)
+
+
+def _kind_of(cells: Cells) -> str:
+    """Return the kind of a column: what all of its texts can be read as, or what it came as."""
+    if cells.kind != TEXT:
+        return cells.kind
+    readable = (kind for kind in (NUMBER, BOOL, DATE) if not np.isnan(parsed(cells.texts, kind)).any())
+    return CATEGORY if cells.fixed else next(readable, CATEGORY)
+
+
+def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> Column:
+    known = values[~np.isnan(values)]
+    n_missing = len(values) - len(known)
+    if not len(known):
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason="no row has a value")
+    low, high = float(known.min()), float(known.max())
+    flagged = n_missing >= limits.least
+    if low == high and not flagged:
+        only = Column(name, kind, whole=True, low=low).value_of(low)
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason=f"{only} in all rows")
+    origin = low if kind == DATE else 0.0
+    median = float(np.median(known))
+    return Column(
+        name,
+        kind,
+        fill=np.floor(median) if kind == BOOL else median - origin,
+        origin=origin,
+        low=low,
+        high=high,
+        whole=bool((known == np.rint(known)).all()),
+        flagged=flagged,
+        n_missing=n_missing,
+    )
+
+
+def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
+    counts = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)
+    n_missing, counts = int(counts[0]), counts[1:]
+    by_frequency = sorted(zip((-counts).tolist(), cells.texts.tolist(), strict=True))
+    by_frequency = [(-count, text) for count, text in by_frequency if count]
+    n_known = len(cells.codes) - n_missing
+    reason = _useless(len(by_frequency), n_known)
+    often = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.least and text != OTHER]
+    pooled = sorted({text for _, text in by_frequency} - {*often})
+    (often if n_missing >= limits.least else pooled).extend([MISSING][: bool(n_missing)])
+    levels = (*often, OTHER) if pooled else tuple(often)
+    if not reason and len(levels) < 2:
+        few = f"none of its {len(by_frequency)} values occurs in {limits.least} rows"
+        reason = few if pooled else f"{levels[0]} in all rows"
+    if reason:
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason=reason)
+    return Column(name, CATEGORY, levels=levels, pooled=tuple(pooled), n_missing=n_missing)
+
+
+def _useless(n_values: int, n_known: int) -> str:
+    if n_values > _MANY_VALUES and n_values > _MOSTLY_DISTINCT * n_known:
+        return (
+            f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
+        )
+    return "" if n_values else "no row has a value"
+
+
+def feature_names(columns: tuple[Column, ...]) -> list[str]:
+    """Return the names of all features; one that is taken gets a prime.
+
+    Examples
+    --------
+    >>> feature_names((Column("a = b", "number", high=1.0), Column("a", "category", levels=("c", "b"))))
+    ['a = b', "a = b'"]
+    """
+    names: dict[str, None] = {}
+    for column in columns:
+        for feature in column.features:
+            name = feature
+            while name in names:
+                name += "'"
+            names[name] = None
+    return list(names)
+
+
+def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, list[Value]]:
+    """Return the raw values that features, shape (n, n_features), come nearest to, by column.
+
+    Examples
+    --------
+    >>> nearest_raw((Column("a", "bool", high=1.0),), np.array([[0.7], [0.2]]))
+    {'a': [True, False]}
+    """
+    return {column.name: column.decode(features[:, at]) for column, at in placed(columns)}
+
+
+def placed(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
+    """Return the columns that have features, and where these are.
+
+    Examples
+    --------
+    >>> columns = Column("a", "number", high=1.0), Column("b", "left out"), Column("c", "bool", high=1.0)
+    >>> [at for _, at in placed(columns)]
+    [slice(0, 1, None), slice(1, 2, None)]
+    """
+    ends = np.cumsum([len(column.features) for column in columns]).tolist()
+    starts = [0, *ends][: len(ends)]
+    return [(column, slice(a, b)) for column, a, b in zip(columns, starts, ends, strict=True) if b > a]

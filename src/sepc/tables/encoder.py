@@ -1,0 +1,322 @@
+"""TableEncoder: a raw table of numbers, texts, dates and missing values as features for ellipsoids."""
+
+from collections.abc import Mapping
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sepc.errors import InputError
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import FloatArray
+from sepc.tables.cells import Table, read_table
+from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, learn_column, nearest_raw, placed
+from sepc.tables.notes import notes_on
+
+_NAMES_SHOWN = 10
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turns a raw table into features: numbers as they are, one 0/1 feature for each value of a category.
+
+    Each column is of one kind, which `fit` decides:
+
+    - number: integers, floats and texts that are all numbers. A missing one becomes the median, and a feature
+      ``<column> is missing`` says so if that happens often enough.
+    - bool: true and false, as 1 and 0; missing ones as for numbers.
+    - date: dates, with or without a time, and texts such as 2024-01-31. As days since the earliest one.
+    - category: other texts, and pandas' and polars' categories. One feature ``<column> = <value>`` for each of the
+      frequent values; only one for a column of two. Rare values share ``(other)``. Missing ones count as the value
+      ``(missing)``.
+    - left out: a column with no values or always the same, and a text with more than 30 values that differs in more
+      than half of the rows.
+
+    Missing are None, NaN, NaT and NA, and the texts NA, N/A, #N/A, <NA>, NaN, NaT, null, ? and the empty one. Blanks
+    around a text do not count.
+
+    Parameters
+    ----------
+    min_share : float, default=0.01
+        A value of a category, or the absence of values, gets a feature of its own if it occurs in at least this share
+        of the rows, and in two.
+    max_levels : int, default=20
+        Most values of a category that get a feature of their own.
+
+    Attributes
+    ----------
+    columns_ : tuple of Column
+        What was decided for each column; all that the fit has learnt.
+    n_features_in_ : int
+        Number of raw columns.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Names of the raw columns, where they came with the table.
+
+    Notes
+    -----
+    The result does not depend on the order of the rows. In new tables columns may come in any order, and others beside
+    them are ignored; those that were left out need not be there. A value that the fit has not seen is ``(other)`` where
+    there is such a feature; else all features of its column are 0, or the only one is 0.5. `unseen` reports them.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [61, 40, None, 35], "color": ["red", "blue", "red", "blue"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table)
+        age  color = red
+    0  61.0          1.0
+    1  40.0          0.0
+    2  40.0          1.0
+    3  35.0          0.0
+    >>> encoder.unseen(pd.DataFrame({"age": ["50"], "color": ["pink"]}))
+    {'color': {'pink': 1}}
+    """
+
+    def __init__(self, *, min_share: float = 0.01, max_levels: int = 20) -> None:
+        self.min_share = min_share
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Decide what to make of each column.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            A pandas or polars frame, a pyarrow table, an array or rows of values.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]]).columns_[1].levels
+        ('blue', 'red')
+        """
+        least = self._least_share()
+        table = read_table(X)
+        if table.n_rows < 2:
+            raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
+        limits = Limits(max(2, ceil(least * table.n_rows)), int(self.max_levels))
+        columns = tuple(learn_column(name, raw, limits) for name, raw in table.columns.items())
+        _require_features(columns)
+        self._know(columns, table.named)
+        return self
+
+    def _know(self, columns: tuple[Column, ...], named: bool) -> None:
+        self.columns_, self.n_features_in_ = columns, len(columns)
+        if named:
+            self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _least_share(self) -> float:
+        if isinstance(self.min_share, bool) or not (isinstance(self.min_share, Real) and 0.0 <= self.min_share < 1.0):
+            raise InputError(f"min_share is {self.min_share!r}; expected a share from 0 to below 1, such as 0.01.")
+        if isinstance(self.max_levels, bool) or not (isinstance(self.max_levels, Integral) and self.max_levels >= 1):
+            raise InputError(f"max_levels is {self.max_levels!r}; expected a whole number, at least 1, such as 20.")
+        return float(self.min_share)
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        pandas.DataFrame of float, shape (n, n_features)
+            A polars frame if one came in. A pandas index is kept.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> encoder.transform([["50", "pink"]]).values.tolist()
+        [[50.0, 0.5]]
+        """
+        features, names = self._encode(self._read(X)), self.get_feature_names_out().tolist()
+        frames = FrameMaker.like(X)
+        if frames.library == "polars":
+            return frames.frame(dict(zip(names, features.T, strict=True)))
+        return pd.DataFrame(features, columns=names, index=frames.index, copy=False)
+
+    def _encode(self, table: Table) -> FloatArray:
+        where = placed(self.columns_)
+        features = np.empty((table.n_rows, where[-1][1].stop), order="F")  # filled column by column
+        for column, at in where:
+            features[:, at] = column.encode(table.columns[column.name])
+        return features
+
+    def _read(self, X: Any) -> Table:
+        """Return a table that has all columns that are needed."""
+        check_is_fitted(self)
+        table = read_table(X)
+        if not (table.named and hasattr(self, "feature_names_in_")):
+            # By position: scikit-learn says what does not fit.
+            validate_data(self, X, reset=False, skip_check_array=True)
+            names = [column.name for column in self.columns_]
+            return table._replace(columns=dict(zip(names, table.columns.values(), strict=True)))
+        lacking = [c.name for c in self.columns_ if c.kind != LEFT_OUT and c.name not in table.columns]
+        if lacking:
+            needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
+            raise InputError(
+                f"the table has no column {', '.join(map(repr, lacking))}; expected {_listed(needed)}, in any order. "
+                "Add what is missing; empty cells are allowed."
+            )
+        return table
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the raw values that features come nearest to: of a category the one with the largest feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n, n_columns)
+            Without the columns that were left out; dates as texts. A polars frame if one came in.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "green"], [60, "red"], [0, "green"]])
+        >>> encoder.inverse_transform([[50.0, 0.2, 0.7, 0.1]])
+             x0   x1
+        0  50.0  red
+        """
+        check_is_fitted(self)
+        features = np.asarray(X, dtype=np.float64)
+        d = len(self.get_feature_names_out())
+        if features.ndim != 2 or features.shape[1] != d:
+            raise InputError(f"X has shape {features.shape}; expected (n, {d}), features as transform returns them.")
+        return FrameMaker.like(X).frame(nearest_raw(self.columns_, features), rows=True)
+
+    def unseen(self, X: Any) -> dict[str, dict[str, int]]:
+        """Return the values of categories that the fit has not seen, and how often they occur.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        dict of str to dict of str to int
+            Of each column that has such values, each value and its number of rows.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> encoder.unseen([[50, "pink"], [51, None]])
+        {'x1': {'(missing)': 1, 'pink': 1}}
+        """
+        table = self._read(X)
+        found = {column.name: column.unseen(table.columns[column.name]) for column, _ in placed(self.columns_)}
+        return {name: values for name, values in found.items() if values}
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the raw columns; must be those of the fit.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features,)
+
+        Examples
+        --------
+        >>> TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]]).get_feature_names_out().tolist()
+        ['x0', 'x1 = red']
+        """
+        check_is_fitted(self)
+        names = [column.name for column in self.columns_]
+        if input_features is not None and list(input_features) != names:
+            raise InputError(
+                f"input_features is not equal to feature_names_in_: got {_listed(input_features)}, expected "
+                f"{_listed(names)}. Leave it out."
+            )
+        return np.array(feature_names(self.columns_), dtype=object)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was made of the columns, in sentences.
+
+        Examples
+        --------
+        >>> TableEncoder().fit(pd.DataFrame({"age": [61, 40, 35], "color": ["red", "red", "blue"]})).notes[1]
+        'color: text with 2 values, one feature that says whether it is (other); 1 rare value counts as (other).'
+        """
+        check_is_fitted(self)
+        return notes_on(self.columns_, len(self.get_feature_names_out()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return parameters and fitted state, ready for JSON.
+
+        Examples
+        --------
+        >>> sorted(TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]]).to_dict())
+        ['columns', 'max_levels', 'min_share', 'named']
+        """
+        check_is_fitted(self)
+        return {
+            "min_share": float(self.min_share),
+            "max_levels": int(self.max_levels),
+            "named": hasattr(self, "feature_names_in_"),
+            "columns": [column.to_dict() for column in self.columns_],
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Return the fitted encoder that `to_dict` spoke of.
+
+        Parameters
+        ----------
+        state : dict
+
+        Returns
+        -------
+        TableEncoder
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> TableEncoder.from_dict(encoder.to_dict()).columns_ == encoder.columns_
+        True
+        """
+        expected = {"min_share", "max_levels", "named", "columns"}
+        if not isinstance(state, Mapping) or set(state) != expected or not isinstance(state["columns"], (list, tuple)):
+            raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
+        encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"])
+        encoder._least_share()
+        columns = tuple(Column.from_dict(values) for values in state["columns"])
+        if len({column.name for column in columns}) < len(columns):
+            raise InputError("the state of a table encoder names a column twice; expected each name once.")
+        _require_features(columns)
+        encoder._know(columns, bool(state["named"]))
+        return encoder
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # always float64
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _require_features(columns: tuple[Column, ...]) -> None:
+    if not placed(columns):
+        why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:_NAMES_SHOWN])
+        raise InputError(f"no column of the table tells its rows apart ({why}); expected at least one that does.")
+
+
+def _listed(names: Any) -> str:
+    shown = ", ".join(repr(name) for name in list(names)[:_NAMES_SHOWN])
+    rest = len(names) - _NAMES_SHOWN
+    return shown + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,64 @@
+"""What was made of a table, in sentences."""
+
+from sepc.tables.cells import BOOL, DATE, MISSING, NUMBER, OTHER, date_text
+from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
+
+# From so many features on a fit gets slow.
+MANY_FEATURES = 60
+_NAMES_SHOWN = 6
+
+
+def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
+    """Return sentences for people on what was made of the columns.
+
+    Examples
+    --------
+    >>> notes_on((Column("age", "number", high=1.0), Column("sex", "category", levels=("male", "female"))), 2)
+    ['Numbers, taken as they are: age.', 'sex: text with 2 values, one feature that says whether it is female.']
+    """
+    as_they_are = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
+    notes = [f"Numbers, taken as they are: {_shortened(as_they_are)}."] if as_they_are else []
+    notes += [f"{c.name}: {_kind(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]
+    if n_features > MANY_FEATURES:
+        notes.append(
+            f"The table became {n_features} features. Fitting takes time that grows fast with their number: drop "
+            "columns that say little, or set a smaller max_levels."
+        )
+    return notes
+
+
+def _shortened(names: list[str]) -> str:
+    rest = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _kind(column: Column) -> str:
+    if column.kind == CATEGORY:
+        return _category(column)
+    if column.kind == DATE:
+        return f"dates, as days since the earliest one, {date_text(column.origin, column.whole)}"
+    return {NUMBER: "numbers", BOOL: "true or false, as 1 or 0"}.get(column.kind, f"left out: {column.reason}")
+
+
+def _category(column: Column) -> str:
+    own = [level for level in column.levels if level not in (MISSING, OTHER)]
+    rare = len([text for text in column.pooled if text != MISSING])
+    if len(column.levels) == 2:
+        features = f"one feature that says whether it is {column.levels[1]}"
+    else:
+        features = f"one feature for each{f' of the {len(own)} most frequent ones' if rare else ''}"
+    pooled = f"; {rare} rare value{'s' if rare > 1 else ''} count{'' if rare > 1 else 's'} as {OTHER}" if rare else ""
+    return f"text with {len(own) + rare} value{'s' if len(own) + rare > 1 else ''}, {features}{pooled}"
+
+
+def _missing(column: Column) -> str:
+    if not column.n_missing or column.kind == LEFT_OUT:
+        return ""
+    n = f"; {column.n_missing} missing value{'s' if column.n_missing > 1 else ''}"
+    if column.kind == CATEGORY:
+        return f"{n} count as {MISSING if MISSING in column.levels else OTHER}"
+    if not column.varies:
+        return f"{n}, and a feature says which; all others are the same"
+    median = column.value_of(column.fill)
+    stand_in = f"the median, {f'{median:.4g}' if column.kind == NUMBER else median}"
+    return f"{n} became {stand_in}{', and a feature says which' if column.flagged else ''}"

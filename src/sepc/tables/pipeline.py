@@ -1,0 +1,299 @@
+"""TablePipeline: a classifier with trust scores that takes raw tables."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+
+from sepc.assessment import Assessment
+from sepc.base import as_it_was_on_error
+from sepc.errors import InputError
+from sepc.estimator import SEPClassifier
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.label_sets import PredictionSets
+from sepc.tables.cells import as_series
+from sepc.tables.encoder import TableEncoder
+
+
+def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
+    """Return a classifier that takes raw tables: texts, categories, dates and missing values.
+
+    Parameters
+    ----------
+    classifier : classifier, default=None
+        A `SEPClassifier` or `SEPEnsembleClassifier`, not fitted; `SEPClassifier()` by default.
+
+    Returns
+    -------
+    TablePipeline
+        Not fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [61, 58, 66, 31, None, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
+    >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3)
+    >>> clf.predict(pd.DataFrame({"smoker": ["no", "yes"], "age": [30, "59"]})).tolist()
+    ['well', 'ill']
+    """
+    return TablePipeline(
+        [("columns", TableEncoder()), ("classifier", SEPClassifier() if classifier is None else classifier)]
+    )
+
+
+def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
+    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
+
+
+class TablePipeline(Pipeline):
+    """A scikit-learn pipeline of a `TableEncoder` and a classifier with trust scores; `make_table_pipeline` makes it.
+
+    All methods take raw tables. What the classifier has besides is that of ``pipeline["classifier"]``, on features.
+
+    Parameters
+    ----------
+    steps : list of two tuples
+        ``("columns", TableEncoder(...))`` and ``("classifier", ...)``.
+    transform_input, memory, verbose
+        As in `sklearn.pipeline.Pipeline`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Names of the raw columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [61, 58, 66, 31, None, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
+    >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3)
+    >>> clf.assess(table.iloc[[0, 4]]).label.tolist()
+    ['ill', 'well']
+    >>> clf["columns"].notes[1]
+    'smoker: text with 2 values, one feature that says whether it is yes.'
+    """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the encoder to the table, and the classifier to its features.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            A pandas or polars frame, a pyarrow table, an array or rows of values.
+        y : array-like of shape (n,)
+            Labels of any type, none of them missing.
+        **params
+            As in `sklearn.pipeline.Pipeline`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).predict([["b"]]).tolist()
+        [1]
+        """
+        with as_it_was_on_error(self._encoder):
+            super().fit(X, labels(y), **params)
+        return self
+
+    @property
+    def _encoder(self) -> TableEncoder:
+        if len(self.steps) == 2 and isinstance(self.steps[0][1], TableEncoder):
+            return self.steps[0][1]
+        raise InputError(
+            f"the pipeline has the steps {', '.join(name for name, _ in self.steps)}; expected a TableEncoder and a "
+            "classifier. Call make_table_pipeline(classifier); use sklearn.pipeline.Pipeline for other steps."
+        )
+
+    def trust_score(self, X: Any) -> FloatArray:
+        """Return the trust in the predicted label, shape (n,).
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> bool(clf.trust_score([["b"]])[0] > 0.5)
+        True
+        """
+        scores: FloatArray = self.steps[-1][1].trust_score(self._features(X))
+        return scores
+
+    def assess(self, X: Any) -> Assessment:
+        """Return label, trust, rule, reason, region, counts and distance of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        Assessment
+
+        Examples
+        --------
+        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).assess([["b"]]).region.tolist()
+        ['1#1']
+        """
+        assessment: Assessment = self.steps[-1][1].assess(self._features(X))
+        return assessment
+
+    def predict_or_abstain(
+        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
+    ) -> NDArray[np.object_]:
+        """Return the labels whose trust is high enough, and `abstain_label` for the other rows.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+        min_trust : float or dict, default=0.95
+            Trust from which a label is given; a dict gives one number for each label.
+        abstain_label : object, default=None
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.predict_or_abstain([["b"]], min_trust=0.5).tolist()
+        [1]
+        """
+        given: NDArray[np.object_] = self.steps[-1][1].predict_or_abstain(self._features(X), min_trust, abstain_label)
+        return given
+
+    def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
+        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
+
+        Parameters
+        ----------
+        X_cal : table of shape (n, n_columns)
+        y_cal : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.calibrate([["a"], ["b"]], [0, 1]).predict_set([["a"]], coverage=0.5).labels()
+        [(0,)]
+        """
+        self.steps[-1][1].calibrate(self._features(X_cal), y_cal)
+        return self
+
+    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
+        """Return for each row the labels that it may well have; the true one is among them with a stated probability.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+        coverage : float, default=0.9
+        per_class : bool, default=False
+            Whether this is to hold among the records of each class.
+
+        Returns
+        -------
+        PredictionSets
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.calibrate([["a"], ["b"]], [0, 1]).predict_set([["b"]]).size.tolist()
+        [2]
+        """
+        sets: PredictionSets = self.steps[-1][1].predict_set(self._features(X), coverage, per_class)
+        return sets
+
+    def regions(self) -> Any:
+        """Return one row per ellipsoid; where it lies is told in features.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+
+        Examples
+        --------
+        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).regions()["region"].tolist()
+        ['0#1', '1#1']
+        """
+        return self.steps[-1][1].regions()
+
+    @property
+    def landscape_(self) -> Any:
+        """The landscape of the training set, where the classifier has one.
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> len(clf.landscape_.regions)
+        2
+        """
+        return self.steps[-1][1].landscape_
+
+    @available_if(_classifier_has("query"))
+    def query(self, X_pool: Any, k: int = 10) -> Rows:
+        """Return the rows of a pool that are most worth a label, the most worth first.
+
+        Parameters
+        ----------
+        X_pool : table of shape (n, n_columns)
+        k : int, default=10
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.query([["a"], ["c"]], k=1).tolist()
+        [1]
+        """
+        rows: Rows = self.steps[-1][1].query(self._features(X_pool), k)
+        return rows
+
+    def _features(self, X: Any) -> Any:
+        return self._encoder.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._encoder.__sklearn_tags__().input_tags
+        return tags
+
+
+def labels(y: Any) -> Any:
+    """Return labels as an array; raise an `InputError` if some are missing.
+
+    Examples
+    --------
+    >>> labels(["a", "b"]).tolist()
+    ['a', 'b']
+    """
+    if y is None:
+        return None
+    library = type(y).__module__.split(".")[0]
+    array = np.asarray(as_series(y) if library in ("polars", "pyarrow") else y)
+    if array.ndim == 1:
+        lost = np.flatnonzero(as_series(array).isna())
+        if len(lost):
+            raise InputError(
+                f"y has {len(lost)} missing label(s) of {len(array)}, the first in data row {lost[0] + 1} (from "
+                "1); expected a label for each record. Drop the records without one, from X too."
+            )
+    return array
