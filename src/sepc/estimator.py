@@ -251,7 +251,7 @@ class SEPClassifier(TrustClassifier):
 
     def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
         own, others = rules.counts[k, block.side], rules.counts[k, 1 - block.side]
-        n_own, n_others = (int(np.count_nonzero(rules.side == s)) for s in (block.side, 1 - block.side))
+        n_own, n_others = (int(rules.census.totals[s]) for s in (block.side, 1 - block.side))
         E = block.ellipsoid
         center = E.center * self.scale_ + self.mean_
         half = np.sqrt(np.square(E.axes * E.radii).sum(axis=1)) * self.scale_

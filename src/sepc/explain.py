@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.assessment import Assessment
+from sepc.census import holds
 from sepc.counterfactual import Counterfactual, counterfactual
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
-from sepc.rules import Rule, Rules, holds
+from sepc.rules import Rule, Rules
 
 _N_NEIGHBOURS = 5
 _N_FEATURES_IN_TEXT = 3
@@ -279,7 +280,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         neighbours=nearest_records(model, z),
         counterfactual=counterfactual(model, z, int(decision.label[0])),
         unit=model.unit,
-        counted="training" if isinstance(rules.voters, slice) else "held-out",
+        counted="training" if rules.census.all_vote else "held-out",
         reading=model.trust,
     )
 

@@ -4,26 +4,21 @@ A point has a deciding region: the ellipsoid it lies in, the intersection or the
 grown until it touches the point. The training points of each label in that region give the label and the trust.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.census import TABLE, Census, RecordCensus, batches, common_side, holds, packed, records_are_missing, unpacked
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.coefficient import overlap_coefficient
-from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
-from sepc.geometry.stack import DISTANCE_TOLERANCE, EllipsoidStack
+from sepc.geometry.stack import DISTANCE_TOLERANCE
 
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitioning import Partition
-
-# Numbers in a temporary table of points against ellipsoids, or of points against points: to judge, large enough that
-# calls do not count; to fit, small beside the data.
-_TABLE = 1 << 21
-_SMALL_TABLE = 1 << 15
 
 
 class Rule(IntEnum):
@@ -112,7 +107,7 @@ class RegionNames:
         if number < k:
             return [number]
         region = "" if number < 2 * k else self.special[number - 2 * k]
-        return [] if isinstance(region, str) else _members(region[0], k)
+        return [] if isinstance(region, str) else _bits(region[0], k)
 
     def _name(self, number: int) -> str:
         k = len(self.ellipsoids)
@@ -124,7 +119,7 @@ class RegionNames:
         if isinstance(region, str):
             return region
         bits, union = region
-        return _joined([self.ellipsoids[i] for i in _members(bits, k)], union)
+        return _joined([self.ellipsoids[i] for i in _bits(bits, k)], union)
 
 
 class Rules:
@@ -144,10 +139,10 @@ class Rules:
 
     Attributes
     ----------
-    points, side, labels
+    labels
         As given.
-    voters : ndarray of int, shape (n_voters,), or slice
-        Rows of the points that are counted.
+    census : Census
+        Counts the training points.
     stack : EllipsoidStack
     names : list of str
         Of the ellipsoids: the label and a running number.
@@ -177,120 +172,66 @@ class Rules:
         labels: Sequence[str],
         votes: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.points, self.side, self.labels = points, side, labels
-        self._votes = np.ones(len(points), dtype=bool) if votes is None else votes
-        # A slice, so that nothing is copied where all points vote.
-        self.voters: Rows | slice = slice(None) if votes is None else np.flatnonzero(votes)
-        self._ovl: dict[tuple[int, int], float] = {}
-        self.stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
-        self.sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
-        self.names = _numbered(self.sides, labels, "#")
-        self._place_training_points()
-        self._place_isolated(partition, labels)
+        sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
+        self._start(RecordCensus.taken(partition, points, side, votes), sides, labels)
 
-    def _place_training_points(self) -> None:
-        """Find out which ellipsoids hold each training point."""
-        n_ellipsoids = len(self.stack)
-        self.patterns = np.zeros((len(self.points), _n_words(n_ellipsoids)), dtype=np.uint64)
-        self.counts, self.held = np.zeros((2, n_ellipsoids, 2), dtype=np.int64)
-        self._members: dict[int, NDArray[np.int32]] = {}
-        for word in range(-(-n_ellipsoids // 64)):
-            some = slice(64 * word, min(64 * (word + 1), n_ellipsoids))
-            for rows in _batches(len(self.points), 64, _SMALL_TABLE):
-                inside = holds(self.stack.gauges(self.points[rows], some))
-                self.patterns[rows, word] = _packed(inside)[:, 0]
-                for s in (0, 1):
-                    mine = self.side[rows] == s
-                    self.held[some, s] += np.count_nonzero(inside[mine], axis=0)
-                    self.counts[some, s] += np.count_nonzero(inside[mine & self._votes[rows]], axis=0)
+    @classmethod
+    def by(cls, census: Census, sides: Rows, labels: Sequence[str]) -> Self:
+        """Return the rules of ellipsoids whose training points are counted already.
+
+        Parameters
+        ----------
+        census : Census
+        sides : ndarray of int, shape (n_ellipsoids,)
+            0 or 1: whose points each was built on.
+        labels : pair of str
+
+        Returns
+        -------
+        Rules
+        """
+        rules = cls.__new__(cls)
+        rules._start(census, sides, labels)
+        return rules
+
+    def _start(self, census: Census, sides: Rows, labels: Sequence[str]) -> None:
+        self.census, self.sides, self.labels = census, sides, labels
+        self.stack, self.counts, self.held = census.stack, census.counts, census.held
+        self.names = _numbered(sides, labels, "#")
+        self.isolated, named, self.isolated_sides, self.isolated_counts = census.isolated
+        self.isolated_names = _numbered(named, labels, "@")
+        self._ovl: dict[tuple[int, int], float] = {}
+
+    @property
+    def side(self) -> NDArray[np.integer]:
+        """Which side each training point is on, shape (n,)."""
+        return self._records.side
 
     def members(self, which: int) -> NDArray[np.int32]:
-        """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
-        if which not in self._members:
-            word, bit = divmod(which, 64)
-            held = self.patterns[:, word] & np.uint64(1 << bit)
-            self._members[which] = np.flatnonzero(held).astype(np.int32)
-        return self._members[which]
+        """Return the rows of the training points in one ellipsoid."""
+        return self._records.members(which)
 
-    def _place_isolated(self, partition: "Partition", labels: Sequence[str]) -> None:
-        """Collect the isolated points; equal ones are one region, whatever their labels."""
-        rows = np.concatenate([np.flatnonzero(self.side == s)[partition.isolated[s]] for s in (0, 1)])
-        self.isolated, first = np.unique(self.points[rows], axis=0, return_index=True)
-        self.isolated_names = _numbered(self.side[rows[first]], labels, "@")
-        self.isolated_sides = np.array(
-            [_common(self.side[rows[(self.points[rows] == x).all(axis=1)]]) for x in self.isolated], dtype=np.int64
-        )
-        self.isolated_counts = np.array(
-            [self.count(np.flatnonzero((self.points == x).all(axis=1))) for x in self.isolated], dtype=np.int64
-        ).reshape(-1, 2)
+    @property
+    def _records(self) -> RecordCensus:
+        if not isinstance(self.census, RecordCensus):
+            raise records_are_missing("which training points lie where")
+        return self.census
 
-    def count(self, rows: NDArray[np.integer]) -> list[int]:
-        """Count the voters of A and of B among some training points."""
-        sides = self.side[rows][self._votes[rows]]
-        of_b = int(np.count_nonzero(sides))
-        return [len(sides) - of_b, of_b]
-
-    def judge(self, points: FloatArray) -> Verdicts:
+    def judge(self, points: FloatArray, count_outside: bool = True) -> Verdicts:
         """Return the verdicts on new points; none depends on the other points.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
+        count_outside : bool, default=True
+            Whether to find and count the deciding region of points outside every ellipsoid. Without it there is no
+            count, lead or owner of these, and their region is called "outside".
 
         Returns
         -------
         Verdicts
         """
-        return _Judgement(self, points).verdicts()
-
-    def grown_counts(self, which: int, gauges: FloatArray) -> Rows:
-        """Count the voters in one ellipsoid grown to each of several gauges.
-
-        Parameters
-        ----------
-        which : int
-            Number of the ellipsoid.
-        gauges : ndarray of shape (n,)
-
-        Returns
-        -------
-        ndarray of int, shape (n, 2)
-        """
-        order = np.argsort(gauges)
-        limits = (gauges * (1.0 + MEMBERSHIP_TOLERANCE))[order]
-        # Training points by the first limit that takes them in.
-        first = np.searchsorted(limits, self.stack.gauge(self.points[self.voters], which))
-        hits = np.bincount(2 * first + self.side[self.voters], minlength=2 * len(limits) + 2).reshape(-1, 2)
-        out = np.empty((len(gauges), 2), dtype=np.int64)
-        out[order] = np.cumsum(hits[:-1], axis=0)
-        return out
-
-    def intersection_counts(self, pattern: NDArray[np.uint64], smallest: int) -> Rows:
-        """Count the training points in intersections of ellipsoids that `smallest` is part of.
-
-        Parameters
-        ----------
-        pattern : ndarray of uint64, shape (n, n_words)
-            Sets of ellipsoids, one bit each.
-        smallest : int
-            An ellipsoid of all these sets.
-
-        Returns
-        -------
-        ndarray of int, shape (n, 2)
-        """
-        rows = self.members(smallest)
-        rows = rows[self._votes[rows]]
-        held, of_b = self.patterns[rows], self.side[rows].astype(bool)
-        out = np.empty((len(pattern), 2), dtype=np.int64)
-        step = max(_TABLE // max(len(rows), 1), 1)
-        for start in range(0, len(pattern), step):
-            wanted = pattern[start : start + step, None]
-            in_all = ((held & wanted) == wanted).all(axis=2)
-            both = np.count_nonzero(in_all, axis=1)
-            out[start : start + step, 1] = np.count_nonzero(in_all[:, of_b], axis=1)
-            out[start : start + step, 0] = both - out[start : start + step, 1]
-        return out
+        return _Judgement(self, points, count_outside).verdicts()
 
     def distances_to_isolated(self, points: FloatArray) -> FloatArray:
         """Return the distance of each point to each isolated one, shape (n, n_isolated)."""
@@ -331,20 +272,13 @@ class Rules:
             self._ovl[i, j] = overlap_coefficient(self.stack[i], self.stack[j])
         return self._ovl[i, j]
 
-    def union_count(self, which: list[int]) -> list[int]:
-        """Count the training points in the union of some ellipsoids."""
-        held = np.zeros(len(self.points), dtype=bool)
-        for k in which:
-            held[self.members(k)] = True
-        return self.count(np.flatnonzero(held))
-
 
 class _Judgement:
     """The verdicts on some points while they are put together."""
 
-    def __init__(self, rules: Rules, points: FloatArray) -> None:
+    def __init__(self, rules: Rules, points: FloatArray, count_outside: bool) -> None:
         n = len(points)
-        self.rules, self.points = rules, points
+        self.rules, self.points, self.count_outside = rules, points, count_outside
         self.counts = np.zeros((n, 2), dtype=np.int64)
         self.rule = np.zeros(n, dtype=np.int64)
         self.lead, self.owner = np.full((2, n), -1, dtype=np.int64)
@@ -354,7 +288,7 @@ class _Judgement:
         self.to_grow: list[tuple[Rows, Rows, FloatArray]] = []
 
     def verdicts(self) -> Verdicts:
-        for rows in _batches(len(self.points), len(self.rules.stack), _TABLE):
+        for rows in batches(len(self.points), len(self.rules.stack), TABLE):
             start = rows.start
             gauges = self.rules.stack.gauges(self.points[rows])
             inside = holds(gauges)
@@ -375,28 +309,17 @@ class _Judgement:
         self.owner[rows] = self.rules.sides[which]
 
     def _in_several(self, rows: Rows, inside: NDArray[np.bool_]) -> None:
-        patterns, first, back = np.unique(_packed(inside), axis=0, return_index=True, return_inverse=True)
+        patterns, first, back = np.unique(packed(inside), axis=0, return_index=True, return_inverse=True)
         sets, back = inside[first], back.reshape(-1)
-        counts = self._intersections(patterns, sets)
+        counts = self.rules.census.in_all(sets)
         empty = counts.sum(axis=1) == 0
         for i in np.flatnonzero(empty):
-            counts[i] = self.rules.union_count(np.flatnonzero(sets[i]).tolist())
+            counts[i] = self.rules.census.in_any(np.flatnonzero(sets[i]).tolist())
         self.counts[rows] = counts[back]
         of_a, of_b = (np.count_nonzero(sets[:, self.rules.sides == s], axis=1) for s in (0, 1))
         self.owner[rows] = np.where(of_a == 0, 1, np.where(of_b == 0, 0, -1))[back]
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
-
-    def _intersections(self, patterns: NDArray[np.uint64], sets: NDArray[np.bool_]) -> Rows:
-        """Count the training points in the intersection of each set of ellipsoids."""
-        size = self.rules.counts.sum(axis=1)
-        # Whatever lies in all of them lies in the smallest: only its points need a look.
-        smallest = np.where(sets, size, size.max() + 1).argmin(axis=1)
-        counts = np.empty((len(sets), 2), dtype=np.int64)
-        for k in np.unique(smallest):
-            mine = np.flatnonzero(smallest == k)
-            counts[mine] = self.rules.intersection_counts(patterns[mine], int(k))
-        return counts
 
     def _in_none(self, rows: Rows, gauges: FloatArray) -> None:
         points = self.points[rows]
@@ -406,6 +329,9 @@ class _Judgement:
         best = limit.copy()
         np.minimum.at(best, near.row, near.distance)
         self.rule[rows], self.distance[rows] = Rule.R3, best
+        if not self.count_outside:
+            self.regions.number[rows] = self.regions.add(["outside"])[0]
+            return
         alone, point = (to_isolated <= best[:, None] * (1.0 + DISTANCE_TOLERANCE)).nonzero()
         single = np.bincount(np.concatenate([near.row, alone]), minlength=len(rows)) == 1
         mine = single[near.row]
@@ -425,7 +351,7 @@ class _Judgement:
         self.regions.number[rows] = self.regions.grown(which)
         for k in np.unique(which):
             mine = which == k
-            self.counts[rows[mine]] = self.rules.grown_counts(int(k), gauges[mine])
+            self.counts[rows[mine]] = self.rules.census.grown(int(k), gauges[mine])
 
     def _at_isolated(self, rows: Rows, which: Rows) -> None:
         """Decide points whose nearest is one isolated point."""
@@ -436,40 +362,18 @@ class _Judgement:
     def _tied(self, row: int, gauges: FloatArray, which: Rows, alone: Rows) -> None:
         """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
         rules = self.rules
-        held = [holds(rules.stack.gauge(rules.points, int(k)) / gauges[k]) for k in which]
-        held += [(rules.points == rules.isolated[k]).all(axis=1) for k in alone]
+        tie = rules.census.tied(which, gauges[which], alone)
+        if tie is None:  # without the training points: as if the first were nearer by a hair
+            self.to_grow.append((np.array([row]), which[:1], gauges[which[:1]]))
+            return
         names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
-        self.owner[row] = _common(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
-        counts = rules.count(np.flatnonzero(np.logical_and.reduce(held)))
-        union = not any(counts)
-        self.counts[row] = rules.count(np.flatnonzero(np.logical_or.reduce(held))) if union else counts
-        self.regions.number[row] = self.regions.add([_joined(names, union)])[0]
-
-
-def holds(gauges: FloatArray) -> NDArray[np.bool_]:
-    """Return whether an ellipsoid holds the points of these gauges.
-
-    Examples
-    --------
-    >>> holds(np.array([0.3, 1.0, 1.1])).tolist()
-    [True, True, False]
-    """
-    return np.asarray(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)
-
-
-def _common(sides: NDArray[np.integer]) -> int:
-    """Return the side that all of these are, -1 if they differ."""
-    return int(sides[0]) if (sides == sides[0]).all() else -1
+        self.owner[row] = common_side(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
+        self.counts[row] = tie.counts
+        self.regions.number[row] = self.regions.add([_joined(names, tie.union)])[0]
 
 
 def _joined(names: list[str], union: bool) -> str:
     return ("|" if union else "&").join(names)
-
-
-def _batches(n: int, n_ellipsoids: int, table: int) -> Iterator[slice]:
-    """Yield slices of rows such that these against all ellipsoids make a table of about that size."""
-    size = max(table // (n_ellipsoids + 1), 1)
-    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> list[str]:
@@ -480,19 +384,6 @@ def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> l
     return names
 
 
-def _n_words(k: int) -> int:
-    return max(-(-k // 64), 1)
-
-
-def _packed(sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Return rows of flags as bits in 64-bit words, at least one word."""
-    n, k = sets.shape
-    padded = np.zeros((n, 64 * _n_words(k)), dtype=bool)
-    padded[:, :k] = sets
-    return np.packbits(padded, axis=1, bitorder="little").view("<u8")
-
-
-def _members(bits: NDArray[np.uint64], k: int) -> list[int]:
+def _bits(words: NDArray[np.uint64], k: int) -> list[int]:
     """Return which of k flags are set in a row of words."""
-    flags = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), bitorder="little", count=k)
-    return np.flatnonzero(flags).tolist()
+    return np.flatnonzero(unpacked(words[None], k)).tolist()

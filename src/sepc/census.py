@@ -1,0 +1,419 @@
+"""How many training points of each label are where."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.errors import SepcError
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
+from sepc.geometry.stack import EllipsoidStack
+
+if TYPE_CHECKING:  # counting needs no solver
+    from sepc.partitioning import Partition
+
+# Numbers in a temporary table of points against ellipsoids, or of points against points: to judge, large enough that
+# calls do not count; to fit, small beside the data.
+TABLE = 1 << 21
+_SMALL_TABLE = 1 << 15
+
+Patterns = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+
+class Isolated(NamedTuple):
+    """Training points in no block, equal ones once.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    named : ndarray of int, shape (n,)
+        0 or 1: whose name it bears.
+    sides : ndarray of int, shape (n,)
+        0 or 1: whose points are isolated there; -1 for those of both.
+    counts : ndarray of int, shape (n, 2)
+        Voters of A and of B there.
+
+    Examples
+    --------
+    >>> Isolated(np.zeros((1, 2)), np.array([0]), np.array([0]), np.array([[1, 0]])).points.shape
+    (1, 2)
+    """
+
+    points: FloatArray
+    named: Rows
+    sides: Rows
+    counts: Rows
+
+
+class Tie(NamedTuple):
+    """Voters in several regions that are equally near: in all of them or, where that is none, in any of them.
+
+    Examples
+    --------
+    >>> Tie([3, 0], union=False).counts
+    [3, 0]
+    """
+
+    counts: list[int]
+    union: bool
+
+
+class Census(ABC):
+    """Counts the training points of a partition.
+
+    Attributes
+    ----------
+    stack : EllipsoidStack
+    counts : ndarray of int, shape (n_ellipsoids, 2)
+        Voters of A and of B in each ellipsoid.
+    held : ndarray of int, shape (n_ellipsoids, 2)
+        All points of A and of B in each, whether they vote or not.
+    totals : ndarray of int, shape (2,)
+        All points of A and of B.
+    all_vote : bool
+        Whether all points are counted.
+    isolated : Isolated
+
+    Examples
+    --------
+    >>> issubclass(RecordCensus, Census)
+    True
+    """
+
+    stack: EllipsoidStack
+    counts: Rows
+    held: Rows
+    totals: Rows
+    all_vote: bool
+    isolated: Isolated
+
+    @abstractmethod
+    def grown(self, which: int, gauges: FloatArray) -> Rows:
+        """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+
+    def in_all(self, sets: Flags) -> Rows:
+        """Count the voters in the intersection of the ellipsoids of each set.
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n, n_ellipsoids)
+            Which ellipsoids are meant; at least one in each row.
+
+        Returns
+        -------
+        ndarray of int, shape (n, 2)
+        """
+        size = self.counts.sum(axis=1)
+        # Whatever lies in all of them lies in the smallest: only its points need a look.
+        smallest = np.where(sets, size, size.max() + 1).argmin(axis=1)
+        patterns = packed(sets)
+        out = np.empty((len(sets), 2), dtype=np.int64)
+        for k in np.unique(smallest).tolist():
+            mine = np.flatnonzero(smallest == k)
+            out[mine] = self._in_all(patterns[mine], k)
+        return out
+
+    @abstractmethod
+    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
+        """Count the voters whose patterns have all the bits that are wanted, all of them in one ellipsoid."""
+
+    @abstractmethod
+    def in_any(self, which: list[int]) -> list[int]:
+        """Count the voters in the union of some ellipsoids."""
+
+    @abstractmethod
+    def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
+        """Count the voters in ellipsoids, each grown to a gauge, and at isolated points that are equally near.
+
+        Parameters
+        ----------
+        which : ndarray of int, shape (n,)
+            The ellipsoids.
+        gauges : ndarray of shape (n,)
+            What they are grown to.
+        alone : ndarray of int
+            The isolated points.
+
+        Returns
+        -------
+        Tie or None
+            None if it cannot be told.
+        """
+
+
+class RecordCensus(Census):
+    """Asks the points themselves.
+
+    Parameters
+    ----------
+    stack : EllipsoidStack
+    points : ndarray of shape (n, d)
+        The training points of both sets.
+    side : ndarray of int, shape (n,)
+        0 for the points of A, 1 for those of B.
+    votes : ndarray of bool, shape (n,), or None
+        Which of the points are counted; None for all.
+    patterns : ndarray of uint64, shape (n, n_words)
+        Which ellipsoids hold each point, one bit each.
+    isolated : Isolated
+
+    Attributes
+    ----------
+    voters : ndarray of int, shape (n_voters,), or slice
+        Rows of the points that are counted.
+
+    Examples
+    --------
+    >>> from sepc.partitioning import partition
+    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> census = RecordCensus.taken(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
+    >>> census.counts.tolist(), census.grown(0, np.array([4.5])).tolist()
+    ([[3, 0], [0, 3]], [[3, 1]])
+    """
+
+    def __init__(
+        self,
+        stack: EllipsoidStack,
+        points: FloatArray,
+        side: NDArray[np.integer],
+        votes: Flags | None,
+        patterns: Patterns,
+        isolated: Isolated,
+    ) -> None:
+        self.stack, self.points, self.side = stack, points, side
+        self.patterns, self.isolated = patterns, isolated
+        self.all_vote = votes is None
+        self._votes = np.ones(len(points), dtype=bool) if votes is None else votes
+        # A slice, so that nothing is copied where all points vote.
+        self.voters: Rows | slice = slice(None) if votes is None else np.flatnonzero(votes)
+        self._members: dict[int, NDArray[np.int32]] = {}
+        of_b = int(np.count_nonzero(side))
+        self.totals = np.array([len(points) - of_b, of_b])
+        self._count_members()
+
+    @classmethod
+    def taken(
+        cls, partition: "Partition", points: FloatArray, side: NDArray[np.integer], votes: Flags | None = None
+    ) -> "RecordCensus":
+        """Find out which ellipsoids of a partition hold each training point.
+
+        Parameters
+        ----------
+        partition : Partition
+            Its row numbers are those among the points of a side.
+        points, side, votes
+            As in the class.
+
+        Returns
+        -------
+        RecordCensus
+        """
+        stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
+        rows = np.concatenate([np.flatnonzero(side == s)[partition.isolated[s]] for s in (0, 1)])
+        return cls(stack, points, side, votes, _patterns(stack, points), _isolated(points, side, votes, rows))
+
+    def _count_members(self) -> None:
+        k = len(self.stack)
+        self.counts, self.held = np.zeros((2, k, 2), dtype=np.int64)
+        for rows in batches(len(self.points), k, _SMALL_TABLE):
+            inside = unpacked(self.patterns[rows], k)
+            for s in (0, 1):
+                mine = self.side[rows] == s
+                self.held[:, s] += np.count_nonzero(inside[mine], axis=0)
+                self.counts[:, s] += np.count_nonzero(inside[mine & self._votes[rows]], axis=0)
+
+    def members(self, which: int) -> NDArray[np.int32]:
+        """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
+        if which not in self._members:
+            self._members[which] = np.flatnonzero(has(self.patterns, which)).astype(np.int32)
+        return self._members[which]
+
+    def grown(self, which: int, gauges: FloatArray) -> Rows:
+        """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+        order = np.argsort(gauges)
+        limits = grown_limits(gauges)[order]
+        # Training points by the first limit that takes them in.
+        first = np.searchsorted(limits, self.stack.gauge(self.points[self.voters], which))
+        hits = np.bincount(2 * first + self.side[self.voters], minlength=2 * len(limits) + 2).reshape(-1, 2)
+        out = np.empty((len(gauges), 2), dtype=np.int64)
+        out[order] = np.cumsum(hits[:-1], axis=0)
+        return out
+
+    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
+        rows = self.members(smallest)
+        rows = rows[self._votes[rows]]
+        of_b = self.side[rows].astype(bool)
+        out = np.empty((len(wanted), 2), dtype=np.int64)
+        for some, in_all in matches(wanted, self.patterns[rows]):
+            out[some, 1] = np.count_nonzero(in_all[:, of_b], axis=1)
+            out[some, 0] = np.count_nonzero(in_all, axis=1) - out[some, 1]
+        return out
+
+    def in_any(self, which: list[int]) -> list[int]:
+        """Count the voters in the union of some ellipsoids."""
+        held = np.zeros(len(self.points), dtype=bool)
+        for k in which:
+            held[self.members(k)] = True
+        return self._count(held)
+
+    def _count(self, held: Flags) -> list[int]:
+        return _count(self.side, self._votes, held)
+
+    def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie:
+        """Count the voters in grown ellipsoids and at isolated points that are equally near."""
+        held = [holds(self.stack.gauge(self.points, int(k)) / g) for k, g in zip(which, gauges, strict=True)]
+        held += [(self.points == self.isolated.points[k]).all(axis=1) for k in alone]
+        counts = self._count(np.logical_and.reduce(held))
+        return Tie(counts, False) if any(counts) else Tie(self._count(np.logical_or.reduce(held)), True)
+
+
+def records_are_missing(what: str) -> SepcError:
+    """Return the error for what a model that was saved without its training records cannot do.
+
+    Examples
+    --------
+    >>> str(records_are_missing("the landscape"))[:66]
+    'the landscape needs the training records, which are not in this mo'
+    """
+    return SepcError(
+        f"{what} needs the training records, which are not in this model: it was saved with training_rows=False. Save "
+        "the fitted classifier with sepc.save(clf, path, training_rows=True) and load that file."
+    )
+
+
+def holds(gauges: FloatArray) -> Flags:
+    """Return whether an ellipsoid holds the points of these gauges.
+
+    Examples
+    --------
+    >>> holds(np.array([0.3, 1.0, 1.1])).tolist()
+    [True, True, False]
+    """
+    return np.asarray(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)
+
+
+def grown_limits(gauges: FloatArray) -> FloatArray:
+    """Return up to which gauge a point lies in an ellipsoid that is grown to each of these.
+
+    Examples
+    --------
+    >>> grown_limits(np.array([2.0])).tolist()
+    [2.0000002]
+    """
+    return gauges * (1.0 + MEMBERSHIP_TOLERANCE)
+
+
+def _patterns(stack: EllipsoidStack, points: FloatArray) -> Patterns:
+    """Return which ellipsoids hold each point, one bit each."""
+    patterns = np.zeros((len(points), n_words(len(stack))), dtype=np.uint64)
+    for word in range(-(-len(stack) // 64)):
+        some = slice(64 * word, min(64 * (word + 1), len(stack)))
+        for rows in batches(len(points), 64, _SMALL_TABLE):
+            patterns[rows, word] = packed(holds(stack.gauges(points[rows], some)))[:, 0]
+    return patterns
+
+
+def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None, rows: Rows) -> Isolated:
+    """Collect isolated points; equal ones are one region, whatever their labels."""
+    found, first = np.unique(points[rows], axis=0, return_index=True)
+    sides = [common_side(side[rows[(points[rows] == x).all(axis=1)]]) for x in found]
+    counts = [_count(side, votes, (points == x).all(axis=1)) for x in found]
+    return Isolated(
+        found,
+        side[rows[first]].astype(np.int64),
+        np.array(sides, dtype=np.int64),
+        np.array(counts, dtype=np.int64).reshape(-1, 2),
+    )
+
+
+def _count(side: NDArray[np.integer], votes: Flags | None, held: Flags) -> list[int]:
+    """Count the voters of A and of B among some points."""
+    sides = side[held if votes is None else held & votes]
+    of_b = int(np.count_nonzero(sides))
+    return [len(sides) - of_b, of_b]
+
+
+def matches(wanted: Patterns, patterns: Patterns) -> Iterator[tuple[slice, Flags]]:
+    """Yield which of the patterns have all the bits that are wanted; some of those that are wanted at a time.
+
+    Examples
+    --------
+    >>> patterns = np.array([[5], [4]], dtype=np.uint64)
+    >>> [found.tolist() for _, found in matches(patterns[:1], patterns)]
+    [[[True, False]]]
+    """
+    step = max(TABLE // max(len(patterns), 1), 1)
+    for start in range(0, len(wanted), step):
+        some = slice(start, start + step)
+        bits = wanted[some, None]
+        yield some, ((patterns & bits) == bits).all(axis=2)
+
+
+def has(patterns: Patterns, which: int) -> Flags:
+    """Return which patterns have one ellipsoid's bit.
+
+    Examples
+    --------
+    >>> has(np.array([[5], [4]], dtype=np.uint64), 0).tolist()
+    [True, False]
+    """
+    word, bit = divmod(which, 64)
+    return np.asarray(patterns[:, word] & np.uint64(1 << bit) != 0)
+
+
+def common_side(sides: NDArray[np.integer]) -> int:
+    """Return the side that all of these are, -1 if they differ.
+
+    Examples
+    --------
+    >>> common_side(np.array([1, 1])), common_side(np.array([0, 1]))
+    (1, -1)
+    """
+    return int(sides[0]) if (sides == sides[0]).all() else -1
+
+
+def batches(n: int, n_ellipsoids: int, table: int) -> Iterator[slice]:
+    """Yield slices of rows such that these against all ellipsoids make a table of about that size."""
+    size = max(table // (n_ellipsoids + 1), 1)
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+def n_words(k: int) -> int:
+    """Return how many 64-bit words hold k flags; at least one.
+
+    Examples
+    --------
+    >>> n_words(0), n_words(64), n_words(65)
+    (1, 1, 2)
+    """
+    return max(-(-k // 64), 1)
+
+
+def packed(sets: Flags) -> Patterns:
+    """Return rows of flags as bits in 64-bit words, at least one word.
+
+    Examples
+    --------
+    >>> packed(np.array([[True, False, True]])).tolist()
+    [[5]]
+    """
+    n, k = sets.shape
+    padded = np.zeros((n, 64 * n_words(k)), dtype=bool)
+    padded[:, :k] = sets
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8")
+
+
+def unpacked(patterns: Patterns, k: int) -> Flags:
+    """Return rows of words as k flags each.
+
+    Examples
+    --------
+    >>> unpacked(np.array([[5]], dtype=np.uint64), 3).tolist()
+    [[True, False, True]]
+    """
+    words = np.ascontiguousarray(patterns, dtype="<u8").view(np.uint8)
+    return np.unpackbits(words, axis=1, bitorder="little", count=k).astype(bool)

@@ -1,0 +1,176 @@
+"""Counts of training points that are gone: what is kept of them so that every verdict stays as it was."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from sepc.census import (
+    Census,
+    Flags,
+    Isolated,
+    Patterns,
+    RecordCensus,
+    Tie,
+    grown_limits,
+    has,
+    holds,
+    matches,
+    records_are_missing,
+)
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry.stack import EllipsoidStack
+
+
+class TallyCensus(Census):
+    """Asks tallies that were kept of the training points.
+
+    Parameters
+    ----------
+    stack, held, totals, all_vote, isolated
+        As in `Census`.
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        The different sets of ellipsoids that voters lie in, one bit each.
+    pattern_counts : ndarray of int, shape (n_patterns, 2)
+        Voters of A and of B that lie in just these.
+    outside : sequence of pairs of ndarray, or None
+        For each ellipsoid the gauges, ascending, of the voters of A and of B that it does not hold. None if grown
+        ellipsoids are never asked about.
+
+    Examples
+    --------
+    >>> from sepc.partitioning import partition
+    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> records = RecordCensus.taken(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
+    >>> census = TallyCensus.of(records, growing=True)
+    >>> census.counts.tolist(), census.grown(0, np.array([4.5])).tolist()
+    ([[3, 0], [0, 3]], [[3, 1]])
+    """
+
+    def __init__(
+        self,
+        stack: EllipsoidStack,
+        held: Rows,
+        totals: Rows,
+        all_vote: bool,
+        isolated: Isolated,
+        patterns: Patterns,
+        pattern_counts: Rows,
+        outside: Sequence[tuple[FloatArray, FloatArray]] | None,
+    ) -> None:
+        self.stack, self.held, self.totals, self.all_vote = stack, held, totals, all_vote
+        self.isolated, self.patterns, self.pattern_counts = isolated, patterns, pattern_counts
+        self.outside = outside
+        self.counts = np.array(
+            [pattern_counts[has(patterns, k)].sum(axis=0) for k in range(len(stack))], dtype=np.int64
+        ).reshape(-1, 2)
+
+    @classmethod
+    def of(cls, records: RecordCensus, growing: bool) -> Self:
+        """Return what to keep of the training points.
+
+        Parameters
+        ----------
+        records : RecordCensus
+        growing : bool
+            Whether grown ellipsoids are to be counted. It takes one number for each voter and ellipsoid.
+
+        Returns
+        -------
+        TallyCensus
+        """
+        patterns, back = np.unique(records.patterns[records.voters], axis=0, return_inverse=True)
+        pattern_counts = np.zeros((len(patterns), 2), dtype=np.int64)
+        np.add.at(pattern_counts, (back.reshape(-1), records.side[records.voters]), 1)
+        return cls(
+            stack=records.stack,
+            held=records.held,
+            totals=records.totals,
+            all_vote=records.all_vote,
+            isolated=records.isolated,
+            patterns=patterns,
+            pattern_counts=pattern_counts,
+            outside=[_outside(records, k) for k in range(len(records.stack))] if growing else None,
+        )
+
+    def grown(self, which: int, gauges: FloatArray) -> Rows:
+        """Count the voters in one ellipsoid grown to each of several gauges beyond 1, shape (n, 2)."""
+        beyond = [np.searchsorted(of_side, grown_limits(gauges), side="right") for of_side in self._beyond(which)]
+        return np.asarray(self.counts[which] + np.column_stack(beyond))
+
+    def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
+        if self.outside is None:
+            raise records_are_missing("counting what a grown ellipsoid of an ensemble holds")
+        return self.outside[which]
+
+    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
+        inside = has(self.patterns, smallest)
+        counts = self.pattern_counts[inside]
+        out = np.empty((len(wanted), 2), dtype=np.int64)
+        for some, in_all in matches(wanted, self.patterns[inside]):
+            out[some] = in_all @ counts
+        return out
+
+    def in_any(self, which: list[int]) -> list[int]:
+        """Count the voters in the union of some ellipsoids."""
+        held = np.logical_or.reduce([has(self.patterns, k) for k in which])
+        counts: list[int] = self.pattern_counts[held].sum(axis=0).tolist()
+        return counts
+
+    def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
+        """Count the voters in grown ellipsoids and at isolated points that are equally near.
+
+        Of each ellipsoid it is known how many voters it holds, not which. Where that leaves more than one answer for
+        several ellipsoids, it cannot be told.
+        """
+        grown = self._different(which, gauges)
+        counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, 2)
+        around = np.array([self._holds_isolated(k, g, alone) for k, g in grown], dtype=bool).reshape(-1, len(alone))
+        common = self._in_all_tied(counts, around, alone)
+        if common is None or common.any():
+            return None if common is None else Tie(common.tolist(), union=False)
+        joined = self._in_any_tied(counts, around, alone)
+        return None if joined is None else Tie(joined.tolist(), union=True)
+
+    def _different(self, which: Rows, gauges: FloatArray) -> list[tuple[int, float]]:
+        """Leave out ellipsoids that are the same as one before; what they hold is the same, too."""
+        stack, seen = self.stack, set()
+        out = []
+        for k, gauge in zip(which.tolist(), gauges.tolist(), strict=True):
+            shape = tuple(array[k].tobytes() for array in (stack.centers, stack.axes, stack.radii))
+            if shape not in seen:
+                seen.add(shape)
+                out.append((k, gauge))
+        return out
+
+    def _in_grown(self, which: int, gauge: float) -> Rows:
+        beyond = [np.count_nonzero(holds(of_side / gauge)) for of_side in self._beyond(which)]
+        return np.asarray(self.counts[which] + beyond)
+
+    def _holds_isolated(self, which: int, gauge: float, alone: Rows) -> Flags:
+        return holds(self.stack.gauge(self.isolated.points[alone], which) / gauge)
+
+    def _in_all_tied(self, counts: Rows, around: Flags, alone: Rows) -> Rows | None:
+        if len(alone):  # no voter is at two of them
+            here = len(alone) == 1 and bool(around.all())
+            return np.asarray(self.isolated.counts[alone[0]] * here)
+        most = counts.min(axis=0)
+        least = np.maximum(counts.sum(axis=0) - (len(counts) - 1) * self._n_voters, 0)
+        return most if np.array_equal(least, most) else None
+
+    def _in_any_tied(self, counts: Rows, around: Flags, alone: Rows) -> Rows | None:
+        least = counts.max(axis=0, initial=0)
+        most = np.minimum(counts.sum(axis=0), self._n_voters)
+        elsewhere = alone[~around.any(axis=0)]
+        return least + self.isolated.counts[elsewhere].sum(axis=0) if np.array_equal(least, most) else None
+
+    @property
+    def _n_voters(self) -> Rows:
+        return np.asarray(self.pattern_counts.sum(axis=0))
+
+
+def _outside(records: RecordCensus, which: int) -> tuple[FloatArray, FloatArray]:
+    """Return the gauges of the voters of A, and of B, that an ellipsoid does not hold; ascending."""
+    gauges, side = records.stack.gauge(records.points[records.voters], which), records.side[records.voters]
+    a, b = (np.sort(gauges[(side == s) & ~holds(gauges)]) for s in (0, 1))
+    return a, b
