@@ -121,7 +121,7 @@ class TestVerdicts:
             member = council.members[int(number[:-1]) - 1]
             part, plan = member.parts["abc".index(number[-1])], member.plan
             assert not np.isin(part.out, part.rows).any()
-            out = council.rows[part.out]
+            out = council.plain.rows[part.out]
             there = part.densities.claims(training[plan.view][out][:, plan.features]) == part.names.index(name)
             right = y[out] == a.label[i]
             assert a.counts[i].tolist() == [np.count_nonzero(there & right), np.count_nonzero(there & ~right)]

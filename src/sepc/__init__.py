@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sepc.assessment import Assessment
     from sepc.ensemble import SEPEnsembleClassifier
-    from sepc.errors import InputError, SepcError, SepcWarning
+    from sepc.errors import InputError, ModelFileError, SepcError, SepcWarning
     from sepc.estimator import SEPClassifier
     from sepc.explain import Explanation
     from sepc.feedback import Drift, FeedbackMonitor, FeedbackReport, PartitionChanges
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sepc.label_sets import PredictionSets
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
+    from sepc.persist import load, rules_dict, save
     from sepc.selection import NImpPath, select_n_imp
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
     from sepc.terrain import Terrain
@@ -52,6 +53,7 @@ _HOME = {
     "IntersectionCover": "geometry.overlap",
     "Landscape": "landscapes",
     "MVE": "geometry.mve",
+    "ModelFileError": "errors",
     "NImpPath": "selection",
     "Partition": "partitioning",
     "PartitionChanges": "feedback",
@@ -67,11 +69,14 @@ _HOME = {
     "TrustThreshold": "guarantees",
     "cover_intersection": "geometry.overlap",
     "landscape": "landscapes",
+    "load": "persist",
     "make_table_pipeline": "tables",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
     "partition": "partitioning",
+    "rules_dict": "persist",
+    "save": "persist",
     "select_min_trust": "guarantees",
     "select_n_imp": "selection",
     "separate": "geometry.separation",
@@ -92,6 +97,7 @@ __all__ = [
     "InputError",
     "IntersectionCover",
     "Landscape",
+    "ModelFileError",
     "NImpPath",
     "Partition",
     "PartitionChanges",
@@ -107,11 +113,14 @@ __all__ = [
     "TrustThreshold",
     "cover_intersection",
     "landscape",
+    "load",
     "make_table_pipeline",
     "min_volume_ellipsoid",
     "nearest_points",
     "overlap_coefficient",
     "partition",
+    "rules_dict",
+    "save",
     "select_min_trust",
     "select_n_imp",
     "separate",

@@ -28,6 +28,10 @@ class Judge(Protocol):
     'Judge'
     """
 
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that they are judged in."""
 

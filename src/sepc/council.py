@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.assessment import Assessment
+from sepc.census import records_are_missing
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.members import Member, log_probability
-from sepc.model import Model, Outcome
+from sepc.model import Model, Outcome, Outline, TrainingRecords
 from sepc.rules import Rule, Rules, Verdicts
 from sepc.stacking import Stack
 from sepc.views import PLAIN, Views
@@ -34,7 +35,7 @@ class Lead(NamedTuple):
     counts : ndarray of int, shape (n, 2)
         Training points that were left out and belong there, too: of the label, and of all others.
     verdicts : Verdicts
-        Where the points lie, by the rules of the paper.
+        Where the points lie, by the rules of the paper; what grown ellipsoids hold is not counted.
     rules : Rules
         That gave these verdicts.
 
@@ -87,12 +88,16 @@ class Council:
     classes : ndarray of shape (n_classes,)
     features : list of str
     views : Views
-    training : tuple of two ndarray of shape (n, d)
-        The training points in both views, in canonical order.
-    codes, rows : ndarray of int, shape (n,)
-        Their classes as numbers, and which row of the training set each is.
+    class_count : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    records : pair of TrainingRecords, or None
+        The training points in both views; None where they were left out.
+    outline : Outline
+        Of the plain view.
     members : list of Member
     stack : Stack
+    known : dict of (int, int) to list of Rules
+        Of those parts of members that were asked for by now; of all of them where the records were left out.
 
     Examples
     --------
@@ -104,14 +109,14 @@ class Council:
     """
 
     classes: NDArray[Any]
+    class_count: Rows
     features: list[str]
     views: Views
-    training: tuple[FloatArray, FloatArray]
-    codes: Rows
-    rows: Rows
+    records: tuple[TrainingRecords, TrainingRecords] | None
+    outline: Outline
     members: list[Member]
     stack: Stack
-    _known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
+    known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return the points as they are: each member has units of its own."""
@@ -140,9 +145,12 @@ class Council:
 
     def rules(self, member: int, part: int) -> list[Rules]:
         """Return the rules of a part of a member; kept once they were asked for."""
-        if (member, part) not in self._known:
-            self._known[member, part] = self.members[member].rules(self.training, self.codes, part)
-        return self._known[member, part]
+        if (member, part) not in self.known:
+            if self.records is None:
+                raise records_are_missing("this")
+            points = [records.points for records in self.records]
+            self.known[member, part] = self.members[member].rules(points, self.records[PLAIN].codes, part)
+        return self.known[member, part]
 
     def leads(self, X: FloatArray, label: Rows, other: Rows, leader: Rows) -> Iterator[Lead]:
         """Yield what the leading member of each point says of it, by the part that speaks most clearly.
@@ -175,7 +183,7 @@ class Council:
         claims = chosen.densities.claims(points)
         regions = np.array([self.region_name(member, part, chosen.names[c]) for c in claims], dtype=object)
         held, own = chosen.claimed[claims].sum(axis=1), chosen.claimed[claims, label]
-        return Lead(rows, regions, np.column_stack([own, held - own]), rules.judge(points), rules)
+        return Lead(rows, regions, np.column_stack([own, held - own]), rules.judge(points, count_outside=False), rules)
 
     def region_name(self, member: int, part: int, region: str) -> str:
         """Return the name of a region with the member and the part that it belongs to."""
@@ -273,14 +281,13 @@ class PlainCouncil(Model):
         """Return the council in other units."""
         return cls(
             classes=council.classes,
-            class_count=np.bincount(council.codes),
+            class_count=council.class_count,
             features=council.features,
             mean=council.views.mean[PLAIN],
             scale=council.views.scale[PLAIN],
             unit="standard deviations",
-            points=council.training[PLAIN],
-            codes=council.codes,
-            rows=council.rows,
+            records=None if council.records is None else council.records[PLAIN],
+            outline=council.outline,
             rules=[],
             trust="ensemble",
             densities=None,

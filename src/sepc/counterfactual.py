@@ -95,8 +95,17 @@ def _ways(model: Model, z: FloatArray, label: int) -> list[_Way]:
 
 
 def _way_to_a_record(model: Model, z: FloatArray, label: int) -> list[_Way]:
-    """Return the straight way to the nearest training record whose verdict is another label, if there is one near."""
-    others = model.points[model.codes != label]
+    """Return the straight way to the nearest training record whose verdict is another label, if there is one near.
+
+    Where the records were left out, to the middle of another class.
+    """
+    if model.records is None:
+        others = np.delete(model.outline.middles, label, axis=0)
+        others = others[~np.isnan(others).any(axis=1)]
+    else:
+        others = model.points[model.codes != label]
+    if not len(others):
+        return []
     distances = np.sqrt(np.square(others - z).sum(axis=1))
     nearest = np.argsort(distances, kind="stable")[:_N_RECORDS]
     there = np.flatnonzero(model.outcome(others[nearest]).label != label)

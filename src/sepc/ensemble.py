@@ -16,11 +16,12 @@ from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.inputs import training_set
 from sepc.members import Plan, grow, plans
+from sepc.model import Outline, TrainingRecords
 from sepc.partitioning import impurity_count
 from sepc.problems import canonical_rows
 from sepc.progress import Progress, with_callbacks
 from sepc.stacking import learn_stack
-from sepc.views import Views
+from sepc.views import PLAIN, Views
 from sepc.voices import EnsembleExplanation, explain_by_voices
 
 # Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
@@ -144,12 +145,15 @@ class SEPEnsembleClassifier(TrustClassifier):
             known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
             stack = learn_stack(opinions[:, known], codes[known])
             members = [member for member, _ in grown]
-            council = Council(classes, features, views, training, codes, order, members, stack)
+            records = tuple(TrainingRecords(points, codes, order) for points in training)
+            outline = Outline.of(training[PLAIN], codes, len(classes))
+            counts = np.bincount(codes)
+            council = Council(classes, counts, features, views, (records[0], records[1]), outline, members, stack)
             honest_proba = np.empty(opinions.shape[1:])
             honest_proba[order] = stack.posterior(opinions)
             # Only now, with nothing left to interrupt, does the classifier change.
             self._model, self._frames = council, FrameMaker(frames.library)
-            self.classes_, self.class_count_ = classes, np.bincount(codes)
+            self.classes_, self.class_count_ = classes, counts
             self.weights_, self.honest_proba_ = stack.weights, honest_proba
             self._calibration = None  # it spoke of the classifier that was
         return self
@@ -229,18 +233,26 @@ class SEPEnsembleClassifier(TrustClassifier):
         check_is_fitted(self)
         columns: dict[str, list[Any]] = {}
         for m, member in enumerate(self._model.members):
+            regions = self._regions_of(m)
+            n = len(regions["region"])
             features = ", ".join(self._model.features[j] for j in member.plan.features)
-            for k, part in enumerate(member.parts):
-                own = part.claimed[np.arange(len(part.names)), part.densities.codes]
-                rows = {
-                    "region": [self._model.region_name(m, k, name) for name in part.names],
-                    "label": self.classes_[part.densities.codes].tolist(),
-                    "n_shaped": part.sizes.tolist(),
-                    "n_label": own.tolist(),
-                    "n_others": (part.claimed.sum(axis=1) - own).tolist(),
-                    "weight": [float(self.weights_[m])] * len(part.names),
-                    "features": [features] * len(part.names),
-                }
-                for name, values in rows.items():
-                    columns.setdefault(name, []).extend(values)
+            of_member: dict[str, list[Any]] = {"weight": [float(self.weights_[m])] * n, "features": [features] * n}
+            for name, values in (regions | of_member).items():
+                columns.setdefault(name, []).extend(values)
         return self._frames.frame(columns)
+
+    def _regions_of(self, m: int) -> dict[str, list[Any]]:
+        """Return the columns of one member's regions."""
+        columns: dict[str, list[Any]] = {}
+        for k, part in enumerate(self._model.members[m].parts):
+            own = part.claimed[np.arange(len(part.names)), part.densities.codes]
+            of_part = {
+                "region": [self._model.region_name(m, k, name) for name in part.names],
+                "label": self.classes_[part.densities.codes].tolist(),
+                "n_shaped": part.sizes.tolist(),
+                "n_label": own.tolist(),
+                "n_others": (part.claimed.sum(axis=1) - own).tolist(),
+            }
+            for name, values in of_part.items():
+                columns.setdefault(name, []).extend(values)
+        return columns

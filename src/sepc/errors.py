@@ -25,6 +25,16 @@ class InputError(SepcError, ValueError):
     """
 
 
+class ModelFileError(InputError):
+    """A file is damaged, or no model that this version of sepc can read.
+
+    Examples
+    --------
+    >>> issubclass(ModelFileError, InputError)
+    True
+    """
+
+
 class SepcWarning(UserWarning):
     """Something was done that a user should know of; the message says what it means for the result.
 

@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.assessment import TRUSTS, lower_bound_of, share_of, trust_of
 from sepc.base import TrustClassifier, as_it_was_on_error
+from sepc.census import records_are_missing
 from sepc.densities import LocalDensities, local_densities
 from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.inputs import training_set
-from sepc.model import Model
+from sepc.model import Model, Outline, TrainingRecords
 from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, units_of_length
 from sepc.problems import Problem, canonical_rows, class_blocks, problems, renumbered
 from sepc.progress import Progress, with_callbacks
@@ -148,9 +149,8 @@ class SEPClassifier(TrustClassifier):
                 mean=mean,
                 scale=scale,
                 unit="standard deviations" if self.standardize else "units",
-                points=points,
-                codes=codes,
-                rows=order,
+                records=TrainingRecords(points, codes, order),
+                outline=Outline.of(points, codes, len(classes)),
                 rules=[Rules(p, points, *problem, votes) for p, problem in zip(partitions, asked, strict=True)],
                 trust=self.trust,
                 densities=self._densities(points, codes, partitions, asked),
@@ -288,6 +288,8 @@ class SEPClassifier(TrustClassifier):
         1    1#1        3     1.0           False
         """
         check_is_fitted(self)
+        if self._model.records is None:
+            raise records_are_missing("the landscape")
         terrain: Terrain | None = getattr(self, "_terrain", None)
         if terrain is None or terrain.model is not self._model:
             self._terrain = terrain = Terrain(self._model, self.partitions_, self._frames)

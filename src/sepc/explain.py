@@ -19,7 +19,7 @@ from sepc.rules import Rule, Rules
 _N_NEIGHBOURS = 5
 _N_FEATURES_IN_TEXT = 3
 
-_RULES = {
+RULES_IN_WORDS = {
     Rule.R1.name: "it lies in exactly one ellipsoid",
     Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
     Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
@@ -189,7 +189,7 @@ class Explanation(Told):
         sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
         if self.reading == "local":
             return f"{sure}: its probability, with each ellipsoid read as a local distribution."
-        return f"{sure} (rule {self.rule}: {_RULES[self.rule]})."
+        return f"{sure} (rule {self.rule}: {RULES_IN_WORDS[self.rule]})."
 
     def _counts(self) -> str:
         own, others = self.counts.values()
@@ -323,7 +323,7 @@ def _features(model: Model, rules: Rules, k: int, z: FloatArray) -> tuple[Featur
 
 
 def nearest_records(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
-    """Return the training records nearest to a point in the model's units.
+    """Return the training records nearest to a point in the model's units; none where they were left out.
 
     Examples
     --------
@@ -332,6 +332,8 @@ def nearest_records(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
     >>> nearest_records(model, model.units(np.array([1.2])))[0].row
     1
     """
+    if model.records is None:
+        return ()
     distances = np.sqrt(np.square(model.points - z).sum(axis=1))
     n = min(_N_NEIGHBOURS, len(distances))
     nearest = np.argpartition(distances, n - 1)[:n]
@@ -360,7 +362,7 @@ def length_in_words(distance: float, unit: str) -> str:
 
 
 def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
-    """Return a sentence about the nearest training records.
+    """Return a sentence about the nearest training records; none if none are known.
 
     Examples
     --------
@@ -368,7 +370,7 @@ def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
     'The nearest training records are row 4 (low, 0.5 units away).'
     """
     near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
-    return f"The nearest training records are {listed(near)}."
+    return f"The nearest training records are {listed(near)}." if near else ""
 
 
 def change_in_words(found: Counterfactual | None, unit: str) -> str:

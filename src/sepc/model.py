@@ -1,16 +1,20 @@
 """What a fit leaves behind: all that is needed to judge new points, and nothing that checks input."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sepc.assessment import Assessment, Decision, decide, decide_by
+from sepc.census import records_are_missing
 from sepc.densities import LocalDensities
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.rules import Rules, Verdicts
+
+_LEAST_FOR_A_MEAN = 3
 
 
 class Outcome(NamedTuple):
@@ -27,6 +31,58 @@ class Outcome(NamedTuple):
     proba: FloatArray
 
 
+class TrainingRecords(NamedTuple):
+    """Training points in the units that they are judged in and in canonical order.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Their classes, as numbers.
+    rows : ndarray of int, shape (n,)
+        Which row of the training set each is.
+
+    Examples
+    --------
+    >>> TrainingRecords(np.array([[0.5]]), np.array([1]), np.array([0])).codes.tolist()
+    [1]
+    """
+
+    points: FloatArray
+    codes: Rows
+    rows: Rows
+
+
+class Outline(NamedTuple):
+    """What is known of the training points without any of them.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (d,)
+        The value of a feature that is the same everywhere; NaN for those that vary.
+    middles : ndarray of shape (n_classes, d)
+        Means of the classes; NaN for those of fewer than three points, which a mean would give away.
+
+    Examples
+    --------
+    >>> Outline.of(np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0], [9.0, 5.0]]), np.array([0, 0, 0, 1]), 2)
+    Outline(constant=array([nan,  5.]), middles=array([[ 3.,  5.],
+           [nan, nan]]))
+    """
+
+    constant: FloatArray
+    middles: FloatArray
+
+    @classmethod
+    def of(cls, points: FloatArray, codes: Rows, n_classes: int) -> "Outline":
+        """Return the outline of points of shape (n, d), class by class."""
+        middles = np.full((n_classes, points.shape[1]), np.nan)
+        for k, (first, end) in enumerate(pairwise(np.searchsorted(codes, range(n_classes + 1)))):
+            if end - first >= _LEAST_FOR_A_MEAN:
+                middles[k] = points[first:end].mean(axis=0)
+        return cls(np.where(np.ptp(points, axis=0) == 0.0, points[0], np.nan), middles)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
     """A partitioned training set.
@@ -41,12 +97,9 @@ class Model:
         Points are judged in the units ``(x - mean) / scale``.
     unit : str
         What a distance in these units is measured in.
-    points : ndarray of shape (n, d)
-        The training points, in these units and in canonical order.
-    codes : ndarray of int, shape (n,)
-        Their classes, as numbers.
-    rows : ndarray of int, shape (n,)
-        Which row of the training set each is.
+    records : TrainingRecords or None
+        None where they were left out.
+    outline : Outline
     rules : list of Rules
         Of one binary problem, first class against second; or of one per class, that class against the rest.
     trust : str
@@ -68,12 +121,32 @@ class Model:
     mean: FloatArray
     scale: FloatArray
     unit: str
-    points: FloatArray
-    codes: Rows
-    rows: Rows
+    records: TrainingRecords | None
+    outline: Outline
     rules: list[Rules]
     trust: str
     densities: LocalDensities | None
+
+    @property
+    def points(self) -> FloatArray:
+        """The training points, in the model's units and in canonical order, shape (n, d)."""
+        return self._training.points
+
+    @property
+    def codes(self) -> Rows:
+        """Classes of the training points, as numbers, shape (n,)."""
+        return self._training.codes
+
+    @property
+    def rows(self) -> Rows:
+        """Which row of the training set each training point is, shape (n,)."""
+        return self._training.rows
+
+    @property
+    def _training(self) -> TrainingRecords:
+        if self.records is None:
+            raise records_are_missing("this")
+        return self.records
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that they are judged in."""

@@ -53,8 +53,8 @@ def draw(
     share = rng.multinomial(n, sizes / sizes.sum())
     Z = np.concatenate([E.sample(k, rng) for (_, _, E, _), k in zip(sources, share.tolist(), strict=True)])
     labels = np.repeat(np.array([source[1] for source in sources], dtype=model.classes.dtype), share)
-    constant = np.ptp(model.points, axis=0) == 0.0  # an ellipsoid is a hair thick where all records agree
-    Z[:, constant] = model.points[0, constant]
+    constant = ~np.isnan(model.outline.constant)  # an ellipsoid is a hair thick where all records agree
+    Z[:, constant] = model.outline.constant[constant]
     order = rng.permutation(n)
     return Z[order], labels[order]
 

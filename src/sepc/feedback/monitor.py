@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sepc.archive import Arrays
+from sepc.census import records_are_missing
 from sepc.errors import InputError
 from sepc.feedback import store
 from sepc.feedback.changes import PartitionChanges, compare
@@ -356,7 +358,7 @@ class FeedbackMonitor:
             if watch is not None:
                 arrays[f"{name}_held_out"] = watch.held_out
                 arrays[f"{name}_batches"] = np.array(watch.batches, dtype=np.int64)
-        store.write(path, header, arrays)
+        store.FORMAT.write(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], clf: Any) -> Self:
@@ -378,10 +380,10 @@ class FeedbackMonitor:
         try:
             return cls._restored(clf, header, arrays)
         except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise store.damaged(path) from error
+            raise store.FORMAT.damaged(path) from error
 
     @classmethod
-    def _restored(cls, clf: Any, header: dict[str, Any], arrays: store.Arrays) -> Self:
+    def _restored(cls, clf: Any, header: dict[str, Any], arrays: Arrays) -> Self:
         monitor = cls.__new__(cls)
         monitor._start(clf, header["false_alarm_rate"], header["folds"])
         monitor._seen = Observations.unpacked(clf._model, header, arrays)
@@ -393,7 +395,7 @@ class FeedbackMonitor:
         return f"FeedbackMonitor of {self.clf!r}:\n{self.report()!r}"
 
 
-def _replayed(what: str, name: str, header: dict[str, Any], arrays: store.Arrays) -> Watch:
+def _replayed(what: str, name: str, header: dict[str, Any], arrays: Arrays) -> Watch:
     watch = Watch(what, arrays[f"{name}_held_out"], header["false_alarm_rate"])
     for n, *hits in arrays[f"{name}_batches"].tolist():
         watch.add(n, hits)
@@ -408,6 +410,8 @@ def _require_classifier(clf: Any) -> None:
             f"clf is {clf!r}; expected a fitted SEPClassifier, whose partition is watched. Of a pipeline, pass its "
             "last step."
         )
+    if clf._model.records is None:
+        raise records_are_missing("a FeedbackMonitor")
 
 
 def _check_parameters(clf: Any, false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any) -> None:

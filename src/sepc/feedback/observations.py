@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from sepc.archive import Arrays
 from sepc.assessment import Assessment
 from sepc.errors import InputError
 from sepc.feedback.comparison import predicted
 from sepc.feedback.report import TRUST_EDGES, RegionRecord, Tally, TrustRecord, region_record, trust_record
-from sepc.feedback.store import Arrays
 from sepc.frames import plain
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.model import Model

@@ -1,0 +1,151 @@
+"""Named arrays on their way into a file, and out of it: what comes out is checked before it is used."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.archive import Arrays
+from sepc.geometry._checks import FloatArray, Rows
+
+_FLOAT, _INT, _BITS = np.dtype("<f8"), np.dtype("<i8"), np.dtype("<u8")
+
+
+class Outbox:
+    """Arrays to be written, under names that begin with a prefix.
+
+    Examples
+    --------
+    >>> out = Outbox()
+    >>> out.under("problem0").put("radii", np.ones(2))
+    >>> list(out.arrays)
+    ['problem0/radii']
+    """
+
+    def __init__(self, arrays: Arrays | None = None, prefix: str = "") -> None:
+        self.arrays: Arrays = {} if arrays is None else arrays
+        self.prefix = prefix
+
+    def under(self, name: str) -> "Outbox":
+        """Return the same arrays, with a longer prefix."""
+        return Outbox(self.arrays, f"{self.prefix}{name}/")
+
+    def put(self, name: str, values: Any) -> None:
+        """Add an array: real numbers, whole numbers or sets of bits."""
+        array = np.asarray(values)
+        kind = {"f": _FLOAT, "u": _BITS}.get(array.dtype.kind, _INT)
+        self.put_as_it_is(name, array.astype(kind, order="K", copy=False))
+
+    def put_as_it_is(self, name: str, array: NDArray[Any]) -> None:
+        """Add an array whose type is kept."""
+        self.arrays[f"{self.prefix}{name}"] = array
+
+
+class Inbox:
+    """Arrays that were read, under names that begin with a prefix.
+
+    Its methods raise a ValueError, or a KeyError, for what is not there or breaks a rule.
+
+    Examples
+    --------
+    >>> box = Inbox({"problem0/radii": np.ones(2)}).under("problem0")
+    >>> box.numbers("radii", (2,)).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, arrays: Arrays, prefix: str = "") -> None:
+        self.arrays, self.prefix = arrays, prefix
+
+    def under(self, name: str) -> "Inbox":
+        """Return the same arrays, with a longer prefix."""
+        return Inbox(self.arrays, f"{self.prefix}{name}/")
+
+    def __contains__(self, name: str) -> bool:
+        return f"{self.prefix}{name}" in self.arrays
+
+    def as_it_is(self, name: str) -> NDArray[Any]:
+        """Return an array of any type."""
+        return self.arrays[f"{self.prefix}{name}"]
+
+    def numbers(self, name: str, shape: tuple[int | None, ...], *, finite: bool = True) -> FloatArray:
+        """Return real numbers.
+
+        Parameters
+        ----------
+        name : str
+        shape : tuple of int or None
+            None for any length.
+        finite : bool, default=True
+            Whether NaN and infinity are refused.
+        """
+        array = self._taken(name, _FLOAT, shape)
+        require(not finite or bool(np.isfinite(array).all()), f"{name} is not finite")
+        return array.astype(np.float64, order="K", copy=False)
+
+    def positive(self, name: str, shape: tuple[int | None, ...]) -> FloatArray:
+        """Return real numbers above 0."""
+        array = self.numbers(name, shape)
+        require(bool((array > 0.0).all()), f"{name} is not positive")
+        return array
+
+    def whole(self, name: str, shape: tuple[int | None, ...], low: int, high: int) -> Rows:
+        """Return whole numbers from `low` up to, but not including, `high`."""
+        array = self._taken(name, _INT, shape)
+        require(bool(((array >= low) & (array < high)).all()), f"{name} is out of range")
+        return array.astype(np.int64, order="K", copy=False)
+
+    def bits(self, name: str, shape: tuple[int | None, ...], n_flags: int) -> NDArray[np.uint64]:
+        """Return rows of flags as bits in words; those beyond the number of flags are not set."""
+        array = self._taken(name, _BITS, shape)
+        allowed = np.packbits(np.arange(64 * array.shape[1]) < n_flags, bitorder="little").view(_BITS)
+        require(bool((array & ~allowed == 0).all()), f"{name} has bits that stand for nothing")
+        return array.astype(np.uint64, order="K", copy=False)
+
+    def split(self, name: str, ends: Rows) -> list[NDArray[Any]]:
+        """Return the parts of an array that end at these places, the last one at its end."""
+        array = self.as_it_is(name)
+        bounds = [0, *ends.tolist()]
+        require(bounds == sorted(bounds) and bounds[-1] == len(array), f"parts of {name}")
+        return np.split(array, bounds[1:-1]) if len(ends) else []
+
+    def _taken(self, name: str, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> NDArray[Any]:
+        array = self.as_it_is(name)
+        fits = len(shape) == array.ndim and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+        require(array.dtype == dtype and fits, f"{name} has type {array.dtype} and shape {array.shape}")
+        return array
+
+
+def require(condition: bool, what: str) -> None:
+    """Raise a ValueError unless a condition holds.
+
+    Examples
+    --------
+    >>> require(True, "all is well")
+    """
+    if not condition:
+        raise ValueError(what)
+
+
+def require_texts(values: Any, n: int | None = None) -> list[str]:
+    """Return a list of texts, of a given length; raise a ValueError for anything else.
+
+    Examples
+    --------
+    >>> require_texts(["a", "b"], 2)
+    ['a', 'b']
+    """
+    require(isinstance(values, list) and all(isinstance(value, str) for value in values), "texts")
+    require(n is None or len(values) == n, "number of texts")
+    return list(values)
+
+
+def require_whole(value: Any, low: int = 0) -> int:
+    """Return a whole number that is not below `low`; raise a ValueError for anything else.
+
+    Examples
+    --------
+    >>> require_whole(3)
+    3
+    """
+    require(isinstance(value, int) and not isinstance(value, bool) and value >= low, "whole number")
+    return int(value)

@@ -1,0 +1,112 @@
+"""`save` and `load`: one file per fitted classifier."""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.archive import Format
+from sepc.ensemble import SEPEnsembleClassifier
+from sepc.errors import InputError, ModelFileError
+from sepc.estimator import SEPClassifier
+from sepc.persist.council import pack_council, unpack_council
+from sepc.persist.drawers import Inbox, Outbox
+from sepc.persist.pieces import Header
+from sepc.persist.single import pack_single, unpack_single
+from sepc.persist.words import versions
+
+FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
+
+
+class _Kind(NamedTuple):
+    """A class that can be saved, and how. Files name one of these; nothing else is ever made from a file."""
+
+    made: type[Any]
+    pack: Callable[[Outbox, Any, bool], Header]
+    unpack: Callable[[Inbox, Header], Any]
+
+
+_KINDS = {
+    "SEPClassifier": _Kind(SEPClassifier, pack_single, unpack_single),
+    "SEPEnsembleClassifier": _Kind(SEPEnsembleClassifier, pack_council, unpack_council),
+}
+
+
+def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
+    """Write a fitted classifier to one file, whole or not at all.
+
+    The file holds arrays and JSON (docs/model-format.md), so that it can be checked and read without running anything
+    from it. A classifier that is loaded gives the same results as the saved one, to the bit.
+
+    Parameters
+    ----------
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+        Fitted. Its calibration is saved, too; callbacks are not, nor is a `random_state` that is no number.
+    path : path-like
+        A file that is there already is replaced, once the new one is complete.
+    training_rows : bool, default=True
+        Whether the training records go into the file. Without them all labels, trust, counts and regions stay the
+        same. Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and
+        `honest_proba_` need them. Some of the data stays: isolated records, each of which is a region of its own (the
+        file says how many), and single values, not linked into records, such as the quantiles of each feature in an
+        ensemble. docs/model-format.md lists them.
+
+    See Also
+    --------
+    load : Read it.
+    rules_dict : The regions and rules to read for a person.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(clf, f"{folder}/model.sepc", training_rows=False)
+    ...     load(f"{folder}/model.sepc").predict([[0.5], [8.0]]).tolist()
+    ['low', 'high']
+    """
+    kind = next((name for name, one in _KINDS.items() if type(clf) is one.made), None)
+    if kind is None:
+        raise InputError(f"clf is {clf!r}; expected a fitted {' or '.join(_KINDS)}. Of a pipeline, save its last step.")
+    check_is_fitted(clf)
+    out = Outbox()
+    header = {"kind": kind, "versions": versions(), **_KINDS[kind].pack(out, clf, bool(training_rows))}
+    FORMAT.write(path, header, out.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the classifier that was saved.
+
+    Nothing in the file is executed. A file that is damaged or was altered is refused, and so is one that asks for
+    more memory than its size warrants.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    SEPClassifier, SEPEnsembleClassifier or TablePipeline
+
+    Raises
+    ------
+    ModelFileError
+        For all that can be wrong with the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(clf, f"{folder}/model.sepc")
+    ...     load(f"{folder}/model.sepc").explain([1.5]).neighbours[0].row
+    1
+    """
+    header, arrays = FORMAT.read(path)
+    try:
+        return _KINDS[header["kind"]].unpack(Inbox(arrays), header)
+    except Exception as error:  # what obeys the format may still be no model
+        raise FORMAT.damaged(path) from error

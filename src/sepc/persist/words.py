@@ -1,0 +1,152 @@
+"""The regions and rules of a fitted classifier as plain values, for a person to read."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+import sepc
+from sepc.base import TrustClassifier
+from sepc.council import Council
+from sepc.ensemble import SEPEnsembleClassifier
+from sepc.errors import InputError
+from sepc.estimator import SEPClassifier
+from sepc.explain import RULES_IN_WORDS
+from sepc.frames import plain, records
+from sepc.rules import Rules
+from sepc.views import PLAIN
+
+_READINGS = {
+    "local": "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability "
+    "by Bayes' formula.",
+    "counts": "The trust is the label's smoothed share of the held-out records in the deciding region.",
+    "bound": "The trust is what the label's share of the held-out records in the deciding region exceeds with a "
+    "probability of 95 %.",
+    "paper": "The trust is the paper's formula, from the counts of all training records in the deciding region.",
+}
+_ENSEMBLE = (
+    "The log odds of one label against another are the weighted sum of what each member says of them, and the "
+    "difference of the leanings. The trust is the label's probability by these odds."
+)
+_VIEWS = {True: "values", False: "normal scores of the values"}
+
+
+def rules_dict(clf: Any) -> dict[str, Any]:
+    """Return the regions and rules of a fitted classifier as plain numbers, texts, lists and dicts, ready for JSON.
+
+    Parameters
+    ----------
+    clf : SEPClassifier or SEPEnsembleClassifier
+        Fitted.
+
+    Returns
+    -------
+    dict
+        `classes` with their numbers of training records, `features`, `parameters`, `versions`, and `trust`: how the
+        regions are read, in words.
+
+        Of a `SEPClassifier` also `rules`, in words; `unit`, what distances are measured in; and `problems`, one for
+        two classes, else one for each class against the rest. A problem lists its `regions` as `regions()` does, with
+        centre and reach of each feature in the original units, the number of isolated records and why the partition
+        ended.
+
+        Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
+        with their features, weights and regions.
+
+    Examples
+    --------
+    >>> clf = sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> told = rules_dict(clf)
+    >>> region = told["problems"][0]["regions"][0]
+    >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), told["rules"]["R1"]
+    ('high#1', 3, 9.0, 'A record is decided by R1 if it lies in exactly one ellipsoid.')
+    """
+    if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
+        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier or SEPEnsembleClassifier.")
+    check_is_fitted(clf)
+    return _common(clf) | (_of_single(clf) if isinstance(clf, SEPClassifier) else _of_ensemble(clf))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a model depends on.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['numpy', 'scikit-learn', 'scipy', 'sepc']
+    """
+    packages = {"sepc": sepc, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    return {name: package.__version__ for name, package in packages.items()}
+
+
+def _common(clf: TrustClassifier) -> dict[str, Any]:
+    counted = zip(clf.classes_, clf.class_count_.tolist(), strict=True)
+    return {
+        "kind": type(clf).__name__,
+        "versions": versions(),
+        "parameters": {name: _for_json(value) for name, value in clf.get_params(deep=False).items()},
+        "classes": [{"label": plain(label), "n_records": n} for label, n in counted],
+        "features": list(clf._model.features),
+    }
+
+
+def _of_single(clf: SEPClassifier) -> dict[str, Any]:
+    model = clf._model
+    found = []
+    for p, rules in zip(clf.partitions_, model.rules, strict=True):
+        found.append(
+            {
+                "labels": list(rules.labels),
+                "n_isolated": len(rules.isolated),
+                "n_iter": p.n_iter,
+                "stopped": p.stopped,
+                "regions": [_region(clf, rules, k, block) for k, block in enumerate(p.blocks)],
+            }
+        )
+    return {
+        "trust": _READINGS[model.trust],
+        "unit": model.unit,
+        "rules": {rule: f"A record is decided by {rule} if {words}." for rule, words in RULES_IN_WORDS.items()},
+        "problems": found,
+    }
+
+
+def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any) -> dict[str, Any]:
+    row = clf._region(rules, k, block)
+    centers = clf._model.original(block.ellipsoid.center).tolist()
+    reach = {
+        name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}
+        for name, center in zip(clf._model.features, centers, strict=True)
+    }
+    return {name: _for_json(value) for name, value in row.items()} | {"reach": reach}
+
+
+def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
+    council: Council = clf._model
+    leaning = zip(clf.classes_, council.stack.leaning.tolist(), strict=True)
+    members = [
+        {
+            "member": m + 1,
+            "weight": float(council.stack.weights[m]),
+            "features": [council.features[j] for j in member.plan.features],
+            "looks_at": _VIEWS[member.plan.view == PLAIN],
+            "regions": records(clf._regions_of(m)),
+        }
+        for m, member in enumerate(council.members)
+    ]
+    return {
+        "trust": _ENSEMBLE,
+        "leaning": [{"label": plain(label), "leaning": value} for label, value in leaning],
+        "members": members,
+    }
+
+
+def _for_json(value: Any) -> Any:
+    """Return a value that JSON can hold: no number becomes None, and what is no value its text."""
+    value = plain(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else repr(value)
