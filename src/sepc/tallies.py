@@ -125,7 +125,8 @@ class TallyCensus(Census):
         """
         grown = self._different(which, gauges)
         counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, 2)
-        around = np.array([self._holds_isolated(k, g, alone) for k, g in grown], dtype=bool).reshape(-1, len(alone))
+        around = np.array([self._holds_isolated(k, g, alone) for k, g in grown], dtype=bool)
+        around = around.reshape(len(grown), len(alone))
         common = self._in_all_tied(counts, around, alone)
         if common is None or common.any():
             return None if common is None else Tie(common.tolist(), union=False)
