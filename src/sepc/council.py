@@ -294,13 +294,13 @@ class PlainCouncil(Model):
             council=council,
         )
 
-    def outcome(self, Z: FloatArray) -> Outcome:
-        """Return labels, trust and probabilities."""
-        return self.council.outcome(self.original(Z))
+    def outcome_of(self, X: FloatArray) -> Outcome:
+        """Return labels, trust and probabilities of points in the units that they came in."""
+        return self.council.outcome(X)
 
-    def assess(self, Z: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point."""
-        return self.council.assess(self.original(Z), frames)
+    def assess_of(self, X: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return a full record of each point in the units that it came in."""
+        return self.council.assess(X, frames)
 
 
 def member_name(number: int, features: Sequence[str]) -> str:

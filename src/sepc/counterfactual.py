@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
+from sepc.vocabulary import Value, Vocabulary, length
 
-# Points on the way into a region at which the label is asked for; the last step is then halved this many times.
+# Points on the way into a region at which the label is asked for; the step on which it changes is so divided again.
 _WAY_POINTS = 33
-_HALVINGS = 30
+_DIVISIONS = 6
 # Regions of other labels that are tried, nearest first.
 _N_REGIONS = 20
 # Training records of other labels that are tried after these.
@@ -21,6 +23,8 @@ _N_RECORDS = 5000
 class Change(NamedTuple):
     """What a counterfactual does to one feature; `in_units` is the change in standard deviations.
 
+    Of a raw table it is one column, with raw values, None for a missing one; `change` is None unless both are numbers.
+
     Examples
     --------
     >>> Change("age", 61.0, 58.0, -3.0, -0.3).change
@@ -28,9 +32,9 @@ class Change(NamedTuple):
     """
 
     feature: str
-    before: float
-    after: float
-    change: float
+    before: Value
+    after: Value
+    change: float | None
     in_units: float
 
 
@@ -49,9 +53,9 @@ class Counterfactual:
     distance : float
         Length of the change, in standard deviations if the classifier standardises.
     changes : tuple of Change
-        One per feature, those that move most first.
+        One per feature, those that move most first; of a raw table, one per column that changes.
     point : dict of str to float
-        The changed record.
+        The changed record; of a raw table, with raw values of all columns that count.
 
     Examples
     --------
@@ -67,7 +71,7 @@ class Counterfactual:
     region: str
     distance: float
     changes: tuple[Change, ...]
-    point: dict[str, float]
+    point: dict[str, Value]
 
 
 class _Way(NamedTuple):
@@ -94,7 +98,7 @@ def _ways(model: Model, z: FloatArray, label: int) -> list[_Way]:
     return sorted(ways, key=lambda way: way.length)[:_N_REGIONS]
 
 
-def _way_to_a_record(model: Model, z: FloatArray, label: int) -> list[_Way]:
+def _way_to_a_record(model: Model, z: FloatArray, label: int, vocabulary: Vocabulary) -> list[_Way]:
     """Return the straight way to the nearest training record whose verdict is another label, if there is one near.
 
     Where the records were left out, to the middle of another class.
@@ -108,11 +112,12 @@ def _way_to_a_record(model: Model, z: FloatArray, label: int) -> list[_Way]:
         return []
     distances = np.sqrt(np.square(others - z).sum(axis=1))
     nearest = np.argsort(distances, kind="stable")[:_N_RECORDS]
-    there = np.flatnonzero(model.outcome(others[nearest]).label != label)
+    reached = vocabulary.within_reach(model.original(others[nearest]))
+    there = np.flatnonzero(model.outcome_of(reached).label != label)
     return [_Way(0.0, z, others[nearest[i]]) for i in there[:1]]
 
 
-def counterfactual(model: Model, z: FloatArray, label: int) -> Counterfactual | None:
+def counterfactual(model: Model, z: FloatArray, label: int, vocabulary: Vocabulary) -> Counterfactual | None:
     """Go into the nearest regions of other labels just until the label changes; return the shortest change.
 
     Parameters
@@ -122,6 +127,8 @@ def counterfactual(model: Model, z: FloatArray, label: int) -> Counterfactual | 
         The point, in the model's units.
     label : int
         Number of its class.
+    vocabulary : Vocabulary
+        Knows to which records it can be changed.
 
     Returns
     -------
@@ -132,69 +139,75 @@ def counterfactual(model: Model, z: FloatArray, label: int) -> Counterfactual | 
     --------
     >>> from sepc import SEPClassifier
     >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> counterfactual(model, model.units(np.array([1.0])), 0).region
+    >>> counterfactual(model, model.units(np.array([1.0])), 0, Vocabulary(["x0"])).region
     '1#1'
     """
-    best = _shortest(model, z, label, _ways(model, z, label))
+    best = _shortest(model, z, label, _ways(model, z, label), vocabulary)
     if best is None:  # other labels are outnumbered all along the ways to the centres of their ellipsoids
-        best = _shortest(model, z, label, _way_to_a_record(model, z, label))
-    return None if best is None else _as_counterfactual(model, z, best)
+        best = _shortest(model, z, label, _way_to_a_record(model, z, label, vocabulary), vocabulary)
+    if best is None:
+        return None
+
+    def enough(X: FloatArray) -> NDArray[np.bool_]:
+        return np.asarray(model.outcome_of(X).label != label)
+
+    best = vocabulary.simplest(best, model.units(best) - z, enough)
+    return _as_counterfactual(model, z, best, vocabulary)
 
 
-def _shortest(model: Model, z: FloatArray, label: int, ways: list[_Way]) -> FloatArray | None:
+def _shortest(model: Model, z: FloatArray, label: int, ways: list[_Way], vocabulary: Vocabulary) -> FloatArray | None:
+    """Return the nearest record with another label that was found, in the units that records come in."""
     best: FloatArray | None = None
-    length = np.inf
+    shortest = np.inf
     for way in ways:
-        if way.length >= length:
+        if way.length >= shortest:
             break
-        found = _first_change(model, way, label)
-        if found is not None and np.linalg.norm(found - z) < length:
-            best, length = found, float(np.linalg.norm(found - z))
+        found = _first_change(model, way, label, vocabulary)
+        if found is not None and np.linalg.norm(model.units(found) - z) < shortest:
+            best, shortest = found, float(np.linalg.norm(model.units(found) - z))
     return best
 
 
-def _first_change(model: Model, way: _Way, label: int) -> FloatArray | None:
-    """Return the first point of the way, from its entry on, that has another label."""
+def _first_change(model: Model, way: _Way, label: int, vocabulary: Vocabulary) -> FloatArray | None:
+    """Return the first record on the way, from its entry on, that has another label."""
 
     def at(t: FloatArray) -> FloatArray:
-        # There and back again: the record that is shown must have the label that is shown.
-        return model.units(model.original(way.entry + t[:, None] * (way.middle - way.entry)))
+        # What is judged is the record that will be shown, so that it has the label that is shown.
+        return vocabulary.within_reach(model.original(way.entry + t[:, None] * (way.middle - way.entry)))
 
-    def changed(t: FloatArray) -> np.ndarray:
-        return np.asarray(model.outcome(at(t)).label != label)
-
-    grid = np.linspace(0.0, 1.0, _WAY_POINTS)
-    there = changed(grid)
-    if not there.any():
-        return None
-    first = int(there.argmax())
-    low, high = grid[max(first - 1, 0)], grid[first]
-    for _ in range(_HALVINGS if first else 0):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if changed(np.array([middle]))[0] else (middle, high)
-    found: FloatArray = at(np.array([high]))[0]
-    return found
+    low, high = 0.0, 1.0
+    for _ in range(1 + _DIVISIONS):
+        # All points of a step at once: to be asked takes time, hardly more for many points.
+        grid = np.linspace(low, high, _WAY_POINTS)
+        there = np.asarray(model.outcome_of(at(grid)).label != label)
+        if not there.any():
+            return None
+        first = int(there.argmax())
+        if first == 0:
+            return np.asarray(at(grid[:1])[0])
+        low, high = grid[first - 1], grid[first]
+    return np.asarray(at(np.array([high]))[0])
 
 
-def _as_counterfactual(model: Model, z: FloatArray, target: FloatArray) -> Counterfactual:
-    a = model.assess(target[None], FrameMaker())
-    before, after = model.original(z), model.original(target)
-    order = np.argsort(-np.abs(target - z), kind="stable")
-    changes = tuple(
-        Change(
-            model.features[j],
-            float(before[j]),
-            float(after[j]),
-            float(after[j] - before[j]),
-            float(target[j] - z[j]),
-        )
-        for j in order
-    )
+def _as_counterfactual(model: Model, z: FloatArray, after: FloatArray, vocabulary: Vocabulary) -> Counterfactual:
+    a = model.assess_of(after[None], FrameMaker())
+    before, moved = model.original(z), model.units(after) - z
+    kept = {word.name: vocabulary.asked(word, before) for word in vocabulary.words if vocabulary.keeps(word, after)}
+    changes = [
+        _change(word.name, vocabulary.asked(word, before), vocabulary.value(word, after), length(moved[word.at]))
+        for word in vocabulary.words
+        if word.name not in kept
+    ]
     return Counterfactual(
         label=plain(a.label[0]),
         trust=float(a.trust[0]),
         region=str(a.region[0]),
-        distance=float(np.linalg.norm(target - z)),
-        changes=changes,
-        point=dict(zip(model.features, after.tolist(), strict=True)),
+        distance=float(np.linalg.norm(moved)),
+        changes=tuple(sorted(changes, key=lambda c: -abs(c.in_units))),
+        point={word.name: kept.get(word.name, vocabulary.value(word, after)) for word in vocabulary.words},
     )
+
+
+def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
+    step = after - before if isinstance(before, float) and isinstance(after, float) else None
+    return Change(name, before, after, step, in_units)

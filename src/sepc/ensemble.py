@@ -22,6 +22,7 @@ from sepc.problems import canonical_rows
 from sepc.progress import Progress, with_callbacks
 from sepc.stacking import learn_stack
 from sepc.views import PLAIN, Views
+from sepc.vocabulary import Vocabulary
 from sepc.voices import EnsembleExplanation, explain_by_voices
 
 # Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
@@ -191,13 +192,15 @@ class SEPEnsembleClassifier(TrustClassifier):
         progress.finish()
         return grown
 
-    def explain(self, x: Any) -> EnsembleExplanation:
+    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> EnsembleExplanation:
         """Say which members and regions speak for the label of one point, and which against it.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
+        vocabulary : Vocabulary, optional
+            What to speak of, for features that were made from something else; the features by default.
 
         Returns
         -------
@@ -211,7 +214,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         Predicted low with a trust of
         """
         point = self._one_point(x)
-        return explain_by_voices(self._model, point)
+        return explain_by_voices(self._model, point, vocabulary)
 
     def regions(self) -> Any:
         """Return one row per region of all members: what belongs to it of the points that did not shape it.

@@ -25,6 +25,7 @@ from sepc.progress import Progress, with_callbacks
 from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
 from sepc.terrain import Terrain
+from sepc.vocabulary import Vocabulary
 
 
 class SEPClassifier(TrustClassifier):
@@ -295,13 +296,15 @@ class SEPClassifier(TrustClassifier):
             self._terrain = terrain = Terrain(self._model, self.partitions_, self._frames)
         return terrain
 
-    def explain(self, x: Any) -> Explanation:
+    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> Explanation:
         """Say why one point gets its label, and what would have to change for another one.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
+        vocabulary : Vocabulary, optional
+            What to speak of, for features that were made from something else; the features by default.
 
         Returns
         -------
@@ -314,7 +317,7 @@ class SEPClassifier(TrustClassifier):
         Predicted low with a trust of 97.6 %
         """
         point = self._one_point(x)
-        return explain(self._model, point)
+        return explain(self._model, point, vocabulary)
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

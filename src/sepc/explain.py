@@ -15,6 +15,7 @@ from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.model import Model
 from sepc.rules import Rule, Rules
+from sepc.vocabulary import Value, Vocabulary, in_words
 
 _N_NEIGHBOURS = 5
 _N_FEATURES_IN_TEXT = 3
@@ -38,16 +39,30 @@ _NEARLY_INSIDE = 0.2
 class FeatureShare(NamedTuple):
     """How much one feature matters for how deep inside, or how far outside, the point lies.
 
+    Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
+    and None is a missing one. The reference is in that case what is most usual in the ellipsoid.
+
     Examples
     --------
-    >>> FeatureShare("age", 61.0, 40.0, 0.8).feature
-    'age'
+    >>> FeatureShare("age", 61.0, 40.0, 0.8).in_words("centre")
+    'age (61; centre 40)'
+    >>> FeatureShare("color", "red", "blue", 0.8, True).in_words("centre")
+    'color (red; mostly blue)'
     """
 
     feature: str
-    value: float
-    reference: float
+    value: Value
+    reference: Value
     share: float
+    is_level: bool = False
+
+    def in_words(self, reference: str) -> str:
+        """Return it as part of a sentence, with a word for what a number is compared to."""
+        usual = self.is_level or self.reference is None
+        if usual and self.value == self.reference:
+            return f"{self.feature} ({in_words(self.value)})"
+        compared = "mostly" if usual else "centre" if self.value is None else reference
+        return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)})"
 
 
 class RegionNote(NamedTuple):
@@ -82,7 +97,7 @@ class Neighbour(NamedTuple):
     row: int
     label: Any
     distance: float
-    values: dict[str, float]
+    values: dict[str, Value]
 
 
 class Told(ABC):
@@ -210,7 +225,7 @@ class Explanation(Told):
         else:
             place = f"It lies at {percent(note.gauge)} of the way from the centre of {note.region} to its boundary"
             reference = "centre"
-        parts = [f"{f.feature} ({_number(f.value)}; {reference} {_number(f.reference)})" for f in most]
+        parts = [f.in_words(reference) for f in most]
         return f"{place}, mostly by {listed(parts)}." if parts else f"{place}."
 
     def _caution(self) -> str:
@@ -239,7 +254,7 @@ class Explanation(Told):
         return length_in_words(distance, self.unit)
 
 
-def explain(model: Model, z: FloatArray) -> Explanation:
+def explain(model: Model, z: FloatArray, vocabulary: Vocabulary | None = None) -> Explanation:
     """Explain the verdict on one point.
 
     Parameters
@@ -247,6 +262,8 @@ def explain(model: Model, z: FloatArray) -> Explanation:
     model : Model
     z : ndarray of shape (d,)
         The point, in the model's units.
+    vocabulary : Vocabulary, optional
+        What to speak of; the features by default.
 
     Returns
     -------
@@ -259,6 +276,7 @@ def explain(model: Model, z: FloatArray) -> Explanation:
     >>> explain(model, model.units(np.array([1.0]))).label
     0
     """
+    vocabulary = vocabulary or Vocabulary(model.features)
     decision, verdicts = model.judge(z[None])
     a = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
     rules = model.rules[int(decision.problem[0])]
@@ -276,9 +294,9 @@ def explain(model: Model, z: FloatArray) -> Explanation:
         distance=float(a.distance[0]),
         error_bound=None if np.isnan(a.error_bound[0]) else float(a.error_bound[0]),
         regions=tuple(_note(rules, k, gauges[k], z) for k in which),
-        features=_features(model, rules, which[0], z) if which else (),
-        neighbours=nearest_records(model, z),
-        counterfactual=counterfactual(model, z, int(decision.label[0])),
+        features=_features(model, rules, which[0], z, vocabulary) if which else (),
+        neighbours=nearest_records(model, z, vocabulary),
+        counterfactual=counterfactual(model, z, int(decision.label[0]), vocabulary),
         unit=model.unit,
         counted="training" if rules.census.all_vote else "held-out",
         reading=model.trust,
@@ -303,7 +321,7 @@ def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
     return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
 
 
-def _features(model: Model, rules: Rules, k: int, z: FloatArray) -> tuple[FeatureShare, ...]:
+def _features(model: Model, rules: Rules, k: int, z: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
     """Say what the gauge of a point inside, or the distance of one outside, is made of."""
     E = rules.stack[k]
     nearest = E.project(z[None])[0]
@@ -315,21 +333,23 @@ def _features(model: Model, rules: Rules, k: int, z: FloatArray) -> tuple[Featur
     else:
         terms = np.square(z - nearest)
     shares = terms / (terms.sum() or 1.0)
-    values, references = model.original(z), model.original(nearest)
-    order = np.argsort(-shares, kind="stable")
-    return tuple(
-        FeatureShare(model.features[j], float(values[j]), float(references[j]), float(shares[j])) for j in order
-    )
+    x, reference, center = (model.original(point) for point in (z, nearest, E.center))
+    told = []
+    for word in vocabulary.words:
+        value = vocabulary.asked(word, x)
+        usual = vocabulary.value(word, center if word.is_level or value is None else reference)
+        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level))
+    return tuple(sorted(told, key=lambda f: -f.share))
 
 
-def nearest_records(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
+def nearest_records(model: Model, z: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
     """Return the training records nearest to a point in the model's units; none where they were left out.
 
     Examples
     --------
     >>> from sepc import SEPClassifier
     >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> nearest_records(model, model.units(np.array([1.2])))[0].row
+    >>> nearest_records(model, model.units(np.array([1.2])), Vocabulary(["x0"]))[0].row
     1
     """
     if model.records is None:
@@ -343,7 +363,7 @@ def nearest_records(model: Model, z: FloatArray) -> tuple[Neighbour, ...]:
             int(model.rows[i]),
             plain(model.classes[model.codes[i]]),
             float(distances[i]),
-            dict(zip(model.features, model.original(model.points[i]).tolist(), strict=True)),
+            vocabulary.record(model.original(model.points[i])),
         )
         for i in nearest
     )
@@ -383,8 +403,13 @@ def change_in_words(found: Counterfactual | None, unit: str) -> str:
     """
     if found is None:
         return "No change into a region of another label was found."
-    most = [c for c in found.changes[:_N_FEATURES_IN_TEXT] if abs(c.in_units) >= 0.05 * found.distance]
-    parts = [f"{c.feature} from {_number(c.before)} to {_number(c.after)}" for c in most]
+    most = [
+        c
+        for n, c in enumerate(found.changes)
+        # Another value of a category is never a small change.
+        if c.change is None or (n < _N_FEATURES_IN_TEXT and abs(c.in_units) >= 0.05 * found.distance)
+    ]
+    parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
     rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
     return (
         f"The smallest change found that would make it {found.label} ({found.region}, trust "
@@ -420,7 +445,3 @@ def percent(share: float) -> str:
     # 99.96 % must not read as certainty.
     text = f"{100 * share:.1f}"
     return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}"

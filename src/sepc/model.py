@@ -175,3 +175,11 @@ class Model:
             return Outcome(decision.label, decision.trust, decision.proba)
         proba = self.densities.posterior(Z)
         return Outcome(proba.argmax(axis=1), proba.max(axis=1), proba)
+
+    def outcome_of(self, X: FloatArray) -> Outcome:
+        """Return the same of points in the units that they came in."""
+        return self.outcome(self.units(X))
+
+    def assess_of(self, X: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return the records of points in the units that they came in."""
+        return self.assess(self.units(X), frames)

@@ -11,6 +11,7 @@ from sepc.counterfactual import Counterfactual, counterfactual
 from sepc.explain import Neighbour, Told, change_in_words, listed, nearest_in_words, nearest_records, percent
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
+from sepc.vocabulary import Vocabulary
 
 _N_IN_TEXT = 2
 # Voices that change the odds by less than this factor, as a logarithm, say nothing.
@@ -129,7 +130,7 @@ class EnsembleExplanation(Told):
         return ""
 
 
-def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
+def explain_by_voices(council: Council, x: FloatArray, vocabulary: Vocabulary | None = None) -> EnsembleExplanation:
     """Explain the verdict on one point.
 
     Parameters
@@ -137,6 +138,8 @@ def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
     council : Council
     x : ndarray of shape (d,)
         In the original units.
+    vocabulary : Vocabulary, optional
+        What to speak of; the features by default.
 
     Returns
     -------
@@ -150,6 +153,7 @@ def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
     >>> explain_by_voices(council, np.array([8.5])).label
     1
     """
+    vocabulary = vocabulary or Vocabulary(council.features)
     X = x[None]
     a = council.assess(X, FrameMaker())
     said = council.evidence(X)
@@ -167,15 +171,15 @@ def explain_by_voices(council: Council, x: FloatArray) -> EnsembleExplanation:
         region=str(a.region[0]),
         agreement=float(a.agreement[0]),
         leaning=float(council.stack.leaning[label[0]] - council.stack.leaning[other[0]]),
-        voices=tuple(_voice(council, m, float(said.added[m, 0]), plain(own[m]), leads[m]) for m in order),
-        neighbours=nearest_records(council.plain, z),
-        counterfactual=counterfactual(council.plain, z, int(label[0])),
+        voices=tuple(_voice(council, m, float(said.added[m, 0]), plain(own[m]), leads[m], vocabulary) for m in order),
+        neighbours=nearest_records(council.plain, z, vocabulary),
+        counterfactual=counterfactual(council.plain, z, int(label[0]), vocabulary),
         unit=council.plain.unit,
     )
 
 
-def _voice(council: Council, m: int, evidence: float, label: Any, lead: Lead) -> Voice:
-    features = tuple(council.features[j] for j in council.members[m].plan.features)
+def _voice(council: Council, m: int, evidence: float, label: Any, lead: Lead, vocabulary: Vocabulary) -> Voice:
+    features = vocabulary.named([council.features[j] for j in council.members[m].plan.features])
     n_label, n_others = lead.counts[0].tolist()
     weight = float(council.stack.weights[m])
     return Voice(m + 1, features, evidence, weight, label, str(lead.regions[0]), n_label, n_others)

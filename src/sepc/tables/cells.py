@@ -22,7 +22,7 @@ MISSING, OTHER = "(missing)", "(other)"
 MISSING_TEXTS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", MISSING})
 _TRUTHS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
-_MICROSECONDS_A_DAY = 86_400e6
+SECONDS_A_DAY = 86_400.0
 
 
 class CellError(InputError):
@@ -186,7 +186,7 @@ def read_cells(column: Any) -> Cells:
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return Cells.of_values(BOOL if pd.api.types.is_bool_dtype(dtype) else NUMBER, _floats(series))
     if pd.api.types.is_timedelta64_dtype(dtype):
-        return Cells.of_values(NUMBER, series.dt.total_seconds().to_numpy(np.float64) / 86_400.0)
+        return Cells.of_values(NUMBER, series.dt.total_seconds().to_numpy(np.float64) / SECONDS_A_DAY)
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return Cells.of_values(DATE, _days(series))
     return Cells.of_texts(*pd.factorize(series))
@@ -244,7 +244,7 @@ def _floats(series: Any) -> FloatArray:
 def _days(series: Any, **how: Any) -> FloatArray:
     """Return dates as days since 1970-01-01, those with a time zone by their UTC time; NaN where there is none."""
     dates = pd.to_datetime(series, utc=True, **how).dt.tz_convert(None).to_numpy("datetime64[us]")
-    return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / _MICROSECONDS_A_DAY)
+    return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / (1e6 * SECONDS_A_DAY))
 
 
 def text_of(value: Any) -> str:
@@ -268,7 +268,7 @@ def date_text(days: float, whole: bool) -> str:
     >>> date_text(19725.5, whole=False), date_text(19725.0, whole=True)
     ('2024-01-03T12:00:00', '2024-01-03')
     """
-    stamp = np.datetime64(0, "s") + np.timedelta64(round(days * 86_400.0), "s")
+    stamp = np.datetime64(0, "s") + np.timedelta64(round(days * SECONDS_A_DAY), "s")
     return str(stamp.astype("datetime64[D]") if whole else stamp)
 
 

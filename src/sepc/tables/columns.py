@@ -15,6 +15,7 @@ from sepc.tables.cells import (
     MISSING,
     NUMBER,
     OTHER,
+    SECONDS_A_DAY,
     TEXT,
     Cells,
     as_category,
@@ -23,14 +24,13 @@ from sepc.tables.cells import (
     parsed,
     read_cells,
 )
+from sepc.vocabulary import Value
 
 CATEGORY, LEFT_OUT = "category", "left out"
 KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
 # A text that is another one in more than half of the rows, with more than so many values, names the record.
 _MANY_VALUES = 30
 _MOSTLY_DISTINCT = 0.5
-
-Value = float | str | bool | None
 
 
 class Limits(NamedTuple):
@@ -127,6 +127,15 @@ class Column:
         filled = np.where(missing, self.fill, values - self.origin)
         return np.column_stack([filled][: self.varies] + [missing.astype(np.float64)][: self.flagged])
 
+    def read_one(self, raw: Any) -> Value:
+        """Return the value of a single raw cell, whether or not the fit has seen it; None if it is missing."""
+        cells = read_cells(raw)
+        if self.kind == CATEGORY:
+            cells = as_category(cells)
+            return None if cells.codes[0] < 0 else str(cells.texts[cells.codes[0]])
+        number = float(as_kind(cells, self.kind, self.name)[0])
+        return None if np.isnan(number) else self.value_of(number - self.origin)
+
     def _level_numbers(self, cells: Cells) -> Rows:
         """Return which level each cell has, -1 for one that the fit has not seen."""
         numbers = {level: number for number, level in enumerate(self.levels)}
@@ -150,24 +159,34 @@ class Column:
         known = {*self.levels, *self.pooled}
         return {text: n for text, n in zip([MISSING, *cells.texts], counts, strict=True) if n and text not in known}
 
-    def nearest_valid(self, features: FloatArray) -> FloatArray:
-        """Return the features, shape (n, n_features), of the nearest values that a record can have."""
+    def nearest_valid(self, features: FloatArray, known: bool = False) -> FloatArray:
+        """Return the features, shape (n, n_features), of the nearest values that a record can have.
+
+        If a value is `known`, not of those that are missing.
+        """
         if self.kind == CATEGORY:
-            return self._one_hot(self._nearest_level(features))
+            return self._one_hot(self._nearest_level(features, known))
         valid = np.array(features)
-        if self.varies and (self.whole or self.kind == BOOL):
-            valid[:, 0] = np.rint(valid[:, 0] + self.origin) - self.origin
-        if self.kind == BOOL:
-            valid = np.clip(valid, 0.0, 1.0)
+        if self.varies:
+            valid[:, 0] = self._nearest_number(valid[:, 0])
         if self.flagged:
-            valid[:, -1] = valid[:, -1] >= 0.5
+            valid[:, -1] = 0.0 if known else valid[:, -1] >= 0.5
             valid[valid[:, -1] == 1.0, : self.varies] = self.fill
         return valid
 
-    def _nearest_level(self, features: FloatArray) -> Rows:
+    def _nearest_number(self, number: FloatArray) -> FloatArray:
+        if self.kind == BOOL:
+            return np.asarray(number >= 0.5, dtype=np.float64)
+        if not self.whole and self.kind == NUMBER:
+            return number
+        step = 1.0 if self.whole else SECONDS_A_DAY
+        return np.asarray(np.rint((number + self.origin) * step) / step - self.origin)
+
+    def _nearest_level(self, features: FloatArray, known: bool = False) -> Rows:
         if len(self.levels) == 2:
-            return np.asarray(features[:, 0] >= 0.5, dtype=np.int64)
-        return np.asarray(features.argmax(axis=1))
+            features = np.column_stack([1.0 - features[:, 0], features[:, 0]])
+        allowed = [not known or level != MISSING for level in self.levels]
+        return np.asarray(np.where(allowed, features, -np.inf).argmax(axis=1))
 
     def decode(self, features: FloatArray) -> list[Value]:
         """Return the raw values that features, shape (n, n_features), come nearest to; None for a missing one."""

@@ -17,8 +17,12 @@ from sepc.geometry._checks import FloatArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, learn_column, nearest_raw, placed
 from sepc.tables.notes import notes_on
+from sepc.tables.vocabulary import TableVocabulary
 
 _NAMES_SHOWN = 10
+# What occurs in fewer rows says little; a table with less than 200 rows asks for a twentieth of them.
+_ENOUGH_ROWS = 10
+_SHARE_OF_FEW_ROWS = 0.05
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -43,7 +47,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     min_share : float, default=0.01
         A value of a category, or the absence of values, gets a feature of its own if it occurs in at least this share
-        of the rows, and in two.
+        of the rows, and in 10 of them; in a table of less than 200 rows, in 5 % of them, and in two.
     max_levels : int, default=20
         Most values of a category that get a feature of their own.
 
@@ -102,7 +106,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = read_table(X)
         if table.n_rows < 2:
             raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
-        limits = Limits(max(2, ceil(least * table.n_rows)), int(self.max_levels))
+        enough = min(_ENOUGH_ROWS, _SHARE_OF_FEW_ROWS * table.n_rows)
+        limits = Limits(ceil(max(2, enough, least * table.n_rows)), int(self.max_levels))
         columns = tuple(learn_column(name, raw, limits) for name, raw in table.columns.items())
         _require_features(columns)
         self._know(columns, table.named)
@@ -244,6 +249,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{_listed(names)}. Leave it out."
             )
         return np.array(feature_names(self.columns_), dtype=object)
+
+    def vocabulary(self, row: Any) -> TableVocabulary:
+        """Return how to speak of one record.
+
+        Parameters
+        ----------
+        row : table of shape (1, n_columns)
+
+        Returns
+        -------
+        TableVocabulary
+            For the `explain` of a classifier of the features.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> [word.name for word in encoder.vocabulary([[50, "red"]]).words]
+        ['x0', 'x1']
+        """
+        return TableVocabulary(self.columns_, self._read(row).columns)
 
     @property
     def notes(self) -> list[str]:

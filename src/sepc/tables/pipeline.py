@@ -4,18 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from sepc.assessment import Assessment
-from sepc.base import as_it_was_on_error
+from sepc.base import as_it_was_on_error, as_one_row
 from sepc.errors import InputError
 from sepc.estimator import SEPClassifier
+from sepc.explain import Explanation
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.label_sets import PredictionSets
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
+from sepc.voices import EnsembleExplanation
 
 
 def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
@@ -233,6 +236,34 @@ class TablePipeline(Pipeline):
         ['0#1', '1#1']
         """
         return self.steps[-1][1].regions()
+
+    def explain(self, x: Any) -> Explanation | EnsembleExplanation:
+        """Say why one record gets its label, and what would have to change, in the columns and values of the table.
+
+        Parameters
+        ----------
+        x : record
+            A dict, a row of a pandas frame, a frame of one row, or values in the order of the columns.
+
+        Returns
+        -------
+        Explanation or EnsembleExplanation
+            Its counterfactual is a record that a table can hold, and was judged as it is told.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [61, 58, 66, 31, 35, 28], "smoker": ["yes", "yes", "yes", "no", "no", "no"]})
+        >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3)
+        >>> why = clf.explain({"age": 60, "smoker": "yes"})
+        >>> why.neighbours[0].values, why.counterfactual.label
+        ({'age': 61.0, 'smoker': 'yes'}, 'well')
+        """
+        row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
+        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(
+            self._features(row), vocabulary=self._encoder.vocabulary(row)
+        )
+        return told
 
     @property
     def landscape_(self) -> Any:
