@@ -21,12 +21,13 @@ from sepc.metrics import (
     coverage_at_risk,
     e_aurc,
     expected_calibration_error,
+    reliability_curve,
     risk_coverage_curve,
 )
 
 AREAS = [aurc, e_aurc, augrc]
 SCALARS = [*AREAS, accuracy_at_coverage, coverage_at_risk, expected_calibration_error]
-METRICS = [*SCALARS, risk_coverage_curve]
+METRICS = [*SCALARS, risk_coverage_curve, reliability_curve]
 NAMES = np.array(["ash", "birch", "cedar"])
 
 
@@ -42,7 +43,7 @@ def agree(result, expected, tol=1e-12):
     """Compare two results of one metric, numbers or curves."""
     result, expected = (value if isinstance(value, tuple) else (value,) for value in (result, expected))
     return all(
-        np.shape(r) == np.shape(e) and np.allclose(r, e, rtol=0, atol=tol)
+        np.shape(r) == np.shape(e) and np.allclose(r, e, rtol=0, atol=tol, equal_nan=True)
         for r, e in zip(result, expected, strict=True)
     )
 

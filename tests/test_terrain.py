@@ -133,6 +133,26 @@ class TestGraph:
 
         assert all(of(a) == of(b) for a, b in zip(iris.graph.region_a, iris.graph.region_b, strict=True))
 
+    def test_regions_of_all_classes_are_compared_whichever_problem_they_come_from(self, iris):
+        model = iris.model
+        found = {(a, b): rest for a, b, *rest in iris.class_graph.itertuples(index=False)}
+        own = [(r, k) for r in model.rules for k in np.flatnonzero(r.sides == 0).tolist()]
+        assert len({r.names[k] for r, k in own}) > len(model.classes)
+        for (r, i), (s, j) in combinations(own, 2):
+            verdict = separate(r.stack[i], s.stack[j])
+            common = len(np.intersect1d(r.members(i), s.members(j)))
+            expected = [common, verdict.margin, r is s] if common or not verdict.disjoint else None
+            assert found.get((r.names[i], s.names[j])) == expected
+
+    def test_with_two_classes_these_are_all_regions(self, cancer):
+        pd.testing.assert_frame_equal(cancer.class_graph, cancer.graph)
+
+    def test_isolated_records_alone_have_no_overlaps(self):
+        with pytest.warns(sepc.SepcWarning, match="fewer training points"):
+            clf = SEPClassifier().fit(np.eye(5)[:, :3], list("abcde"))
+        assert set(clf.landscape_.regions.label) == {f"not {c}" for c in "abcde"}
+        assert len(clf.landscape_.class_graph) == 0
+
     def test_an_unknown_region_is_refused(self, cancer):
         with pytest.raises(InputError, match=r"name is 'x#1'; expected a region of this model, such as 0#1"):
             cancer.neighbours("x#1")

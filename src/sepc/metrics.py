@@ -332,13 +332,55 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9]), 6)
     0.1
     """
+    confidences, accuracies, weights = reliability_curve(
+        y_true, y_pred, confidence, labels=labels, pos_label=pos_label, sample_weight=sample_weight, n_bins=n_bins
+    )
+    return float(np.nansum(weights * np.abs(accuracies - confidences)) / weights.sum())
+
+
+def reliability_curve(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return how sure and how right a classifier is, over bins of equal width: what a reliability diagram shows.
+
+    Parameters
+    ----------
+    y_true, y_pred, confidence, labels, pos_label, sample_weight, n_bins
+        As for `expected_calibration_error`.
+
+    Returns
+    -------
+    confidences : ndarray of shape (n_bins,)
+        Mean confidence in each bin; NaN where a bin is empty.
+    accuracies : ndarray of shape (n_bins,)
+        Share of right labels in each bin; NaN where a bin is empty.
+    weights : ndarray of shape (n_bins,)
+        How many rows each bin holds, by their weights.
+
+    Examples
+    --------
+    >>> sure, right, n = reliability_curve([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], n_bins=2)
+    >>> sure.round(6).tolist(), right.tolist(), n.tolist()
+    ([0.1, 0.8], [0.0, 1.0], [1.0, 3.0])
+    """
     if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and n_bins > 0):
         raise InputError(f"n_bins is {n_bins!r}; expected a positive integer, such as the default 15.")
     wrong, sure, weight = _outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight)
     _check_probabilities(sure, "confidence", "Calibrate other scores first; the other metrics take them as they are.")
     inner_edges = np.linspace(0.0, 1.0, int(n_bins) + 1)[1:-1]
-    gaps = np.bincount(np.searchsorted(inner_edges, sure), weights=weight * (~wrong - sure))
-    return float(np.abs(gaps).sum() / weight.sum())
+    which = np.searchsorted(inner_edges, sure)
+    held, surely, rightly = (
+        np.bincount(which, weights=part, minlength=int(n_bins)) for part in (weight, weight * sure, weight * ~wrong)
+    )
+    with np.errstate(invalid="ignore"):
+        return surely / held, rightly / held, held
 
 
 class _Outcomes(NamedTuple):

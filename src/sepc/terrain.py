@@ -7,24 +7,22 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from sepc.disjuncts import Clump, Disjunct, clumps, largest_disjunct
 from sepc.errors import InputError
 from sepc.frames import FrameMaker, plain, records
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.separation import separate
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model import Model
+from sepc.overlaps import overlaps
 from sepc.partitioning import Block, Partition, units_of_length
 from sepc.rules import Rules
 
 # From so many records per dimension and one, a single record can be told to inflate an ellipsoid.
 _MANY = 3
-# Widths are compared with this slack, so that rounding never takes ellipsoids that meet for disjoint ones.
-_SLACK = 1e-6
 
 _Columns = dict[str, list[Any]]
 
@@ -87,6 +85,14 @@ class Terrain:
         centre, 0 for ellipsoids that only touch.
         """
         return self._frames.frame(self._graph)
+
+    @property
+    def class_graph(self) -> Any:
+        """The same as `graph`, but for all regions of classes, whichever problem they come from.
+
+        Regions of rests are left out. With two classes there is one problem, and nothing is left out.
+        """
+        return self._frames.frame(self._class_graph)
 
     @property
     def impure(self) -> Any:
@@ -205,6 +211,19 @@ class Terrain:
     def _graph(self) -> _Columns:
         edges = [edge for problem in self._problems for edge in problem.edges()]
         return _columns("region_a region_b n_common margin same_label", edges)
+
+    @cached_property
+    def _class_graph(self) -> _Columns:
+        if len(self._problems) == 1:
+            return self._graph
+        regions = [(c, *region) for c, problem in enumerate(self._problems) for region in problem.of_first_label()]
+        return _columns("region_a region_b n_common margin same_label", list(self._across(regions)) if regions else [])
+
+    def _across(self, regions: Sequence[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        classes, names, ellipsoids, holds = zip(*regions, strict=True)
+        stack = EllipsoidStack(ellipsoids, self.model.points.shape[1])
+        for a, b, n_common, margin in overlaps(stack, vstack(holds, format="csr")):
+            yield names[a], names[b], n_common, margin, classes[a] == classes[b]
 
     @cached_property
     def _impure(self) -> _Columns:
@@ -328,12 +347,14 @@ class _Problem:
         return tuple(own), names[int(np.argmax(held))] if held.any() else None
 
     def edges(self) -> Iterator[tuple[str, str, int, float, bool]]:
-        common = (self.holds @ self.holds.T).toarray()
-        stack, names, sides = self.rules.stack, self.rules.names, self.rules.sides
-        for i, j in _may_meet(stack, common > 0):
-            verdict = separate(stack[i], stack[j])
-            if common[i, j] or not verdict.disjoint:
-                yield names[i], names[j], int(common[i, j]), float(verdict.margin), bool(sides[i] == sides[j])
+        names, sides = self.rules.names, self.rules.sides
+        for a, b, n_common, margin in overlaps(self.rules.stack, self.holds):
+            yield names[a], names[b], n_common, margin, bool(sides[a] == sides[b])
+
+    def of_first_label(self) -> Iterator[tuple[str, Ellipsoid, csr_array]]:
+        """Yield name and ellipsoid of the regions of the first label, and which records each holds, shape (1, n)."""
+        for k in np.flatnonzero(self.rules.sides == 0).tolist():
+            yield self.rules.names[k], self.parts[k].ellipsoid, self.holds[[k]]
 
     def impure(self) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
         """Yield the records in an ellipsoid of the other label; the ellipsoids of their own label, and of the other."""
@@ -345,34 +366,6 @@ class _Problem:
             which = sorted(zip(by_record.indices[here].tolist(), foreign[here].tolist(), strict=True))
             own, other = ([self.rules.names[k] for k, is_foreign in which if is_foreign == kind] for kind in (0, 1))
             yield i, (own, other)
-
-
-def _may_meet(stack: EllipsoidStack, common: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of ellipsoids that neither bounding boxes nor one well chosen direction prove disjoint."""
-    unit = stack.radii.max(initial=np.finfo(float).tiny)
-    centers, scaled = stack.centers[:, 0] / unit, stack.axes * (stack.radii / unit)[:, None]
-    shapes, half = np.matmul(scaled, scaled.mT), np.sqrt(np.square(scaled).sum(axis=2))
-    for i in range(len(stack)):
-        apart = (np.abs(centers - centers[i]) > (half + half[i]) * (1.0 + _SLACK)).any(axis=1) & ~common[i]
-        near = i + 1 + np.flatnonzero(~apart[i + 1 :])
-        way = centers[near] - centers[i]
-        with np.errstate(all="ignore"):  # what is no number proves nothing
-            normal = _between(way, shapes[near] + shapes[i])
-            reach = _widths(normal, scaled[i]) + _widths(normal, scaled[near])
-            apart = (normal * way).sum(axis=1) > reach * (1.0 + _SLACK)
-        yield from ((i, j) for j in near[~apart | common[i, near]].tolist())
-
-
-def _between(way: FloatArray, shapes: FloatArray) -> FloatArray:
-    """Return normals of hyperplanes that nearly do their best to separate pairs of ellipsoids."""
-    # A trace of a ball keeps flat pairs solvable; no normal can prove anything wrong.
-    ball = 1e-12 * np.trace(shapes, axis1=1, axis2=2) + 1e-200
-    return np.asarray(np.linalg.solve(shapes + ball[:, None, None] * np.eye(way.shape[1]), way[:, :, None])[:, :, 0])
-
-
-def _widths(normal: FloatArray, scaled_axes: FloatArray) -> FloatArray:
-    """Return how far ellipsoids reach from their centres along normals, times the lengths of these."""
-    return np.asarray(np.sqrt(np.square(np.matmul(normal[:, None], scaled_axes)[:, 0]).sum(axis=1)))
 
 
 def _inflating(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int, float, float]]:
