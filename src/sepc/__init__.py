@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from sepc.landscapes import Landscape, landscape
     from sepc.partitioning import Block, Hyperplane, Partition, partition
     from sepc.persist import load, rules_dict, save
+    from sepc.plot import (
+        ConfusionDisplay,
+        LandscapeDisplay,
+        PartitionDisplay,
+        RegionTrustDisplay,
+        ReliabilityDisplay,
+        RiskCoverageDisplay,
+    )
     from sepc.selection import NImpPath, select_n_imp
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
     from sepc.terrain import Terrain
@@ -41,6 +49,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Assessment": "assessment",
     "Block": "partitioning",
+    "ConfusionDisplay": "plot",
     "Drift": "feedback",
     "Ellipsoid": "geometry.ellipsoid",
     "Explanation": "explain",
@@ -52,12 +61,17 @@ _HOME = {
     "InputError": "errors",
     "IntersectionCover": "geometry.overlap",
     "Landscape": "landscapes",
+    "LandscapeDisplay": "plot",
     "MVE": "geometry.mve",
     "ModelFileError": "errors",
     "NImpPath": "selection",
     "Partition": "partitioning",
     "PartitionChanges": "feedback",
+    "PartitionDisplay": "plot",
     "PredictionSets": "label_sets",
+    "RegionTrustDisplay": "plot",
+    "ReliabilityDisplay": "plot",
+    "RiskCoverageDisplay": "plot",
     "SEPClassifier": "estimator",
     "SEPEnsembleClassifier": "ensemble",
     "Separation": "geometry.separation",
@@ -86,6 +100,7 @@ __all__ = [
     "MVE",
     "Assessment",
     "Block",
+    "ConfusionDisplay",
     "Drift",
     "Ellipsoid",
     "Explanation",
@@ -97,11 +112,16 @@ __all__ = [
     "InputError",
     "IntersectionCover",
     "Landscape",
+    "LandscapeDisplay",
     "ModelFileError",
     "NImpPath",
     "Partition",
     "PartitionChanges",
+    "PartitionDisplay",
     "PredictionSets",
+    "RegionTrustDisplay",
+    "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SEPClassifier",
     "SEPEnsembleClassifier",
     "Separation",

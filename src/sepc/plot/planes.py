@@ -1,0 +1,232 @@
+"""The plane that a partition is shown in: two features, or two principal directions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.errors import InputError
+from sepc.estimator import SEPClassifier
+from sepc.explain import percent
+from sepc.geometry._checks import FloatArray
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.model import Model
+from sepc.partitioning import Block
+
+# Points along an outline: its corners are off the curve by less than 1e-4 of its size.
+_N_OUTLINE = 257
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plane:
+    """Two orthonormal directions in the units of a model, and the units in which they are shown.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (d, 2)
+        Orthonormal columns.
+    scale, origin : ndarray of shape (2,)
+        A place w in the directions is shown at ``w * scale + origin``.
+    names : pair of str
+        Of the two axes.
+
+    Examples
+    --------
+    >>> plane = Plane(np.eye(3)[:, :2], np.array([10.0, 1.0]), np.array([5.0, 0.0]), ("age", "height"))
+    >>> plane.place(np.array([[1.0, 2.0, 3.0]])).tolist()
+    [[15.0, 2.0]]
+    """
+
+    basis: FloatArray
+    scale: FloatArray
+    origin: FloatArray
+    names: tuple[str, str]
+
+    def place(self, Z: FloatArray) -> FloatArray:
+        """Return where points in the model's units are shown, shape (n, 2)."""
+        return np.asarray((Z @ self.basis) * self.scale + self.origin)
+
+    def back(self, shown: FloatArray) -> FloatArray:
+        """Return places of the plane in the model's units, shape (n, d): the inverse of `place` if d is 2."""
+        return np.asarray(((shown - self.origin) / self.scale) @ self.basis.T)
+
+
+class Outline(NamedTuple):
+    """The ellipse that one region is shown as: ``{center + factor @ u : |u| <= 1}``.
+
+    Examples
+    --------
+    >>> Outline("a#1", "a", 12, np.zeros(2), np.eye(2)).curve()[0].tolist()
+    [1.0, 0.0]
+    """
+
+    region: str
+    label: Any
+    n_points: int
+    center: FloatArray
+    factor: FloatArray
+
+    def curve(self) -> FloatArray:
+        """Return points along the closed boundary, shape (n, 2)."""
+        circle = Ellipsoid.trusted(np.zeros(2), np.eye(2), np.ones(2)).boundary(_N_OUTLINE)
+        return np.asarray(self.center + circle @ self.factor.T)
+
+    @property
+    def reach(self) -> FloatArray:
+        """How far it goes from the centre along each axis, shape (2,)."""
+        return np.asarray(np.sqrt(np.square(self.factor).sum(axis=1)))
+
+
+class Line(NamedTuple):
+    """The line ``{x : normal @ x == offset}`` that a hyperplane of two features is, and whose problem it solves.
+
+    Examples
+    --------
+    >>> Line(np.array([1.0, 0.0]), 3.0, None).across((0.0, 5.0), (0.0, 1.0)).tolist()
+    [[3.0, 0.0], [3.0, 1.0]]
+    """
+
+    normal: FloatArray
+    offset: float
+    label: Any
+
+    def across(self, x_limits: tuple[float, float], y_limits: tuple[float, float]) -> FloatArray:
+        """Return the ends of the part within some limits, shape (2, 2); NaN, or of no length, if it is beyond them."""
+        low, high = np.array([x_limits, y_limits]).T
+        size = high - low
+        normal = self.normal * size  # in units of the box, which is then the unit square
+        offset = self.offset - self.normal @ low
+        length = float(np.linalg.norm(normal))
+        foot, along = normal * offset / length**2, np.array([-normal[1], normal[0]]) / length
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.sort([(0.0 - foot) / along, (1.0 - foot) / along], axis=0)
+        enter, leave = np.nanmax(ends[0]), np.nanmin(ends[1])
+        t = np.array([enter, max(leave, enter)])
+        return np.asarray(low + size * (foot + t[:, None] * along))
+
+
+def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
+    """Yield each region of a class: its name, the number of the class, and the block.
+
+    With three or more classes, regions of rests are left out.
+
+    Examples
+    --------
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
+    >>> [(name, code) for name, code, _ in class_regions(clf)]
+    [('a#1', 0), ('b#1', 1)]
+    """
+    binary = len(clf.classes_) == 2
+    for k, (rules, found) in enumerate(zip(clf._model.rules, clf.partitions_, strict=True)):
+        for name, block in zip(rules.names, found.blocks, strict=True):
+            if binary or block.side == 0:
+                yield name, block.side if binary else k, block
+
+
+def isolated_points(model: Model) -> Iterator[tuple[FloatArray, Any]]:
+    """Yield each isolated point of a class, in the model's units, with its label; None if it has several.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [5.0, 0.0], [6.0, 0.0], [5.0, 1.0], [0.5, 0.5]]
+    >>> clf = SEPClassifier(n_imp=0).fit(X, [0] * 4 + [1] * 4)
+    >>> [label for _, label in isolated_points(clf._model)]
+    [1]
+    """
+    classes = model.classes.tolist()
+    for k, rules in enumerate(model.rules):
+        of_side = [classes[0], classes[1], None] if len(classes) == 2 else [classes[k], None, None]
+        for point, side in zip(rules.isolated, rules.isolated_sides.tolist(), strict=True):
+            if len(classes) == 2 or side != 1:
+                yield point, of_side[side]
+
+
+def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
+    """Return the shadow of a region on a plane.
+
+    Examples
+    --------
+    >>> plane = Plane(np.eye(3)[:, :2], np.array([10.0, 1.0]), np.zeros(2), ("a", "b"))
+    >>> ball = Block(0, np.arange(5), Ellipsoid(np.zeros(3), np.eye(3), np.ones(3)), 1)
+    >>> outline(plane, "a#1", "a", ball).reach.tolist()
+    [10.0, 1.0]
+    """
+    shadow = block.ellipsoid.shadow(plane.basis)
+    factor = plane.scale[:, None] * shadow.axes * shadow.radii
+    return Outline(region, label, len(block.members), shadow.center * plane.scale + plane.origin, factor)
+
+
+def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
+    """Yield the hyperplanes of a classifier of two features, as they are shown."""
+    labels = [None] if len(clf.classes_) == 2 else clf.classes_.tolist()
+    for label, found in zip(labels, clf.partitions_, strict=True):
+        for normal, offset in found.hyperplanes:
+            shown = (plane.basis.T @ normal) / plane.scale
+            yield Line(shown, float(offset + shown @ plane.origin), label)
+
+
+def plane_of(model: Model, features: Any, Z: FloatArray) -> Plane:
+    """Return the plane of two features, or of the first two principal directions.
+
+    Parameters
+    ----------
+    model : Model
+    features : pair of int or str, "principal" or None
+        None stands for both features if there are two, and for "principal" if there are more.
+    Z : ndarray of shape (n, d)
+        Points, in the model's units, whose principal directions are meant.
+
+    Examples
+    --------
+    >>> clf = SEPClassifier().fit([[0.0, 9.0], [1.0, 9.5], [5.0, 8.0], [6.0, 7.0]], [0, 0, 1, 1])
+    >>> plane_of(clf._model, None, clf._model.points).names
+    ('x0', 'x1')
+    """
+    d = len(model.features)
+    if d < 2:
+        raise InputError(
+            f"the classifier has one feature, {model.features[0]!r}; expected two or more for a picture of its "
+            "regions. clf.regions() lists from where to where each reaches."
+        )
+    if features is None:
+        features = (0, 1) if d == 2 else "principal"
+    return _principal(model, Z) if isinstance(features, str) and features == "principal" else _pair(model, features)
+
+
+def _pair(model: Model, features: Any) -> Plane:
+    if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray) or len(features) != 2:
+        raise InputError(
+            f"features is {features!r}; expected two features by name or number, such as (0, 1), or 'principal'."
+        )
+    i, j = (_number(model, feature) for feature in features)
+    if i == j:
+        raise InputError(f"features is {features!r}, one feature twice; expected two different ones.")
+    basis = np.eye(len(model.features))[:, [i, j]]
+    return Plane(basis, model.scale[[i, j]], model.mean[[i, j]], (model.features[i], model.features[j]))
+
+
+def _number(model: Model, feature: Any) -> int:
+    d = len(model.features)
+    if isinstance(feature, str) and feature in model.features:
+        return model.features.index(feature)
+    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < d:
+        return int(feature)
+    some = ", ".join(map(repr, model.features[:5])) + (", ..." if d > 5 else "")
+    raise InputError(f"features holds {feature!r}; expected a number from 0 to {d - 1} or a name among {some}.")
+
+
+def _principal(model: Model, Z: FloatArray) -> Plane:
+    from sklearn.decomposition import PCA
+
+    if len(Z) < 2:
+        raise InputError(
+            f"there are {len(Z)} points to find principal directions of; expected two or more. The classifier keeps no "
+            "training records: pass X, or two features."
+        )
+    found = PCA(2, svd_solver="full").fit(Z)
+    names = [
+        f"principal direction {k}, {percent(float(share))} of variance\n({model.unit})"
+        for k, share in enumerate(found.explained_variance_ratio_, start=1)
+    ]
+    return Plane(found.components_.T, np.ones(2), np.zeros(2), (names[0], names[1]))

@@ -1,0 +1,149 @@
+"""What any classifier says of new points, with or without a trust score."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.errors import InputError
+from sepc.estimator import SEPClassifier
+
+
+def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return the label of each point, and how sure it is: its trust, or the largest probability.
+
+    Parameters
+    ----------
+    clf : fitted classifier
+        With `trust_score` or `predict_proba`.
+    X : array-like of shape (n, n_features)
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    confidence : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> labels, sure = predictions(DummyClassifier().fit([[0], [1], [2], [3]], [0, 1, 1, 1]), [[5]])
+    >>> labels.tolist(), sure.tolist()
+    ([1], [0.75])
+    """
+    if hasattr(clf, "trust_score"):
+        return np.asarray(clf.predict(X)), np.asarray(clf.trust_score(X))
+    if hasattr(clf, "predict_proba"):
+        return np.asarray(clf.predict(X)), np.asarray(clf.predict_proba(X)).max(axis=1)
+    raise InputError(
+        f"clf is a {type(clf).__name__}, which has neither trust_score nor predict_proba; expected one of them, to "
+        "know how sure it is. Call from_predictions(y_true, y_pred, confidence) with a score of your own."
+    )
+
+
+def model_name(clf: Any) -> str:
+    """Return what to call a classifier: the name of its class, or of the last step's if it is a pipeline.
+
+    Examples
+    --------
+    >>> model_name(Pipeline([("classifier", SEPClassifier())]))
+    'SEPClassifier'
+    """
+    return type(last_step(clf)).__name__
+
+
+def last_step(clf: Any) -> Any:
+    """Return the last step of a pipeline; what is no pipeline, as it is.
+
+    Examples
+    --------
+    >>> last_step(Pipeline([("classifier", SEPClassifier())]))
+    SEPClassifier()
+    """
+    return clf[-1] if isinstance(clf, Pipeline) else clf
+
+
+def partitioned(clf: Any, display: str) -> SEPClassifier:
+    """Return the SEPClassifier that is meant: `clf` itself, or the last step of a pipeline.
+
+    Examples
+    --------
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    >>> partitioned(clf, "PartitionDisplay") is clf
+    True
+    """
+    last = last_step(clf)
+    if not isinstance(last, SEPClassifier):
+        raise InputError(
+            f"clf is a {type(last).__name__}; {display} shows the regions of one partition, so it expects a "
+            "SEPClassifier, or a pipeline that ends in one. RegionTrustDisplay takes ensembles, too."
+        )
+    check_is_fitted(last)
+    return last
+
+
+def prepared(clf: Any, X: Any) -> Any:
+    """Return the points as the last step of a pipeline gets them; as they are if there is no pipeline.
+
+    Examples
+    --------
+    >>> prepared(SEPClassifier(), [[1.0]])
+    [[1.0]]
+    """
+    # By steps: a slice of a pipeline is made by its constructor, and subclasses may have one of their own.
+    for _, step in clf.steps[:-1] if isinstance(clf, Pipeline) else ():
+        X = X if step in (None, "passthrough") else step.transform(X)
+    return X
+
+
+def assessed(clf: Any, X: Any, display: str) -> Any:
+    """Return the `Assessment` of the points, by the last step of a pipeline if the pipeline itself has none.
+
+    Examples
+    --------
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    >>> assessed(clf, [[0.5]], "RegionTrustDisplay").region.tolist()
+    ['0#1']
+    """
+    if hasattr(clf, "assess"):
+        return clf.assess(X)
+    last = last_step(clf)
+    if hasattr(last, "assess"):
+        return last.assess(prepared(clf, X))
+    raise InputError(
+        f"clf is a {type(last).__name__}, which has no regions; {display} expects a SEPClassifier or a "
+        "SEPEnsembleClassifier, or a pipeline that ends in one."
+    )
+
+
+def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of the class of each label.
+
+    Examples
+    --------
+    >>> labels_of(["b", "a"], 2, np.array(["a", "b"])).tolist()
+    [1, 0]
+    """
+    labels = np.asarray(y).ravel()
+    if len(labels) != n:
+        raise InputError(f"y has {len(labels)} labels and X {n} rows; expected one label for each row.")
+    numbers = {label: k for k, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in numbers]
+    if unknown:
+        raise InputError(
+            f"y holds {unknown[0]!r}, which the classifier was not trained on; expected labels among "
+            f"{classes.tolist()}. Leave such rows out."
+        )
+    return np.array([numbers[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def require_positive(value: Any, name: str) -> None:
+    """Refuse what is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> require_positive(3, "max_regions")
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{name} is {value!r}; expected a whole number, at least 1.")
