@@ -10,7 +10,7 @@ from sepc.explain import percent
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.plot.scores import predictions
-from sepc.plot.style import axes_for, ink_on, label_axes, short
+from sepc.plot.style import TINY, axes_for, ink_on, label_axes, points_of, settle, short
 
 _ABSTAINED = "abstained"
 
@@ -181,13 +181,13 @@ class ConfusionDisplay:
         colours = self._colours()
         self.im_ = ax.imshow(colours, aspect="auto", interpolation="nearest")
         ax.axvline(k - 0.5, color="white", linewidth=4.0)
-        self._draw_numbers(colours)
         names = [short(label, 14) for label in self.classes.tolist()]
         ax.set_xticks(range(k + 1), [*names, _ABSTAINED])
         ax.set_yticks(range(k), names)
         label_axes(ax, self._words(), "true label")
-        if sum(map(len, names)) + len(_ABSTAINED) > 36:
+        if max(map(len, (*names, _ABSTAINED))) * 0.6 * points_of(TINY) > self._cell_width():
             ax.tick_params(axis="x", labelrotation=90)
+        self._draw_numbers(colours)
         return self
 
     def frame(self) -> Any:
@@ -234,11 +234,11 @@ class ConfusionDisplay:
 
     def _font_size(self, n_letters: int) -> float:
         """Return a size at which so many letters fit a cell, but no larger than that of other text."""
-        from matplotlib.font_manager import FontProperties
+        fitting = 0.85 * self._cell_width() / (0.62 * max(n_letters, 2))
+        return float(np.clip(fitting, 4.0, points_of("medium")))
 
-        cell = self.ax_.get_window_extent().width * 72.0 / self.figure_.dpi / self.matrix.shape[1]
-        largest = FontProperties(size="medium").get_size_in_points()
-        return float(np.clip(0.85 * cell / (0.62 * max(n_letters, 2)), 4.0, largest))
+    def _cell_width(self) -> float:
+        return float(settle(self.ax_).width * 72.0 / self.figure_.dpi / self.matrix.shape[1])
 
 
 def _values(y: Any) -> list[Any]:

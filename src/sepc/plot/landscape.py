@@ -11,11 +11,13 @@ from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.landscapes import Landscape
 from sepc.plot.scores import partitioned, require_positive
-from sepc.plot.style import TINY, Style, axes_for, class_styles, legend_entry, short
+from sepc.plot.style import TINY, Style, axes_for, class_styles, height_of, legend_entry, short
 from sepc.terrain import Terrain
 
 # Area of the largest node, in points squared; width of the strongest edge, in points.
-_NODE, _EDGE = 260.0, 6.0
+_NODE, _EDGE = 200.0, 5.0
+# So few edges show how many records are shared; so many nodes have their names along the radius.
+_FEW, _MANY = 10, 14
 _BETWEEN = {"color": "0.25", "linestyle": "-"}
 _WITHIN = {"color": "0.65", "linestyle": "--"}
 
@@ -53,8 +55,8 @@ class LandscapeDisplay:
     """Which regions of a classifier, or which classes of a data set, overlap.
 
     Nodes on a circle, sorted by label, the larger the more training records a region holds. A line joins two that
-    overlap, the wider the larger the share of the smaller one's records that both hold; full and dark between
-    different labels, dashed and pale within one label.
+    overlap, the wider the larger the share of the smaller one's records that both hold; dark between different labels,
+    pale and dashed within one label. Up to 10 lines carry the number of records that both hold.
 
     Parameters
     ----------
@@ -182,8 +184,9 @@ class LandscapeDisplay:
         places = np.column_stack([np.cos(turn), np.sin(turn)])
         styles = class_styles(self.classes)
         self.edges_ = [self._draw_edge(edge, places) for edge in self.edges]
-        self.nodes_ = [self._draw_node(k, places[k], styles) for k in range(len(self.nodes))]
-        self.names_ = [self._draw_name(node, place) for node, place in zip(self.nodes, places, strict=True)]
+        placed = list(zip(self.nodes, places, strict=True))
+        self.nodes_ = [self._draw_node(node, place, styles[node.label]) for node, place in placed]
+        self.names_ = [self._draw_name(node, place) for node, place in placed]
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         self._make_room(self._draw_legend(styles))
@@ -223,57 +226,71 @@ class LandscapeDisplay:
         a, b = self.nodes[edge.a], self.nodes[edge.b]
         share = min(edge.n_common / max(min(a.n_records, b.n_records), 1), 1.0)
         look = _WITHIN if a.label == b.label else _BETWEEN
-        ends = places[[edge.a, edge.b]].T
-        return self.ax_.plot(*ends, linewidth=0.6 + _EDGE * share, solid_capstyle="butt", zorder=1, **look)[0]
+        ends = places[[edge.a, edge.b]]
+        if len(self.edges) <= _FEW:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            self.ax_.text(*ends.mean(axis=0), str(edge.n_common), fontsize=TINY, ha="center", va="center", bbox=box)
+        width, depth = 0.6 + _EDGE * share, 0.4 + 0.5 * share
+        return self.ax_.plot(*ends.T, linewidth=width, alpha=depth, solid_capstyle="butt", zorder=1, **look)[0]
 
-    def _draw_node(self, k: int, place: FloatArray, styles: dict[Any, Style]) -> Any:
-        node, largest = self.nodes[k], max(node.n_records for node in self.nodes)
-        look, area = styles[node.label], 20.0 + _NODE * node.n_records / max(largest, 1)
-        return self.ax_.scatter(
-            *place, s=area, color=look.colour, marker=look.marker, edgecolors="white", linewidths=0.8, zorder=2
-        )
+    def _area(self, node: Node) -> float:
+        """Return the area of a node in points squared."""
+        return 20.0 + _NODE * node.n_records / max(1, *(other.n_records for other in self.nodes))
+
+    def _draw_node(self, node: Node, place: FloatArray, look: Style) -> Any:
+        shape = {"color": look.colour, "marker": look.marker, "edgecolors": "white", "linewidths": 0.8}
+        return self.ax_.scatter(*place, s=self._area(node), zorder=2, **shape)
 
     def _draw_name(self, node: Node, place: FloatArray) -> Any:
-        x, y = 1.12 * place
-        side = "center" if abs(place[0]) < 0.2 else "left" if place[0] > 0.0 else "right"
-        level = "center" if abs(place[1]) < 0.8 else "bottom" if place[1] > 0.0 else "top"
-        return self.ax_.text(x, y, f"{short(node.name)} ({node.n_records})", fontsize=TINY, ha=side, va=level)
+        """Write the name of a node beside it; along the radius if there are many."""
+        away = 3.0 + 0.7 * np.sqrt(self._area(node))
+        along = len(self.nodes) > _MANY
+        turn = np.degrees(np.arctan2(place[1], place[0])) if along else 0.0
+        right = place[0] >= 0.0
+        upright = along or abs(place[0]) >= 0.2
+        return self.ax_.annotate(
+            f"{short(node.name)} ({node.n_records})",
+            place,
+            xytext=tuple(away * place),
+            textcoords="offset points",
+            fontsize=TINY,
+            ha=("left" if right else "right") if upright else "center",
+            va="center" if upright else "bottom" if place[1] > 0.0 else "top",
+            rotation=turn if right else turn + 180.0,
+            rotation_mode="anchor",
+        )
 
-    def _draw_legend(self, styles: dict[Any, Style]) -> int:
-        """Draw the legend at the bottom; return its number of rows."""
+    def _draw_legend(self, styles: dict[Any, Style]) -> Any:
         entries = [
             legend_entry(label, color=look.colour, marker=look.marker, linestyle="", markersize=5)
             for label, look in styles.items()
         ]
         kinds = {self.nodes[edge.a].label == self.nodes[edge.b].label for edge in self.edges}
         if False in kinds:
-            entries.append(legend_entry("overlap of labels", linewidth=2.0, **_BETWEEN))
+            entries.append(legend_entry("between labels", linewidth=2.0, **_BETWEEN))
         if True in kinds:
             entries.append(legend_entry("within a label", linewidth=2.0, **_WITHIN))
         left_out = f"{self.n_left_out} smaller regions are not shown" if self.n_left_out else None
-        columns = 3 if max(len(entry.get_label()) for entry in entries) < 12 else 2
-        self.ax_.legend(
-            handles=entries,
-            loc="lower center",
-            ncols=columns,
-            fontsize=TINY,
-            frameon=False,
-            title=left_out,
-            title_fontsize=TINY,
-            borderaxespad=0.0,
-        )
-        return -(-len(entries) // columns) + bool(left_out)
+        columns = 3 if max(len(entry.get_label()) for entry in entries) <= 14 else 2
+        look = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False, "borderaxespad": 0.0, "columnspacing": 1.2}
+        return self.ax_.legend(handles=entries, loc="lower center", ncols=columns, title=left_out, **look)
 
-    def _make_room(self, n_rows: int) -> None:
+    def _make_room(self, legend: Any) -> None:
         """Set the limits so that names and legend have room."""
-        box = self.ax_.get_window_extent()
-        sizes = [name.get_window_extent() for name in self.names_]
-        wide = min(max((size.width for size in sizes), default=0.0) / box.width, 0.4)
-        high = min(max((size.height for size in sizes), default=0.0) / box.height, 0.2)
-        # In a box of width 2 L, of which a share `wide` on both sides is for names, the circle takes what is left.
-        across, up = 1.15 / (1.0 - 2.0 * wide), 1.15 / (1.0 - 2.0 * high)
-        bottom = min(n_rows * 1.35 * high, 0.5)
-        self.ax_.set(xlim=(-across, across), ylim=(-up - 2.0 * up * bottom / (1.0 - bottom), up))
+        self.ax_.set(xlim=(-1.0, 1.0), ylim=(-1.0, 1.0))
+        below, box = height_of(legend, self.ax_), self.ax_.get_window_extent()
+        names = [name.get_window_extent() for name in self.names_] or [box]
+        # With these limits the circle fills the axes; what sticks out tells how much smaller it has to be.
+        left, right = (box.x0 - min(n.x0 for n in names)) / box.width, (max(n.x1 for n in names) - box.x1) / box.width
+        low, high = (box.y0 - min(n.y0 for n in names)) / box.height, (max(n.y1 for n in names) - box.y1) / box.height
+        self.ax_.set(xlim=_with_room(left, right), ylim=_with_room(low + below, high))
+
+
+def _with_room(before: float, after: float) -> tuple[float, float]:
+    """Return limits around (-1, 1) that leave these shares of the whole free on either side."""
+    before, after = max(before, 0.0) + 0.02, max(after, 0.0) + 0.02
+    size = 2.0 / max(1.0 - before - after, 0.3)
+    return -1.0 - before * size, 1.0 + after * size
 
 
 def _region_nodes(terrain: Terrain) -> list[Node]:

@@ -23,13 +23,14 @@ from sepc.plot.style import (
     label_axes,
     legend_entry,
     pale,
+    settle,
     short,
 )
 
 _N_GRID = 240
 _MARGIN = 0.05
 # How isolated points and hyperplanes look.
-_STAR = {"marker": "*", "markersize": 9, "markeredgecolor": "black", "markeredgewidth": 0.7}
+_STAR = {"marker": "*", "markersize": 7, "markeredgecolor": "black", "markeredgewidth": 0.7}
 _DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 0.9}
 
 
@@ -139,9 +140,9 @@ class PartitionDisplay:
             Their labels; without them they are grey.
         features : pair of int or str, "principal" or None, default=None
             What the axes are: two features, by number or name, in their original units; or the first two principal
-            directions of the training points, in the units that the classifier measures in. By default both features
-            if there are two. If there are more, the principal directions: they show most of the spread, and favour no
-            feature.
+            directions of the training points, in the units that the classifier measures in, with their shares of the
+            variance. By default both features if there are two. If there are more, the principal directions: they show
+            most of the spread, and favour no feature.
         hyperplanes : bool, default=False
             Whether to draw the hyperplanes between the labels, of two features only.
         shade : bool, default=False
@@ -310,7 +311,7 @@ class PartitionDisplay:
             for c, s in styles.items()
         ]
         if self.isolated:
-            entries.append(legend_entry("isolated", color=GREY, linestyle="", **{**_STAR, "markersize": 7}))
+            entries.append(legend_entry("isolated", color=GREY, linestyle="", **_STAR))
         if self.lines:
             entries.append(legend_entry("hyperplane", color=GREY, **_DOTTED))
         crowd = np.vstack([self.points, *(o.curve() for o in self.outlines)])
@@ -320,6 +321,7 @@ class PartitionDisplay:
     def _draw_names(self, styles: dict[Any, Style], n_names: int) -> None:
         """Name the largest regions, each at the first of a few places that no other name takes."""
         self.names_: list[Any] = []
+        settle(self.ax_)
         for o in sorted(self.outlines, key=lambda o: -o.n_points)[:n_names]:
             text = self.ax_.text(
                 *o.center,

@@ -226,7 +226,7 @@ def _principal(model: Model, Z: FloatArray) -> Plane:
         )
     found = PCA(2, svd_solver="full").fit(Z)
     names = [
-        f"principal direction {k}, {percent(float(share))} of variance\n({model.unit})"
+        f"principal direction {k} ({percent(float(share))})\nin {model.unit}"
         for k, share in enumerate(found.explained_variance_ratio_, start=1)
     ]
     return Plane(found.components_.T, np.ones(2), np.zeros(2), (names[0], names[1]))

@@ -10,7 +10,7 @@ from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.plot.scores import assessed, labels_of, last_step, partitioned, require_positive
-from sepc.plot.style import GREY, TINY, Style, axes_for, class_styles, label_axes, short
+from sepc.plot.style import GREY, TINY, Style, axes_for, class_styles, height_of, label_axes, short
 
 _OTHERS = "other labels"
 
@@ -174,14 +174,12 @@ class RegionTrustDisplay:
     def _draw_legend(self) -> None:
         """Put the legend above the bars and the line, in room made for it."""
         entries = [*self.bars_, self.line_]
-        columns = 3 if max(len(short(group)) for group in self.groups) < 12 else 2
-        room = 1.1 + 0.09 * -(-len(entries) // columns)
-        self.ax_.set_ylim(0.0, room * self.counts.sum(axis=1).max())
-        self.trust_ax_.set_ylim(0.0, room)
-        self.trust_ax_.set_yticks(np.linspace(0.0, 1.0, 6))
-        self.trust_ax_.legend(
-            handles=entries, loc="upper center", ncols=columns, fontsize=TINY, frameon=False, borderaxespad=0.2
-        )
+        columns = 3 if max(len(short(group)) for group in self.groups) <= 12 else 2
+        look = {"fontsize": TINY, "frameon": False, "borderaxespad": 0.2, "columnspacing": 1.2}
+        legend = self.trust_ax_.legend(handles=entries, loc="upper center", ncols=columns, **look)
+        room = 1.06 / (1.0 - height_of(legend, self.ax_))
+        self.ax_.set_ylim(0.0, room * max(self.counts.sum(axis=1).max(), 1))
+        self.trust_ax_.set(ylim=(0.0, room), yticks=np.linspace(0.0, 1.0, 6))
 
 
 def _of_points(clf: Any, X: Any, y: Any, display: str) -> _Table:

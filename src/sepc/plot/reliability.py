@@ -10,7 +10,7 @@ from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.metrics import expected_calibration_error, reliability_curve
 from sepc.plot.scores import model_name, predictions
-from sepc.plot.style import GREY, TINY, axes_for, label_axes, short, style
+from sepc.plot.style import GREY, TINY, axes_for, height_of, label_axes, short, style
 
 # How high the bars of the counts reach, of the whole height.
 _BARS = 0.18
@@ -208,16 +208,17 @@ class ReliabilityDisplay:
         self.lines_ = [self._draw_curve(curve, k) for k, curve in enumerate(self.curves)]
         self._name_tallest()
         lowest = min(float(curve.edges[np.flatnonzero(curve.counts)[0]]) for curve in self.curves)
-        ax.set(xlim=(lowest - 0.02, 1.02), ylim=(0.0, 1.02))
         label_axes(ax, "confidence in the label", "share of labels that are right")
-        ax.legend(loc="upper left", fontsize=TINY, framealpha=0.8)
+        legend = ax.legend(loc="upper left", fontsize=TINY, frameon=False, borderaxespad=0.2)
+        top = 1.04 / (1.0 - height_of(legend, ax))  # the legend has room of its own
+        ax.set(xlim=(lowest - 0.02, 1.02), ylim=(0.0, top), yticks=np.linspace(0.0, 1.0, 6))
         return self
 
     def _draw_curve(self, curve: ReliabilityCurve, number: int) -> Any:
         look, held = style(number), curve.counts > 0
         right = curve.accuracies[held]
         around = np.abs(curve.intervals()[held] - right[:, None]).T
-        return self.ax_.errorbar(
+        drawn = self.ax_.errorbar(
             curve.confidences[held],
             right,
             yerr=around,
@@ -229,20 +230,27 @@ class ReliabilityDisplay:
             elinewidth=0.8,
             label=f"{short(curve.name, 30)} (ECE {curve.ece:.3f})",
         )
+        for interval in drawn[2]:
+            interval.set_alpha(0.5)
+        return drawn
 
     def _draw_bars(self, curve: ReliabilityCurve, number: int) -> Any:
         look, width = style(number), 0.9 / (len(curve.counts) * len(self.curves))
         start = curve.edges[:-1] + (0.05 / len(curve.counts)) + number * width
-        height = _BARS * curve.counts / curve.counts.max()
+        height = _BARS * curve.counts / self._most
         return self.ax_.bar(
             start, height, width, align="edge", color=look.colour, hatch=look.hatch, alpha=0.3, edgecolor="white"
         )
 
+    @property
+    def _most(self) -> float:
+        """How many records the fullest bin holds."""
+        return max(float(curve.counts.max()) for curve in self.curves)
+
     def _name_tallest(self) -> None:
-        for curve, bars in zip(self.curves, self.bars_, strict=True):
-            bar = bars[int(curve.counts.argmax())]
-            place = (bar.get_x() + bar.get_width() / 2.0, bar.get_height() + 0.01)
-            self.ax_.annotate(f"{curve.counts.max():g}", place, fontsize=TINY, ha="center", va="bottom", color="0.25")
+        bar = max((bar for bars in self.bars_ for bar in bars), key=lambda bar: bar.get_height())
+        place = (bar.get_x() + bar.get_width() / 2.0, bar.get_height() + 0.01)
+        self.ax_.annotate(f"{self._most:g}", place, fontsize=TINY, ha="center", va="bottom", color="0.25")
 
     def frame(self) -> Any:
         """Return one row per model and bin that is not empty.

@@ -9,10 +9,10 @@ from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.metrics import aurc, risk_coverage_curve
 from sepc.plot.scores import model_name, predictions
-from sepc.plot.style import GREY, TINY, axes_for, label_axes, short, style
+from sepc.plot.style import GREY, TINY, axes_for, emptiest_corner, label_axes, short, style
 
 # Marks at each threshold help as long as they are few.
-_FEW = 40
+_FEW = 25
 _FIRST = 0.002
 _GID = "sepc risk-coverage"
 
@@ -222,7 +222,9 @@ class RiskCoverageDisplay:
         ax.set_xlim(0.0, 1.0)
         ax.autoscale(axis="y")
         ax.set_ylim(bottom=0.0)
-        ax.legend(loc="upper left", fontsize=TINY, title="AURC x 1000", title_fontsize=TINY, framealpha=0.8)
+        drawn = np.vstack([line.get_xydata() for line in ax.get_lines() if line.get_gid() == _GID])
+        place, small = emptiest_corner(ax, drawn), {"fontsize": TINY, "title_fontsize": TINY}
+        ax.legend(loc=place, title="AURC x 1000", framealpha=0.8, **small)
         return self
 
     def _draw(self, curve: RiskCurve, number: int) -> Any:

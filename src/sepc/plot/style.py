@@ -118,18 +118,66 @@ def ink_on(rgb: FloatArray) -> str:
 
 
 def short(name: Any, n: int = 18) -> str:
-    """Return a name of at most n characters; the middle of longer ones is left out.
+    """Return a name as text of at most n characters; the middle of longer ones is left out.
 
     Examples
     --------
     >>> short("malignant#12 & benign#3", 15)
     'maligna…enign#3'
     """
-    text = str(name)
-    if len(text) <= n:
-        return text
-    tail = (n - 1) // 2
-    return f"{text[: n - 1 - tail]}…{text[len(text) - tail :]}"
+    text, tail = str(name), (n - 1) // 2
+    return literal(text if len(text) <= n else f"{text[: n - 1 - tail]}…{text[len(text) - tail :]}")
+
+
+def literal(text: str) -> str:
+    r"""Return what makes matplotlib show a text as it is: no formula, and a legend entry whatever it begins with.
+
+    Examples
+    --------
+    >>> literal("cost in $"), literal("_id")
+    ('cost in \\$', ' _id')
+    """
+    return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
+
+
+def settle(ax: Any) -> Any:
+    """Let the layout of the figure take place; return the box of the axes, in pixels.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> settle(Figure(figsize=(4.0, 3.0), dpi=100).add_axes((0.0, 0.0, 1.0, 1.0))).width.item()
+    400.0
+    """
+    ax.figure.figure.draw_without_rendering()
+    return ax.get_window_extent()
+
+
+def height_of(legend: Any, ax: Any) -> float:
+    """Return the share of the height of the axes that their legend takes, half at most.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> height_of(ax.legend(handles=[legend_entry("a")]), ax) < 0.2
+    True
+    """
+    box = settle(ax)
+    return min(float(legend.get_window_extent().height / box.height), 0.5)
+
+
+def points_of(size: str) -> float:
+    """Return a relative font size in points, by the user's settings.
+
+    Examples
+    --------
+    >>> points_of("x-small") < points_of("medium")
+    True
+    """
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=size).get_size_in_points())
 
 
 def emptiest_corner(ax: Any, points: FloatArray) -> str:
@@ -147,7 +195,7 @@ def emptiest_corner(ax: Any, points: FloatArray) -> str:
     crowd = {
         f"{row} {column}": np.count_nonzero(vertical & horizontal)
         for row, vertical in (("upper", up > 0.65), ("lower", up < 0.35))
-        for column, horizontal in (("right", across > 0.6), ("left", across < 0.4))
+        for column, horizontal in (("right", across > 0.5), ("left", across < 0.5))
     }
     return min(crowd, key=crowd.__getitem__)
 
@@ -176,6 +224,6 @@ def label_axes(ax: Any, across: str, up: str) -> None:
     >>> ax.get_xlabel()
     'coverage'
     """
-    ax.set_xlabel(across, fontsize=SMALL)
-    ax.set_ylabel(up, fontsize=SMALL)
+    ax.set_xlabel(literal(across), fontsize=SMALL)
+    ax.set_ylabel(literal(up), fontsize=SMALL)
     ax.tick_params(labelsize=TINY)
