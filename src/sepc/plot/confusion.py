@@ -10,7 +10,7 @@ from sepc.explain import percent
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray
 from sepc.plot.scores import predictions
-from sepc.plot.style import TINY, axes_for, ink_on, label_axes, points_of, settle, short
+from sepc.plot.style import TINY, axes_for, cell_size, fitting_size, ink_on, label_axes, points_of, short
 
 _ABSTAINED = "abstained"
 
@@ -185,7 +185,7 @@ class ConfusionDisplay:
         ax.set_xticks(range(k + 1), [*names, _ABSTAINED])
         ax.set_yticks(range(k), names)
         label_axes(ax, self._words(), "true label")
-        if max(map(len, (*names, _ABSTAINED))) * 0.6 * points_of(TINY) > self._cell_width():
+        if max(map(len, (*names, _ABSTAINED))) * 0.6 * points_of(TINY) > cell_size(ax, k + 1, k)[0]:
             ax.tick_params(axis="x", labelrotation=90)
         self._draw_numbers(colours)
         return self
@@ -223,7 +223,8 @@ class ConfusionDisplay:
 
     def _draw_numbers(self, colours: FloatArray) -> None:
         texts = [[self._number(value) for value in row] for row in self.matrix.tolist()]
-        size = self._font_size(max(len(text) for row in texts for text in row))
+        longest = max(len(text) for row in texts for text in row)
+        size = max(fitting_size(cell_size(self.ax_, *self.matrix.shape[::-1]), longest), 4.0)
         self.text_ = np.empty(self.matrix.shape, dtype=object)
         for i, j in np.ndindex(self.matrix.shape):
             ink = ink_on(colours[i, j, :3])
@@ -231,14 +232,6 @@ class ConfusionDisplay:
 
     def _number(self, value: float) -> str:
         return f"{value:g}" if self.normalize is None else f"{value:.2f}"
-
-    def _font_size(self, n_letters: int) -> float:
-        """Return a size at which so many letters fit a cell, but no larger than that of other text."""
-        fitting = 0.85 * self._cell_width() / (0.62 * max(n_letters, 2))
-        return float(np.clip(fitting, 4.0, points_of("medium")))
-
-    def _cell_width(self) -> float:
-        return float(settle(self.ax_).width * 72.0 / self.figure_.dpi / self.matrix.shape[1])
 
 
 def _values(y: Any) -> list[Any]:

@@ -8,18 +8,26 @@ from numpy.typing import NDArray
 
 from sepc.errors import InputError
 from sepc.frames import FrameMaker, plain
-from sepc.geometry._checks import FloatArray
 from sepc.landscapes import Landscape
 from sepc.plot.scores import partitioned, require_positive
-from sepc.plot.style import TINY, Style, axes_for, class_styles, height_of, legend_entry, short
+from sepc.plot.style import (
+    TINY,
+    Style,
+    axes_for,
+    cell_size,
+    class_styles,
+    fitting_size,
+    ink_on,
+    pale,
+    short,
+)
 from sepc.terrain import Terrain
 
-# Area of the largest node, in points squared; width of the strongest edge, in points.
-_NODE, _EDGE = 200.0, 5.0
-# So few edges show how many records are shared; so many nodes have their names along the radius.
-_FEW, _MANY = 10, 14
-_BETWEEN = {"color": "0.25", "linestyle": "-"}
-_WITHIN = {"color": "0.65", "linestyle": "--"}
+# Cells of two regions that share all records.
+_BETWEEN: dict[str, Any] = {"facecolor": (0.15, 0.15, 0.15), "edgecolor": "white", "linewidth": 0.8}
+_WITHIN: dict[str, Any] = {"facecolor": (0.45, 0.45, 0.45), "edgecolor": "white", "linewidth": 0.8, "hatch": "///"}
+# Smaller letters, in points, cannot be read.
+_SMALLEST = 4.5
 
 
 class Node(NamedTuple):
@@ -54,9 +62,10 @@ class Edge(NamedTuple):
 class LandscapeDisplay:
     """Which regions of a classifier, or which classes of a data set, overlap.
 
-    Nodes on a circle, sorted by label, the larger the more training records a region holds. A line joins two that
-    overlap, the wider the larger the share of the smaller one's records that both hold; dark between different labels,
-    pale and dashed within one label. Up to 10 lines carry the number of records that both hold.
+    A triangle of cells. On the diagonal are the regions, sorted by label, the larger the more training records a region
+    holds; that number is beside the name. The cell of two regions that overlap is filled, the darker the larger the
+    share of the smaller one's records that both hold, and with their number where there is room; hatched if both have
+    the same label. An empty cell stands for two regions that do not overlap.
 
     Parameters
     ----------
@@ -75,9 +84,8 @@ class LandscapeDisplay:
     figure_ : matplotlib Figure
     nodes_ : list of matplotlib PathCollection
         In the order of `nodes`.
-    edges_ : list of matplotlib Line2D
+    edges_ : list of matplotlib Rectangle
         In the order of `edges`.
-    names_ : list of matplotlib Text
 
     Examples
     --------
@@ -180,16 +188,17 @@ class LandscapeDisplay:
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
-        turn = np.pi / 2.0 - 2.0 * np.pi * (np.arange(len(self.nodes)) + 0.5) / max(len(self.nodes), 1)
-        places = np.column_stack([np.cos(turn), np.sin(turn)])
-        styles = class_styles(self.classes)
-        self.edges_ = [self._draw_edge(edge, places) for edge in self.edges]
-        placed = list(zip(self.nodes, places, strict=True))
-        self.nodes_ = [self._draw_node(node, place, styles[node.label]) for node, place in placed]
-        self.names_ = [self._draw_name(node, place) for node, place in placed]
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-        self._make_room(self._draw_legend(styles))
+        n, styles = len(self.nodes), class_styles(self.classes)
+        ax.set(xlim=(-0.5, max(n, 1) - 0.5), ylim=(max(n, 1) - 0.5, -0.5))
+        ax.set_xticks(range(n), [short(node.name) for node in self.nodes], rotation=90, fontsize=TINY)
+        ax.set_yticks(range(n), [f"{short(node.name)} ({node.n_records})" for node in self.nodes], fontsize=TINY)
+        ax.tick_params(length=0.0)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.edges_ = [self._draw_edge(edge) for edge in self.edges]
+        cell = cell_size(ax, max(n, 1), max(n, 1))
+        self.nodes_ = [self._draw_node(k, node, styles[node.label], cell) for k, node in enumerate(self.nodes)]
+        self._draw_numbers(cell)
+        self._draw_legend()
         return self
 
     def frame(self, part: str = "overlaps") -> Any:
@@ -198,7 +207,7 @@ class LandscapeDisplay:
         Parameters
         ----------
         part : {"overlaps", "regions"}, default="overlaps"
-            One row per line, or one row per node.
+            One row per filled cell, or one row per region.
 
         Returns
         -------
@@ -222,75 +231,44 @@ class LandscapeDisplay:
             }
         )
 
-    def _draw_edge(self, edge: Edge, places: FloatArray) -> Any:
+    def _draw_node(self, k: int, node: Node, look: Style, cell: tuple[float, float]) -> Any:
+        """Draw one region on the diagonal; the largest one fills its cell."""
+        most = max(1, *(other.n_records for other in self.nodes))
+        area = (0.75 * min(*cell, 24.0)) ** 2 * max(node.n_records / most, 0.04)
+        return self.ax_.scatter(k, k, s=area, color=look.colour, marker=look.marker, linewidths=0.0)
+
+    def _draw_edge(self, edge: Edge) -> Any:
+        from matplotlib.patches import Rectangle
+
         a, b = self.nodes[edge.a], self.nodes[edge.b]
         share = min(edge.n_common / max(min(a.n_records, b.n_records), 1), 1.0)
         look = _WITHIN if a.label == b.label else _BETWEEN
-        ends = places[[edge.a, edge.b]]
-        if len(self.edges) <= _FEW:
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-            self.ax_.text(*ends.mean(axis=0), str(edge.n_common), fontsize=TINY, ha="center", va="center", bbox=box)
-        width, depth = 0.6 + _EDGE * share, 0.4 + 0.5 * share
-        return self.ax_.plot(*ends.T, linewidth=width, alpha=depth, solid_capstyle="butt", zorder=1, **look)[0]
+        place = min(edge.a, edge.b) - 0.5, max(edge.a, edge.b) - 0.5
+        colour = pale(np.array(look["facecolor"]), 0.15 + 0.85 * share)
+        return self.ax_.add_patch(Rectangle(place, 1.0, 1.0, **{**look, "facecolor": colour}))
 
-    def _area(self, node: Node) -> float:
-        """Return the area of a node in points squared."""
-        return 20.0 + _NODE * node.n_records / max(1, *(other.n_records for other in self.nodes))
+    def _draw_numbers(self, cell: tuple[float, float]) -> None:
+        """Write how many records two regions share into their cell, if it is large enough to be read."""
+        longest = max((len(str(edge.n_common)) for edge in self.edges), default=1)
+        size = fitting_size(cell, longest)
+        if size < _SMALLEST:
+            return
+        for edge, patch in zip(self.edges, self.edges_, strict=True):
+            ink, place = ink_on(np.array(patch.get_facecolor()[:3])), (min(edge[:2]), max(edge[:2]))
+            box = {"facecolor": patch.get_facecolor(), "edgecolor": "none", "pad": 0.2}
+            self.ax_.text(*place, str(edge.n_common), color=ink, fontsize=size, ha="center", va="center", bbox=box)
 
-    def _draw_node(self, node: Node, place: FloatArray, look: Style) -> Any:
-        shape = {"color": look.colour, "marker": look.marker, "edgecolors": "white", "linewidths": 0.8}
-        return self.ax_.scatter(*place, s=self._area(node), zorder=2, **shape)
+    def _draw_legend(self) -> None:
+        """Put the legend into the half above the diagonal, which is empty."""
+        from matplotlib.patches import Patch
 
-    def _draw_name(self, node: Node, place: FloatArray) -> Any:
-        """Write the name of a node beside it; along the radius if there are many."""
-        away = 3.0 + 0.7 * np.sqrt(self._area(node))
-        along = len(self.nodes) > _MANY
-        turn = np.degrees(np.arctan2(place[1], place[0])) if along else 0.0
-        right = place[0] >= 0.0
-        upright = along or abs(place[0]) >= 0.2
-        return self.ax_.annotate(
-            f"{short(node.name)} ({node.n_records})",
-            place,
-            xytext=tuple(away * place),
-            textcoords="offset points",
-            fontsize=TINY,
-            ha=("left" if right else "right") if upright else "center",
-            va="center" if upright else "bottom" if place[1] > 0.0 else "top",
-            rotation=turn if right else turn + 180.0,
-            rotation_mode="anchor",
-        )
-
-    def _draw_legend(self, styles: dict[Any, Style]) -> Any:
-        entries = [
-            legend_entry(label, color=look.colour, marker=look.marker, linestyle="", markersize=5)
-            for label, look in styles.items()
-        ]
         kinds = {self.nodes[edge.a].label == self.nodes[edge.b].label for edge in self.edges}
-        if False in kinds:
-            entries.append(legend_entry("between labels", linewidth=2.0, **_BETWEEN))
-        if True in kinds:
-            entries.append(legend_entry("within a label", linewidth=2.0, **_WITHIN))
-        left_out = f"{self.n_left_out} smaller regions are not shown" if self.n_left_out else None
-        columns = 3 if max(len(entry.get_label()) for entry in entries) <= 14 else 2
-        look = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False, "borderaxespad": 0.0, "columnspacing": 1.2}
-        return self.ax_.legend(handles=entries, loc="lower center", ncols=columns, title=left_out, **look)
-
-    def _make_room(self, legend: Any) -> None:
-        """Set the limits so that names and legend have room."""
-        self.ax_.set(xlim=(-1.0, 1.0), ylim=(-1.0, 1.0))
-        below, box = height_of(legend, self.ax_), self.ax_.get_window_extent()
-        names = [name.get_window_extent() for name in self.names_] or [box]
-        # With these limits the circle fills the axes; what sticks out tells how much smaller it has to be.
-        left, right = (box.x0 - min(n.x0 for n in names)) / box.width, (max(n.x1 for n in names) - box.x1) / box.width
-        low, high = (box.y0 - min(n.y0 for n in names)) / box.height, (max(n.y1 for n in names) - box.y1) / box.height
-        self.ax_.set(xlim=_with_room(left, right), ylim=_with_room(low + below, high))
-
-
-def _with_room(before: float, after: float) -> tuple[float, float]:
-    """Return limits around (-1, 1) that leave these shares of the whole free on either side."""
-    before, after = max(before, 0.0) + 0.02, max(after, 0.0) + 0.02
-    size = 2.0 / max(1.0 - before - after, 0.3)
-    return -1.0 - before * size, 1.0 + after * size
+        looks = {"overlap of two labels": _BETWEEN, "overlap within a label": _WITHIN}
+        entries = [Patch(label=name, **look) for name, look in looks.items() if (look is _WITHIN) in kinds]
+        title = f"{self.n_left_out} smaller regions are not shown" if self.n_left_out else None
+        title = title if entries or title else "no overlaps"
+        small = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False}
+        self.ax_.legend(handles=entries, loc="upper right", title=title, **small)
 
 
 def _region_nodes(terrain: Terrain) -> list[Node]:

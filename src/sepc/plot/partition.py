@@ -19,7 +19,7 @@ from sepc.plot.style import (
     Style,
     axes_for,
     class_styles,
-    emptiest_corner,
+    into_emptiest_place,
     label_axes,
     legend_entry,
     pale,
@@ -278,7 +278,8 @@ class PartitionDisplay:
         chance = 1.0 / len(colours)
         depth = 0.05 + 0.4 * np.clip((trust - chance) / (1.0 - chance), 0.0, 1.0)
         image = pale(colours[label], depth[..., None])
-        self.ax_.pcolormesh(x, y, image, shading="nearest", rasterized=True, zorder=0)
+        limits = {"extent": (x[0], x[-1], y[0], y[-1]), "aspect": self.ax_.get_aspect()}
+        self.ax_.imshow(image, origin="lower", interpolation="nearest", zorder=0, **limits)
 
     def _draw_lines(
         self, styles: dict[Any, Style], x_limits: tuple[float, float], y_limits: tuple[float, float]
@@ -315,8 +316,8 @@ class PartitionDisplay:
         if self.lines:
             entries.append(legend_entry("hyperplane", color=GREY, **_DOTTED))
         crowd = np.vstack([self.points, *(o.curve() for o in self.outlines)])
-        place, columns = emptiest_corner(self.ax_, crowd), 1 if len(entries) < 6 else 2
-        self.ax_.legend(handles=entries, loc=place, fontsize=TINY, ncols=columns, framealpha=0.8, handlelength=2.4)
+        look = {"fontsize": TINY, "framealpha": 0.8, "handlelength": 2.4, "ncols": 1 if len(entries) < 6 else 2}
+        into_emptiest_place(self.ax_.legend(handles=entries, loc="upper right", **look), self.ax_, crowd)
 
     def _draw_names(self, styles: dict[Any, Style], n_names: int) -> None:
         """Name the largest regions, each at the first of a few places that no other name takes."""

@@ -174,7 +174,8 @@ class RegionTrustDisplay:
     def _draw_legend(self) -> None:
         """Put the legend above the bars and the line, in room made for it."""
         entries = [*self.bars_, self.line_]
-        columns = 3 if max(len(short(group)) for group in self.groups) <= 12 else 2
+        longest = max(len(short(group)) for group in self.groups)
+        columns = 4 if longest <= 5 else 3 if longest <= 12 else 2
         look = {"fontsize": TINY, "frameon": False, "borderaxespad": 0.2, "columnspacing": 1.2}
         legend = self.trust_ax_.legend(handles=entries, loc="upper center", ncols=columns, **look)
         room = 1.06 / (1.0 - height_of(legend, self.ax_))

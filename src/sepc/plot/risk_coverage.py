@@ -9,7 +9,7 @@ from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.metrics import aurc, risk_coverage_curve
 from sepc.plot.scores import model_name, predictions
-from sepc.plot.style import GREY, TINY, axes_for, emptiest_corner, label_axes, short, style
+from sepc.plot.style import GREY, TINY, axes_for, into_emptiest_place, label_axes, short, style
 
 # Marks at each threshold help as long as they are few.
 _FEW = 25
@@ -223,8 +223,9 @@ class RiskCoverageDisplay:
         ax.autoscale(axis="y")
         ax.set_ylim(bottom=0.0)
         drawn = np.vstack([line.get_xydata() for line in ax.get_lines() if line.get_gid() == _GID])
-        place, small = emptiest_corner(ax, drawn), {"fontsize": TINY, "title_fontsize": TINY}
-        ax.legend(loc=place, title="AURC x 1000", framealpha=0.8, **small)
+        small = {"fontsize": TINY, "title_fontsize": TINY}
+        legend = ax.legend(loc="upper left", title="AURC x 1000", framealpha=0.8, **small)
+        into_emptiest_place(legend, ax, drawn)
         return self
 
     def _draw(self, curve: RiskCurve, number: int) -> Any:

@@ -180,24 +180,54 @@ def points_of(size: str) -> float:
     return float(FontProperties(size=size).get_size_in_points())
 
 
-def emptiest_corner(ax: Any, points: FloatArray) -> str:
-    """Return the corner of the axes where the fewest points are, as the place of a legend.
+def fitting_size(cell: tuple[float, float], n_letters: int) -> float:
+    """Return a font size at which so many letters fit into a cell, but no larger than that of other text.
+
+    Examples
+    --------
+    >>> fitting_size((12.0, 12.0), 3) < fitting_size((1000.0, 1000.0), 3) == points_of("medium")
+    True
+    """
+    width, height = cell
+    return min(0.85 * width / (0.62 * max(n_letters, 2)), 0.75 * height, points_of("medium"))
+
+
+def cell_size(ax: Any, n_columns: int, n_rows: int) -> tuple[float, float]:
+    """Return width and height, in points, of a cell of a table that fills the axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> cell_size(Figure(figsize=(1.0, 1.0)).add_axes((0.0, 0.0, 1.0, 1.0)), 2, 4)
+    (36.0, 18.0)
+    """
+    box = settle(ax)
+    return float(box.width * 72.0 / ax.figure.dpi / n_columns), float(box.height * 72.0 / ax.figure.dpi / n_rows)
+
+
+def into_emptiest_place(legend: Any, ax: Any, points: FloatArray) -> None:
+    """Move a legend to where it hides the fewest points.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
-    >>> emptiest_corner(ax, np.array([[0.9, 0.9], [0.1, 0.9], [0.1, 0.1]]))
-    'lower right'
+    >>> legend = ax.legend(handles=[legend_entry("a")], loc="upper right")
+    >>> into_emptiest_place(legend, ax, np.array([[0.97, 0.97], [0.03, 0.97], [0.5, 0.97], [0.97, 0.03]]))
+    >>> bool(legend.get_window_extent().x1 < ax.get_window_extent().x1 / 2)
+    True
     """
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    across, up = ((points - [left, bottom]) / [right - left, top - bottom]).T
+    box, own = settle(ax), legend.get_window_extent()
+    across, up = ((ax.transData.transform(points) - [box.x0, box.y0]) / [box.width, box.height]).T
+    width, height = own.width / box.width + 0.03, own.height / box.height + 0.03
+    rows = {"upper": up > 1.0 - height, "lower": up < height, "center": np.abs(up - 0.5) < height / 2.0}
+    columns = {"right": across > 1.0 - width, "left": across < width, "center": np.abs(across - 0.5) < width / 2.0}
     crowd = {
-        f"{row} {column}": np.count_nonzero(vertical & horizontal)
-        for row, vertical in (("upper", up > 0.65), ("lower", up < 0.35))
-        for column, horizontal in (("right", across > 0.5), ("left", across < 0.5))
+        " ".join(dict.fromkeys((row, column))): np.count_nonzero(rows[row] & columns[column])
+        for row in rows
+        for column in columns
     }
-    return min(crowd, key=crowd.__getitem__)
+    legend.set_loc(min(crowd, key=crowd.__getitem__))
 
 
 def legend_entry(label: Any, **look: Any) -> Any:
