@@ -135,7 +135,8 @@ class PartitionDisplay:
         clf : SEPClassifier
             Fitted; or a pipeline that ends in one.
         X : array-like of shape (n, n_features), optional
-            Points to show; the training points by default.
+            Points to show. By default the training points, if the classifier keeps them (`sepc.save` may leave them
+            out).
         y : array-like of shape (n,), optional
             Their labels; without them they are grey.
         features : pair of int or str, "principal" or None, default=None
@@ -170,7 +171,7 @@ class PartitionDisplay:
         fitted = partitioned(clf, cls.__name__)
         model = fitted._model
         shown, codes = _shown(clf, fitted, X, y)
-        plane = plane_of(model, features, model.points if len(model.points) else shown)
+        plane = plane_of(model, features, shown if model.records is None else model.points)
         _require_two_features(fitted, hyperplanes=hyperplanes, shade=shade)
         classes = model.classes.tolist()
         display = cls(
@@ -349,7 +350,8 @@ def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray,
     if X is None:
         if y is not None:
             raise InputError("y is given without X; expected both, or neither for the training points.")
-        return fitted._model.points, fitted._model.codes
+        records = fitted._model.records
+        return (np.empty((0, fitted.n_features_in_)), np.empty(0, int)) if records is None else records[:2]
     points = fitted._points(prepared(clf, X))
     return points, None if y is None else labels_of(y, len(points), fitted.classes_)
 
