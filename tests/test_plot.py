@@ -6,6 +6,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -669,6 +670,14 @@ class TestAllDisplays:
         for clf in [table_pipeline, *(model.fit(X[::2], y[::2]) for model in models)]:
             for kind in (RiskCoverageDisplay, ReliabilityDisplay, ConfusionDisplay):
                 assert len(kind.from_estimator(clf, X[1::2], y[1::2], ax=axes()).frame()) > 0
+
+    def test_polars_frames_work(self, iris):
+        _, X, y = iris
+        table = pl.DataFrame(X)
+        clf = SEPClassifier().fit(table, y)
+        for draw in every_display(clf, table, pl.Series(y), axes):
+            assert len(draw().frame()) > 0
+        assert RegionTrustDisplay.from_estimator(clf, ax=axes()).counts.sum() > 0
 
     @pytest.mark.first_use
     def test_matplotlib_is_loaded_by_drawing_alone(self):

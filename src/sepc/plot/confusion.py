@@ -94,6 +94,14 @@ class ConfusionDisplay:
         Returns
         -------
         ConfusionDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> truth, given = [0, 0, 1, 1], [0, "?", 1, 0]
+        >>> display = ConfusionDisplay.from_predictions(truth, given, abstain_label="?", ax=Figure().subplots())
+        >>> display.matrix.tolist(), display.answered
+        ([[1, 0, 1], [1, 1, 0]], 0.75)
         """
         from sklearn.metrics import confusion_matrix
 
@@ -174,6 +182,13 @@ class ConfusionDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> display = ConfusionDisplay(np.array([[5, 0, 1], [2, 7, 0]]), np.array(["cat", "dog"]))
+        >>> display.plot(Figure().subplots()).text_[1, 0].get_text()
+        '2'
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -196,6 +211,11 @@ class ConfusionDisplay:
         Returns
         -------
         pandas.DataFrame
+
+        Examples
+        --------
+        >>> ConfusionDisplay(np.array([[5, 0, 1], [2, 7, 0]]), np.array(["cat", "dog"])).frame().value.tolist()
+        [5, 0, 1, 2, 7, 0]
         """
         k = len(self.classes)
         columns = {

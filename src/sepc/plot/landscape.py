@@ -129,6 +129,16 @@ class LandscapeDisplay:
         Returns
         -------
         LandscapeDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> LandscapeDisplay.from_estimator(clf, ax=Figure().subplots()).frame("regions")
+          name  label  n_records
+        0  0#1      0          3
+        1  1#1      1          3
         """
         require_positive(max_regions, "max_regions")
         terrain = partitioned(clf, cls.__name__).landscape_
@@ -185,6 +195,14 @@ class LandscapeDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> nodes = Node("a#1", "a", 12), Node("b#1", "b", 9)
+        >>> display = LandscapeDisplay(nodes, [Edge(0, 1, 3, -0.2)], np.array(["a", "b"])).plot(Figure().subplots())
+        >>> len(display.edges_)
+        1
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -214,6 +232,13 @@ class LandscapeDisplay:
         pandas.DataFrame
             Of overlaps: the two names, whether they have the same label, the number of records that both hold, and how
             far they overlap (`measure`). Of regions: name, label, number of records.
+
+        Examples
+        --------
+        >>> nodes = Node("a#1", "a", 12), Node("b#1", "b", 9)
+        >>> LandscapeDisplay(nodes, [Edge(0, 1, 3, -0.2)], np.array(["a", "b"])).frame()
+             a    b  same_label  n_common  margin
+        0  a#1  b#1       False         3    -0.2
         """
         if part not in ("overlaps", "regions"):
             raise InputError(f"part is {part!r}; expected 'overlaps' or 'regions'.")

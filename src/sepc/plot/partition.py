@@ -200,6 +200,15 @@ class PartitionDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sepc import SEPClassifier
+        >>> X = [[0.0, 0.0], [2.0, 0.0], [0.0, 4.0], [2.0, 4.0], [7.0, 0.0], [9.0, 0.0], [7.0, 2.0], [9.0, 2.0]]
+        >>> display = PartitionDisplay.from_estimator(SEPClassifier().fit(X, [0] * 4 + [1] * 4), ax=Figure().subplots())
+        >>> [name.get_text() for name in display.plot(Figure().subplots(), n_names=1).names_]
+        ['0#1']
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure

@@ -123,6 +123,14 @@ class RegionTrustDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> counts, trust, classes = np.array([[3, 1]]), np.array([0.8]), np.array(["a", "b"])
+        >>> display = RegionTrustDisplay(["a#1"], counts, trust, ["a", "b"], classes, "points in the region")
+        >>> display.plot(Figure().subplots()).ax_.get_ylabel()
+        'points in the region'
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -144,6 +152,13 @@ class RegionTrustDisplay:
         Returns
         -------
         pandas.DataFrame
+
+        Examples
+        --------
+        >>> counts, trust, classes = np.array([[3, 1]]), np.array([0.8]), np.array(["a", "b"])
+        >>> RegionTrustDisplay(["a#1"], counts, trust, ["a", "b"], classes, "points").frame()
+          region  n  n_a  n_b  trust
+        0    a#1  4    3    1    0.8
         """
         by_group = {f"n_{group}": self.counts[:, k] for k, group in enumerate(self.groups)}
         return FrameMaker().frame(

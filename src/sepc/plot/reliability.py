@@ -117,6 +117,14 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> sure = [0.9, 0.9, 0.9, 0.6]
+        >>> display = ReliabilityDisplay.from_predictions([0, 0, 1, 1], [0, 0, 0, 1], sure, ax=Figure().subplots())
+        >>> round(display.curves[0].ece, 3)
+        0.275
         """
         options = {"labels": labels, "sample_weight": sample_weight, "n_bins": n_bins}
         return cls([_curve(y_true, y_pred, confidence, name or "model", **options)]).plot(ax)
@@ -185,6 +193,15 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sklearn.dummy import DummyClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0]], [0, 1, 1, 1]
+        >>> models = {"prior": DummyClassifier().fit(X, y)}
+        >>> ReliabilityDisplay.from_estimators(models, X, y, ax=Figure().subplots()).frame().accuracy.tolist()
+        [0.75]
         """
         options = {"sample_weight": sample_weight, "n_bins": n_bins}
         return cls([_curve(y, *predictions(clf, X), name, **options) for name, clf in models.items()]).plot(ax)
@@ -200,6 +217,13 @@ class ReliabilityDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> curve = ReliabilityCurve("a", np.array([0.2, 0.8]), np.array([0.0, 0.5]), np.array([5.0, 10.0]), 0.3)
+        >>> ReliabilityDisplay([curve]).plot(Figure().subplots()).ax_.get_xlabel()
+        'confidence in the label'
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -260,6 +284,14 @@ class ReliabilityDisplay:
         pandas.DataFrame
             Limits of the bin (it holds its upper one), mean confidence in it, share of right labels with its 95 %
             interval, and how many records it holds.
+
+        Examples
+        --------
+        >>> curve = ReliabilityCurve("a", np.array([0.2, 0.8]), np.array([0.0, 0.5]), np.array([5.0, 10.0]), 0.3)
+        >>> ReliabilityDisplay([curve]).frame()[["bin_low", "bin_high", "n"]]
+           bin_low  bin_high     n
+        0      0.0       0.5   5.0
+        1      0.5       1.0  10.0
         """
         return FrameMaker().frame(
             {

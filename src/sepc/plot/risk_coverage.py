@@ -111,6 +111,14 @@ class RiskCoverageDisplay:
         Returns
         -------
         RiskCoverageDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> truth, given, sure = [0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]
+        >>> display = RiskCoverageDisplay.from_predictions(truth, given, sure, reference=True, ax=Figure().subplots())
+        >>> display.curves[0].risks.tolist()
+        [0.0, 0.0, 0.0, 0.25]
         """
         curve = _curve(y_true, y_pred, confidence, name or "model", labels=labels, sample_weight=sample_weight)
         return cls([curve]).plot(ax, reference=reference)
@@ -210,6 +218,13 @@ class RiskCoverageDisplay:
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
+        >>> RiskCoverageDisplay([curve]).plot(Figure().subplots()).lines_[0].get_label()
+        'a: 100.0'
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -252,6 +267,12 @@ class RiskCoverageDisplay:
         Returns
         -------
         pandas.DataFrame
+
+        Examples
+        --------
+        >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
+        >>> RiskCoverageDisplay([curve]).frame().risk.tolist()
+        [0.0, 0.25]
         """
         columns = {
             "coverage": np.concatenate([curve.coverages for curve in self.curves]),
