@@ -158,7 +158,10 @@ def explain_by_voices(council: Council, x: FloatArray, vocabulary: Vocabulary | 
     a = council.assess(X, FrameMaker())
     said = council.evidence(X)
     label, other = said.label, said.other
-    leads = {m: lead for m in range(len(council.members)) for lead in council.leads(X, label, other, np.array([m]))}
+    # One copy of the point for each member: all are asked in one go.
+    n = len(council.members)
+    asked = council.leads(np.repeat(X, n, axis=0), np.repeat(label, n), np.repeat(other, n), np.arange(n))
+    leads = {int(lead.rows[0]): lead for lead in asked}
     order = np.argsort(-said.added[:, 0], kind="stable").tolist()
     own = council.classes[said.opinions[:, 0].argmax(axis=1)]
     z = council.plain.units(x)
