@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ReliabilityDisplay,
         RiskCoverageDisplay,
     )
+    from sepc.reports import Report, report
     from sepc.selection import NImpPath, select_n_imp
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
     from sepc.terrain import Terrain
@@ -72,6 +73,7 @@ _HOME = {
     "RegionTrustDisplay": "plot",
     "ReliabilityDisplay": "plot",
     "RiskCoverageDisplay": "plot",
+    "Report": "reports",
     "SEPClassifier": "estimator",
     "SEPEnsembleClassifier": "ensemble",
     "Separation": "geometry.separation",
@@ -91,6 +93,7 @@ _HOME = {
     "partition": "partitioning",
     "rules_dict": "persist",
     "save": "persist",
+    "report": "reports",
     "select_min_trust": "guarantees",
     "select_n_imp": "selection",
     "separate": "geometry.separation",
@@ -121,6 +124,7 @@ __all__ = [
     "PredictionSets",
     "RegionTrustDisplay",
     "ReliabilityDisplay",
+    "Report",
     "RiskCoverageDisplay",
     "SEPClassifier",
     "SEPEnsembleClassifier",
@@ -139,6 +143,7 @@ __all__ = [
     "nearest_points",
     "overlap_coefficient",
     "partition",
+    "report",
     "rules_dict",
     "save",
     "select_min_trust",

@@ -36,7 +36,7 @@ from scipy.special import bdtr, betaincinv
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.inputs import calibration_labels, require_share
+from sepc.inputs import known_labels, require_share
 
 BoolArray = NDArray[np.bool_]
 
@@ -354,7 +354,7 @@ def _judged(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, BoolArray]:
             "a fitted classifier with both. Pass an SEPClassifier; of a pipeline its last step, with X_cal transformed "
             "by the steps before."
         )
-    labels = calibration_labels(X_cal, y_cal)
+    labels = known_labels(X_cal, y_cal)
     trust = np.asarray(clf.trust_score(X_cal))
     trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
     predicted = np.asarray(clf.predict(X_cal)).tolist()

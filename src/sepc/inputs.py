@@ -145,37 +145,44 @@ def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Rows] | None:
     return None
 
 
-def calibration_labels(X_cal: Any, y_cal: Any) -> list[Any]:
-    """Return the labels of calibration records, one for each.
+def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
+    """Return the labels of records that are no training records, one for each.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+    what : str, default="cal"
+        What the caller's user calls them: ``X_cal`` and ``y_cal``, say.
 
     Examples
     --------
-    >>> calibration_labels([[1.0], [2.0]], ["a", "b"])
+    >>> known_labels([[1.0], [2.0]], ["a", "b"])
     ['a', 'b']
     """
-    n = _n_rows(X_cal)
-    array = np.asarray(y_cal, dtype=None if hasattr(y_cal, "dtype") else object)
+    n = _n_rows(X, what)
+    array = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     if array.shape == (n, 1):
         array = array.ravel()
     if array.shape != (n,):
         raise InputError(
-            f"y_cal has shape {array.shape} and X_cal {n} rows; expected one label for each. "
+            f"y_{what} has shape {array.shape} and X_{what} {n} rows; expected one label for each. "
             "Pass the labels of these records, in their order."
         )
     labels: list[Any] = array.tolist()
     lost = [i for i, label in enumerate(labels) if _is_missing(label)]
     if lost:
         raise InputError(
-            f"y_cal has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
-            "Drop the records without one, from X_cal too."
+            f"y_{what} has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
+            f"Drop the records without one, from X_{what} too."
         )
     return labels
 
 
-def _n_rows(X: Any) -> int:
+def _n_rows(X: Any, what: str) -> int:
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if n == 0:
-        raise InputError("X_cal has no rows; expected at least one calibration record. Check the filter on the rows.")
+        raise InputError(f"X_{what} has no rows; expected at least one record. Check the filter on the rows.")
     return n
 
 

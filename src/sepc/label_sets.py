@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from sepc.errors import InputError, SepcError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.inputs import calibration_labels, require_share
+from sepc.inputs import known_labels, require_share
 
 BoolArray = NDArray[np.bool_]
 
@@ -209,7 +209,7 @@ class LabelSetMixin:
         >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
         """
         check_is_fitted(self)
-        labels = calibration_labels(X_cal, y_cal)
+        labels = known_labels(X_cal, y_cal)
         number = {label: c for c, label in enumerate(self.classes_.tolist())}
         unknown = next((label for label in labels if label not in number), None)
         if unknown is not None:

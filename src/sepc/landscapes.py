@@ -97,7 +97,7 @@ class Landscape:
         }
 
     def __repr__(self) -> str:
-        lines = [self._title(), *(f"  {_in_words(pair)}" for pair in self.overlaps[:_SHOWN])]
+        lines = [self.title, *(f"  {_in_words(pair)}" for pair in self.overlaps[:_SHOWN])]
         if len(self.overlaps) > _SHOWN:
             lines.append(f"  and {len(self.overlaps) - _SHOWN} more pairs of classes: see .pairs")
         lines.append("Findings:" if self.findings else "No findings.")
@@ -106,9 +106,11 @@ class Landscape:
     def _repr_html_(self) -> str:
         tables = "".join(frame._repr_html_() for frame in (self.classes, self.pairs))
         found = "".join(finding._repr_html_() for finding in self.findings) or "<p>No findings.</p>"
-        return f"<p>{escape(self._title())}</p>{tables}{found}"
+        return f"<p>{escape(self.title)}</p>{tables}{found}"
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """What it is about, in one line."""
         hull = "" if self.dimension == self.n_features else f" (which fill {self.dimension} dimensions)"
         features = f"{self.n_features} feature{'s' if self.n_features > 1 else ''}"
         return f"Landscape of {self.n_records} records, {features}{hull}, {len(self.notes)} classes"

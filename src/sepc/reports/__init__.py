@@ -1,0 +1,13 @@
+"""Reports: what a classifier does on test records, as one dict that becomes a page, a text or JSON.
+
+Examples
+--------
+>>> from sepc import SEPClassifier, report
+>>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+>>> print(report(clf, [[0.5], [7.0]], ["low", "high"]).markdown().splitlines()[0])
+# SEPClassifier: high and low
+"""
+
+from sepc.reports.document import Report, report
+
+__all__ = ["Report", "report"]

@@ -1,0 +1,193 @@
+"""A report: one dict, three forms."""
+
+import json
+import os
+from copy import deepcopy
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sepc.errors import InputError
+from sepc.explain import percent
+from sepc.files import written_whole
+from sepc.reports.html import as_html
+from sepc.reports.markdown import as_markdown
+from sepc.reports.subject import Subject
+from sepc.reports.summary import summary
+from sepc.reports.verdicts import OnStep
+
+_N_RECORDS, _N_RECORDS_OF_ENSEMBLE = 200, 50
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
+
+
+class Report:
+    """What a classifier does on test records, as `report` returns it.
+
+    Parameters
+    ----------
+    content : dict
+        As `to_dict` gives it.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier, report
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> report(clf, [[0.5], [7.0]], ["low", "high"])
+    Report 'SEPClassifier: high and low' on 2 test records: right on 100 %, 2 verdicts told one by one
+    """
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
+
+        ``records`` holds all test records by columns; in its ``truth`` and ``label``, and in ``n_classes``, numbers are
+        places in ``labels``. ``verdicts`` tells some of them one by one; lists of values follow ``columns``.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier, report
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> report(clf, [[0.5], [7.0]], [0, 1]).to_dict()["records"]["label"]
+        [0, 1]
+        """
+        return deepcopy(self._content)
+
+    def html(self) -> str:
+        """Return one page that needs nothing else: no network, no other file.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier, report
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> report(clf, [[0.5], [7.0]], [0, 1]).html()[:15]
+        '<!DOCTYPE html>'
+        """
+        return as_html(self._content)
+
+    def markdown(self) -> str:
+        """Return the same content as Markdown, with GitHub's tables.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier, report
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> report(clf, [[0.5], [7.0]], [0, 1], title="Low or high").markdown().splitlines()[0]
+        '# Low or high'
+        """
+        return as_markdown(self._content)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending says in which form: ``.html``, ``.md`` or ``.json``.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from sepc import SEPClassifier, report
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> with TemporaryDirectory() as folder:
+        ...     report(clf, [[0.5], [7.0]], [0, 1]).write(f"{folder}/report.json")
+        ...     json.loads(Path(f"{folder}/report.json").read_text(encoding="utf-8"))["labels"]
+        ['0', '1']
+        """
+        form = _form_of(path)
+        text = {"html": self.html, "markdown": self.markdown, "json": self._json}[form]()
+        # What is no text, such as half of a surrogate pair in a label, is shown by its number.
+        whole = text.encode("utf-8", "backslashreplace")
+        with written_whole(path) as file:
+            file.write(whole)
+
+    def _json(self) -> str:
+        return json.dumps(self._content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+    def __repr__(self) -> str:
+        result = self._content["results"]
+        return (
+            f"Report {self._content['title']!r} on {result['n_records']} test records: right on "
+            f"{percent(result['accuracy'])}, {len(self._content['verdicts'])} verdicts told one by one"
+        )
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:48rem;border:1px solid #8888"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
+
+
+def report(
+    clf: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    title: str | None = None,
+    date: str | None = None,
+    min_trust: float = 0.95,
+    max_records: int | None = None,
+    training_rows: bool = True,
+    on_step: OnStep | None = None,
+) -> Report:
+    """Report on a fitted classifier: its data, its regions, its test results, and single verdicts with explanations.
+
+    Parameters
+    ----------
+    clf : SEPClassifier, SEPEnsembleClassifier or table pipeline
+        Fitted.
+    X_test : array-like of shape (n, n_features)
+        Records that were not trained on.
+    y_test : array-like of shape (n,)
+        Their true labels.
+    title : str, optional
+    date : str, optional
+        Shown as it is. No clock is read: the same input gives the same report, byte for byte.
+    min_trust : float, default=0.95
+        Trust from which a label is accepted; a reader of the page can move it.
+    max_records : int, optional
+        Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
+        200; of an ensemble, which takes about ten times as long to explain, 50.
+    training_rows : bool, default=True
+        Whether training records may be shown. If not, neighbours are named by row and label only, and no finding
+        names a row.
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)`` after each explanation; an error that it raises ends the run.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> print(report(clf, [[0.5], [7.0]], ["low", "high"]).to_dict()["summary"][-53:])
+    With a trust of at least 0.95 it accepts all of them.
+    """
+    if max_records is not None and (type(max_records) is not int or max_records < 0):
+        raise InputError(f"max_records is {max_records!r}; expected a whole number of records, 0 or more, such as 200.")
+    subject = Subject.of(clf, X_test, y_test)
+    subject.accepted(min_trust)  # refused before anything is computed
+    if max_records is None:
+        max_records = _N_RECORDS if subject.council is None else _N_RECORDS_OF_ENSEMBLE
+    return Report(
+        summary(
+            subject,
+            title=title,
+            date=date,
+            min_trust=float(min_trust),
+            max_records=max_records,
+            training_rows=training_rows,
+            on_step=on_step,
+        )
+    )
+
+
+def _form_of(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError(
+            f"path is {os.fspath(path)!r}; expected a name that ends in .html, .md or .json, which says what to write."
+        )
+    return _SUFFIXES[suffix]

@@ -1,0 +1,141 @@
+"""What a report says of the training data: findings of their landscape, before and after the fit."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sepc.estimator import SEPClassifier
+from sepc.findings import Finding, gravest_first
+from sepc.frames import FrameMaker
+from sepc.landscapes import Landscape, landscape
+from sepc.reports.subject import Subject, short
+from sepc.reports.tables import table
+from sepc.terrain import Terrain
+
+_NAMED = 8
+
+
+def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
+    """Return findings on the training records, gravest first, and a sentence on what they rest on.
+
+    Parameters
+    ----------
+    subject : Subject
+    training_rows : bool
+        Whether row numbers of training records may be told.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> [found["code"] for found in findings(Subject.of(clf, [[0.5]], ["low"]), True)["findings"]]
+    ['separable']
+    """
+    model = subject.model
+    if not len(model.points):
+        return {
+            "note": "The model holds no training records, so nothing can be said of them.",
+            "findings": [],
+            "pairs": None,
+        }
+    X = FrameMaker().frame(dict(zip(model.features, model.original(model.points).T, strict=True)))
+    view = landscape(X, model.classes[model.codes])
+    found = [*view.findings]
+    if isinstance(subject.judge, SEPClassifier):
+        found += of_terrain(subject.judge.landscape_, training_rows)
+    return {
+        "note": f"{view.title}.",
+        "findings": [finding.to_dict() for finding in gravest_first(found)],
+        "pairs": _pairs(view),
+    }
+
+
+def _pairs(view: Landscape) -> dict[str, Any]:
+    columns = [
+        ("class_a", "class", "label"),
+        ("class_b", "and class", "label"),
+        ("n_both", "records in the ellipsoids of both", "count"),
+        ("ovl", "overlapping coefficient", "number"),
+        ("separable", "a hyperplane separates them", "text"),
+    ]
+    rows = [
+        [str(p.class_a), str(p.class_b), sum(p.n_inside), short(p.ovl), "yes" if p.separable else "no"]
+        for p in view.overlaps
+    ]
+    return table(columns, rows)
+
+
+def of_terrain(terrain: Terrain, training_rows: bool = True) -> Iterator[Finding]:
+    """Yield findings on the regions, and on training records that stand out.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [4.0], [3.0], [6.0], [8.0], [9.0]]
+    >>> terrain = SEPClassifier(n_imp=1).fit(X, ["low"] * 4 + ["high"] * 4).landscape_
+    >>> [finding.title for finding in of_terrain(terrain)]
+    ['2 training records lie in a region of another label', '1 pair of regions of different labels overlaps']
+    """
+    told = terrain.to_dict()
+    rows = {name: sorted({row["row"] for row in told[name]}) for name in ("impure", "isolated", "outliers")}
+    if told["disjuncts"]:
+        n = len(told["disjuncts"])
+        yield Finding(
+            "small-disjuncts",
+            "warning",
+            f"{n} small {'group' if n == 1 else 'groups'} of records among other labels",
+            " ".join(disjunct["text"] for disjunct in told["disjuncts"][:_NAMED]),
+            "Mistakes gather in such places: check whether these records have something in common, or collect more.",
+        )
+    for name, code, severity, title, meaning, remedy in _RECORDS:
+        if rows[name]:
+            evidence = _some(rows[name], meaning, training_rows)
+            yield Finding(code, severity, _counted(len(rows[name]), title), evidence, remedy)
+    n = sum(not edge["same_label"] for edge in told["graph"])
+    if n:
+        yield Finding(
+            "regions-overlap",
+            "note",
+            f"{n} {'pair' if n == 1 else 'pairs'} of regions of different labels {'overlaps' if n == 1 else 'overlap'}",
+            f"Of {len(told['regions'])} regions; where two overlap, the records that they share decide.",
+            "Look at the verdicts with the reason overlap or contested first.",
+        )
+
+
+_RECORDS = (
+    (
+        "outliers",
+        "outliers",
+        "warning",
+        ("makes", "make", "a region much larger"),
+        "Without one of them, the ellipsoid around its region or its class shrinks by more than chance explains",
+        "Check these records; where they are mistakes, correct or drop them.",
+    ),
+    (
+        "impure",
+        "impure-records",
+        "note",
+        ("lies", "lie", "in a region of another label"),
+        "They lie in an ellipsoid that was built on another label",
+        "Check their labels first.",
+    ),
+    (
+        "isolated",
+        "isolated-records",
+        "note",
+        ("lies", "lie", "in no region"),
+        "No ellipsoid could be made around them; each speaks for itself alone",
+        "Expect low trust near them; more records of their kind would help.",
+    ),
+)
+
+
+def _counted(n: int, does: tuple[str, str, str]) -> str:
+    one, many, what = does
+    return f"{n} training record {one} {what}" if n == 1 else f"{n} training records {many} {what}"
+
+
+def _some(rows: list[int], meaning: str, training_rows: bool) -> str:
+    if not training_rows:
+        return f"{meaning}."
+    named = ", ".join(map(str, rows[:_NAMED])) + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+    return f"{meaning}: {'row' if len(rows) == 1 else 'rows'} {named} of the training set."

@@ -1,0 +1,196 @@
+"""A report as Markdown, with GitHub's tables."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sepc.explain import percent
+from sepc.reports.tables import cell, exact, number
+
+_SPECIAL = re.compile(r"([\\`*_\[\]{}|~#$!])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def as_markdown(content: dict[str, Any]) -> str:
+    """Return the text.
+
+    Parameters
+    ----------
+    content : dict
+        As `Report.to_dict` gives it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier, report
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> as_markdown(report(clf, [[0.5], [7.0]], [0, 1]).to_dict()).splitlines()[0]
+    '# SEPClassifier: 0 and 1'
+    """
+    parts = (_head, _landscape, _regions, _results, _threshold, _verdicts, _card)
+    return "\n\n".join(block for part in parts for block in part(content)) + "\n"
+
+
+def escaped(text: Any) -> str:
+    r"""Return a text that Markdown shows as it is, on one line.
+
+    Examples
+    --------
+    >>> print(escaped("<b>a|b</b>"), escaped("two\nlines"))
+    &lt;b&gt;a\|b&lt;/b&gt; two lines
+    """
+    one_line = " ".join(str(text).split())
+    return re.sub("[&<>]", lambda found: _ENTITIES[found[0]], _SPECIAL.sub(r"\\\1", one_line))
+
+
+def _grid(titles: Sequence[str], is_number: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts that are escaped already."""
+    lines = [titles, ["--:" if right else "---" for right in is_number], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _table(content: dict[str, Any]) -> str:
+    kinds = [column["kind"] for column in content["columns"]]
+    titles = [escaped(column["title"]) for column in content["columns"]]
+    rows = ([escaped(cell(value, kind)) for value, kind in zip(row, kinds, strict=True)] for row in content["rows"])
+    return _grid(titles, [kind not in ("text", "label") for kind in kinds], rows)
+
+
+def _head(content: dict[str, Any]) -> Iterator[str]:
+    yield f"# {escaped(content['title'])}"
+    if content["card"]["date"]:
+        yield escaped(content["card"]["date"])
+    yield escaped(content["summary"])
+
+
+def _landscape(content: dict[str, Any]) -> Iterator[str]:
+    landscape = content["landscape"]
+    yield "## Findings in the training data"
+    yield escaped(landscape["note"])
+    for found in landscape["findings"]:
+        told = f"{escaped(found['evidence'])} *{escaped(found['remedy'])}*"
+        yield f"- **{found['severity']}: {escaped(found['title'])}** (`{found['code']}`). {told}"
+    if not landscape["findings"]:
+        yield "No findings."
+    if landscape["pairs"]:
+        yield _table(landscape["pairs"])
+
+
+def _regions(content: dict[str, Any]) -> Iterator[str]:
+    yield "## Regions"
+    yield _table(content["regions"])
+
+
+def _results(content: dict[str, Any]) -> Iterator[str]:
+    result = content["results"]
+    low, high = result["accuracy_interval"]
+    yield "## Test results"
+    yield "\n".join(
+        [
+            f"- accuracy: {percent(result['accuracy'])} ({result['n_right']:,} of {result['n_records']:,}; 95 % "
+            f"interval {percent(low)} to {percent(high)})",
+            f"- balanced accuracy: {percent(result['balanced_accuracy'])}",
+            f"- AURC: {number(result['aurc'])}, of which avoidable (E-AURC): {number(result['e_aurc'])}",
+            f"- AUGRC: {number(result['augrc'])}",
+            f"- calibration error (ECE): {number(result['ece'])}",
+            f"- Brier score: {number(result['brier'])}",
+        ]
+    )
+    yield "### By true label"
+    yield _table(result["classes"])
+    yield "### By where the record lies"
+    yield _table(result["reasons"])
+    yield "### Trust and share of right labels"
+    yield _reliability(result["reliability"])
+
+
+def _reliability(bins: list[dict[str, Any]]) -> str:
+    rows = []
+    for one in bins:
+        low, high = (percent(end) for end in one["interval"])
+        trust, right = percent(one["trust"]), percent(one["accuracy"])
+        rows.append([number(one["low"]), f"{one['n_records']:,}", trust, right, f"{low} to {high}"])
+    return _grid(["trust above", "records", "mean trust", "right", "95 % interval"], [True] * 5, rows)
+
+
+def _threshold(content: dict[str, Any]) -> Iterator[str]:
+    result, records = content["results"], content["records"]
+    yield "## Trust threshold"
+    yield _table(result["thresholds"])
+    yield f"### Given labels with a trust of at least {exact(content['min_trust'])}"
+    yield _confusion(result["confusion"])
+    left = [i for i, trust in enumerate(records["trust"]) if trust < content["min_trust"]]
+    yield f"### Abstained below {exact(content['min_trust'])}: {len(left):,} records"
+    if left:
+        yield _abstained(content, sorted(left, key=lambda i: (records["trust"][i], i)))
+
+
+def _confusion(confusion: dict[str, Any]) -> str:
+    given = ["abstained" if label is None else escaped(label) for label in confusion["given"]]
+    counted = zip(confusion["true"], confusion["counts"], strict=True)
+    rows = ([escaped(true), *(f"{count:,}" for count in counts)] for true, counts in counted)
+    return _grid(["true label", *given], [False, *[True] * len(given)], rows)
+
+
+def _abstained(content: dict[str, Any], chosen: list[int]) -> str:
+    records, labels = content["records"], content["labels"]
+    rows = []
+    for i in chosen:
+        given, true = (escaped(labels[records[name][i]]) for name in ("label", "truth"))
+        place = [records["reason"][i], escaped(records["region"][i])]
+        rows.append([escaped(records["id"][i]), percent(records["trust"][i]), given, true, *place])
+    titles = ["record", "trust", "predicted", "true label", "where it lies", "region"]
+    return _grid(titles, [False, True, False, False, False, False], rows)
+
+
+def _verdicts(content: dict[str, Any]) -> Iterator[str]:
+    records, labels = content["records"], content["labels"]
+    yield "## Single verdicts"
+    yield f"{len(content['verdicts']):,} of {len(records['id']):,} test records are told one by one."
+    for told in content["verdicts"]:
+        i = told["record"]
+        given, true = (labels[records[name][i]] for name in ("label", "truth"))
+        wrong = "" if given == true else f" (wrong: it is {escaped(true)})"
+        yield f"### Record {escaped(records['id'][i])}: {escaped(given)}{wrong}"
+        yield escaped(told["text"])
+        yield _values(content["columns"], told, content["neighbours"])
+
+
+def _values(columns: list[str], told: dict[str, Any], known: dict[str, list[Any]]) -> str:
+    held = {"this record": told["values"]}
+    if told["counterfactual"]:
+        held[f"to be {escaped(told['counterfactual']['label'])}"] = told["counterfactual"]["values"]
+    for near in told["neighbours"]:
+        if str(near["row"]) in known:
+            held[f"row {near['row']}"] = known[str(near["row"])]
+    by_feature = zip(columns, *held.values(), strict=True)
+    rows = ([escaped(name), *(escaped(number(value)) for value in values)] for name, *values in by_feature)
+    return _grid(["feature", *held], [False, *[True] * len(held)], rows)
+
+
+def _card(content: dict[str, Any]) -> Iterator[str]:
+    card = content["card"]
+    yield "## Model card"
+    yield f"{card['model']}, fitted to {card['n_training']:,} records with {card['n_features']:,} features."
+    yield _table(card["classes"])
+    yield f"Features: {', '.join(map(escaped, card['features']))}."
+    if card["preparation"]:
+        yield "### Preparation"
+        yield _list(card["preparation"])
+    yield "### Parameters"
+    yield _list(f"{name} = {value}" for name, value in card["parameters"].items())
+    yield "### Versions"
+    yield _list(f"{name} {value}" for name, value in card["versions"].items())
+    yield "### What the trust means"
+    yield escaped(card["meaning"])
+    yield "### What holds"
+    yield _list(card["guaranteed"])
+    yield "### What nobody promises"
+    yield _list(card["not_guaranteed"])
+
+
+def _list(items: Any) -> str:
+    return "\n".join(f"- {escaped(item)}" for item in items)

@@ -1,0 +1,88 @@
+"""The regions of a classifier as a table: what each holds, and where it lies."""
+
+from typing import Any
+
+import numpy as np
+
+from sepc.council import Council, member_name
+from sepc.geometry._checks import FloatArray
+from sepc.reports.subject import Subject, short
+from sepc.reports.tables import table
+
+# Features that say best where a region lies.
+_N_TELLING = 3
+_COLUMNS = (
+    ("region", "region", "text"),
+    ("label", "label", "label"),
+    ("n_shaped", "shaped by", "count"),
+    ("n_label", "records", "count"),
+    ("n_others", "others", "count"),
+    ("purity", "purity", "share"),
+    ("trust", "trust", "share"),
+    ("weight", "weight", "number"),
+    ("where", "where it lies", "text"),
+    ("member", "member", "text"),
+)
+
+
+def regions_table(subject: Subject) -> dict[str, Any]:
+    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> regions_table(Subject.of(clf, [[0.5]], ["low"]))["rows"][1]
+    ['low#1', 'low', 3, 0, 1.0, 0.8, 'x0 0 to 2']
+    """
+    frame = subject.clf.regions()
+    have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
+    have["label"] = [str(label) for label in have["label"]]
+    have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
+    council = subject.council
+    if council is None:
+        have["where"] = _places(subject, frame)
+    else:
+        have["member"] = _members(council)
+    columns = [column for column in _COLUMNS if column[0] in have]
+    return table(columns, [[short(have[key][i]) for key, *_ in columns] for i in range(len(frame))])
+
+
+def _places(subject: Subject, frame: Any) -> list[str]:
+    """Say from where to where each region reaches, in the features whose range there holds fewest training records."""
+    features = [name.removesuffix(" low") for name in frame.columns if name.endswith(" low")]
+    low, high = (
+        np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
+    )
+    scale = dict(zip(subject.model.features, subject.model.scale.tolist(), strict=True))
+    unit = np.array([scale.get(name, 1.0) for name in features])
+    order = np.argsort(_within(subject, features, low, high), axis=1, kind="stable")
+    # Four digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
+    digits = np.maximum(3 - np.floor(np.log10(unit)).astype(int), 0).tolist()
+    return [
+        "; ".join(
+            f"{features[j]} {round(low[i, j], digits[j]) + 0.0:.6g} to {round(high[i, j], digits[j]) + 0.0:.6g}"
+            for j in order[i, :_N_TELLING].tolist()
+        )
+        for i in range(len(frame))
+    ]
+
+
+def _within(subject: Subject, features: list[str], low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return how many training records have each feature in the range of each region, shape (n_regions, n_features)."""
+    model = subject.model
+    if features != model.features or not len(model.points):
+        return high - low
+    columns = np.sort(model.original(model.points), axis=0).T
+    below = [np.searchsorted(column, edge, "left") for column, edge in zip(columns, low.T, strict=True)]
+    upto = [np.searchsorted(column, edge, "right") for column, edge in zip(columns, high.T, strict=True)]
+    return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T
+
+
+def _members(council: Council) -> list[str]:
+    return [
+        member_name(m, [council.features[j] for j in member.plan.features])
+        for m, member in enumerate(council.members)
+        for part in member.parts
+        for _ in part.names
+    ]

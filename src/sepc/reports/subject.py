@@ -1,0 +1,202 @@
+"""What a report is about: a fitted classifier, and test records whose labels are known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from sepc.assessment import Assessment
+from sepc.base import TrustClassifier
+from sepc.council import Council
+from sepc.errors import InputError
+from sepc.frames import plain
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.inputs import known_labels
+from sepc.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A classifier and its verdicts on test records.
+
+    Attributes
+    ----------
+    clf : estimator
+        As it was handed in.
+    judge : TrustClassifier
+        The classifier itself: the last step, where `clf` is a pipeline.
+    X : array or frame of n rows
+        The test records, as they were handed in.
+    columns : list of str
+        What their columns are called.
+    ids : list of int or str
+        What their rows are called.
+    points : ndarray of shape (n, d)
+        The test records in the units of `model`.
+    labels : list of str
+        The classes, and after them true labels that training never had.
+    truth, predicted : ndarray of int, shape (n,)
+        Numbers of labels.
+    proba : ndarray of shape (n, n_classes)
+    verdicts : Assessment
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> subject = Subject.of(clf, [[0.5], [7.0]], ["low", "none"])
+    >>> subject.labels, subject.right.tolist()
+    (['high', 'low', 'none'], [True, False])
+    """
+
+    clf: Any
+    judge: TrustClassifier
+    X: Any
+    columns: list[str]
+    ids: list[int | str]
+    points: FloatArray
+    labels: list[str]
+    truth: Rows
+    predicted: Rows
+    proba: FloatArray
+    verdicts: Assessment
+
+    @classmethod
+    def of(cls, clf: Any, X: Any, y: Any) -> "Subject":
+        """Judge the test records; X and y are checked."""
+        judge = _judge(clf)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        true_labels = known_labels(X, y, "test")
+        verdicts = clf.assess(X)
+        known = {label: code for code, label in enumerate(judge.classes_.tolist())}
+        _require_a_known_label(true_labels, list(known))
+        codes = dict(known)
+        for label in true_labels:
+            codes.setdefault(label, len(codes))
+        return cls(
+            clf=clf,
+            judge=judge,
+            X=X,
+            columns=_columns(clf, X),
+            ids=_ids(X),
+            points=_model(judge).units(_numbers(clf, X)),
+            labels=[str(label) for label in codes],
+            truth=np.array([codes[label] for label in true_labels]),
+            predicted=np.array([known[label] for label in verdicts.label.tolist()]),
+            proba=clf.predict_proba(X),
+            verdicts=verdicts,
+        )
+
+    @property
+    def model(self) -> Model:
+        """What the fit left behind, with the training points; of an ensemble, in standard deviations."""
+        return _model(self.judge)
+
+    @property
+    def council(self) -> Council | None:
+        """The members, where the classifier is an ensemble."""
+        return self.judge._model if isinstance(self.judge._model, Council) else None
+
+    @property
+    def trust(self) -> FloatArray:
+        """Trust in the predicted labels, shape (n,)."""
+        return self.verdicts.trust
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which labels are the true ones, shape (n,)."""
+        return np.asarray(self.truth == self.predicted)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that can be predicted."""
+        return len(self.judge.classes_)
+
+    def accepted(self, min_trust: float) -> NDArray[np.bool_]:
+        """Return which labels have enough trust, shape (n,)."""
+        return self.verdicts.accepted(min_trust)
+
+    def record(self, row: int) -> Any:
+        """Return one test record as a table of one row, of the kind that was handed in."""
+        return _safe_indexing(self.X, [row])
+
+    def values(self, row: int) -> list[Any]:
+        """Return what one test record holds, ready for JSON."""
+        one = self.record(row)
+        if hasattr(one, "iloc"):
+            return [as_json(one.iloc[0, j]) for j in range(one.shape[1])]
+        return [as_json(value) for value in (one.row(0) if hasattr(one, "row") else one[0])]
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as a number, a text or None, ready for JSON.
+
+    Examples
+    --------
+    >>> as_json(np.float64(0.5)), as_json(float("nan")), as_json(np.str_("a")), as_json(np.datetime64("2024-01-31"))
+    (0.5, None, 'a', '2024-01-31')
+    """
+    value = plain(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return None if type(value).__name__ in ("NAType", "NaTType") else str(value)
+
+
+def short(value: Any) -> Any:
+    """Return a number with the digits that a reader needs; anything else as `as_json` does.
+
+    Examples
+    --------
+    >>> short(0.10000000000000002), short(3), short("a")
+    (0.1, 3, 'a')
+    """
+    value = as_json(value)
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _judge(clf: Any) -> TrustClassifier:
+    steps = getattr(clf, "steps", None)
+    judge = steps[-1][1] if steps else clf
+    able = all(hasattr(clf, name) for name in ("assess", "explain", "regions"))
+    if not isinstance(judge, TrustClassifier) or not able:
+        raise InputError(
+            f"clf is a {type(clf).__name__}; expected a SEPClassifier, a SEPEnsembleClassifier or a table pipeline of "
+            "sepc. Of another pipeline, report on the last step: sepc.report(clf[-1], clf[:-1].transform(X), y)."
+        )
+    return judge
+
+
+def _model(judge: TrustClassifier) -> Model:
+    model = judge._model
+    if isinstance(model, Council):
+        return model.plain
+    assert isinstance(model, Model)
+    return model
+
+
+def _numbers(clf: Any, X: Any) -> FloatArray:
+    """Return the test records as the classifier itself sees them."""
+    return np.asarray(clf[:-1].transform(X) if hasattr(clf, "steps") else X, dtype=np.float64)
+
+
+def _columns(clf: Any, X: Any) -> list[str]:
+    names = getattr(clf, "feature_names_in_", None)
+    return [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
+
+
+def _ids(X: Any) -> list[int | str]:
+    if not hasattr(X, "iloc"):
+        return list(range(len(X)))
+    return [name if type(name) is int else str(name) for name in X.index.tolist()]
+
+
+def _require_a_known_label(true_labels: list[Any], classes: list[Any]) -> None:
+    if not set(true_labels) & set(classes):
+        raise InputError(
+            f"y_test has no label that the classifier knows: {true_labels[0]!r} is the first, expected some of "
+            f"{classes[:5]!r}. Pass labels of the same kind as in training, text or numbers."
+        )

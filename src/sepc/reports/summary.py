@@ -1,0 +1,100 @@
+"""The one dict that a report is made of."""
+
+from typing import Any
+
+from sepc.explain import listed, percent
+from sepc.reports.card import card
+from sepc.reports.ground import findings
+from sepc.reports.regions import regions_table
+from sepc.reports.results import results
+from sepc.reports.shadows import views
+from sepc.reports.subject import Subject
+from sepc.reports.tables import exact
+from sepc.reports.verdicts import OnStep, choose, verdicts
+
+FORMAT = 1
+_N_DRAWN = 400
+_NAMED = 5
+
+
+def summary(
+    subject: Subject,
+    *,
+    title: str | None,
+    date: str | None,
+    min_trust: float,
+    max_records: int,
+    training_rows: bool,
+    on_step: OnStep | None,
+) -> dict[str, Any]:
+    """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> asked = dict(title=None, date=None, min_trust=0.9, max_records=5, training_rows=True, on_step=None)
+    >>> summary(Subject.of(clf, [[0.5]], ["low"]), **asked)["title"]
+    'SEPClassifier: high and low'
+    """
+    result, about = results(subject, min_trust), card(subject, date)
+    return {
+        "format": FORMAT,
+        "title": f"{about['model']}: {_named(subject)}" if title is None else str(title),
+        "summary": _in_words(subject, result, about),
+        "min_trust": min_trust,
+        "labels": subject.labels,
+        "n_classes": subject.n_classes,
+        "columns": subject.columns,
+        "landscape": findings(subject, training_rows),
+        "picture": views(subject, choose(subject, _N_DRAWN)),
+        "regions": regions_table(subject),
+        "results": result,
+        "records": _records(subject),
+        "training_rows": training_rows,
+        **verdicts(subject, choose(subject, max_records), training_rows, on_step),
+        "card": about,
+    }
+
+
+def _records(subject: Subject) -> dict[str, list[Any]]:
+    """Return the test records by columns; labels are numbers of `labels`."""
+    told = subject.verdicts
+    return {
+        "id": subject.ids,
+        "truth": subject.truth.tolist(),
+        "label": subject.predicted.tolist(),
+        "trust": subject.trust.tolist(),
+        "reason": told.reason.tolist(),
+        "region": told.region.tolist(),
+    }
+
+
+def _named(subject: Subject) -> str:
+    known = subject.labels[: subject.n_classes]
+    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
+    return listed([*known[:_NAMED], *more])
+
+
+def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -> str:
+    at = result["at"]
+    n, left = result["n_records"], at["n_abstained"]
+    accepted = (
+        f"it accepts {at['n_accepted']:,} of them ({percent(at['coverage'])}) and is right on {at['n_right']:,} of "
+        f"these ({percent(at['accuracy'])}); {'the other' if left == 1 else f'the other {left:,}'} "
+        f"{'is' if left == 1 else 'are'} left to a person."
+        if at["n_accepted"]
+        else "it accepts none of them."
+    )
+    if at["n_accepted"] == n:
+        accepted = "it accepts all of them."
+    return (
+        f"{about['model']} was fitted to {about['n_training']:,} records with {_features(about['n_features'])} in "
+        f"{subject.n_classes} classes ({_named(subject)}) and tested on {n:,} others. It is right on "
+        f"{result['n_right']:,} of these ({percent(result['accuracy'])}). With a trust of at least "
+        f"{exact(at['min_trust'])} {accepted}"
+    )
+
+
+def _features(n: int) -> str:
+    return f"{n:,} feature{'' if n == 1 else 's'}"
