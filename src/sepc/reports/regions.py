@@ -57,8 +57,8 @@ def _places(subject: Subject, frame: Any) -> list[str]:
     scale = dict(zip(subject.model.features, subject.model.scale.tolist(), strict=True))
     unit = np.array([scale.get(name, 1.0) for name in features])
     order = np.argsort(_within(subject, features, low, high), axis=1, kind="stable")
-    # Four digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
-    digits = np.maximum(3 - np.floor(np.log10(unit)).astype(int), 0).tolist()
+    # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
+    digits = np.maximum(2 - np.floor(np.log10(unit)).astype(int), 0).tolist()
     return [
         "; ".join(
             f"{features[j]} {round(low[i, j], digits[j]) + 0.0:.6g} to {round(high[i, j], digits[j]) + 0.0:.6g}"
