@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sepc
-from sepc import InputError, Report, SEPClassifier, SEPEnsembleClassifier, metrics, report
+from sepc import InputError, Report, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, metrics, report
 from sepc.reports.subject import Subject
 from sepc.reports.verdicts import choose
 
@@ -258,6 +258,47 @@ def test_every_reading_of_the_regions_can_be_reported(iris, trust):
     told = report(SEPClassifier(trust=trust).fit(X, y), X_test, y_test, max_records=3)
     assert trust in told.to_dict()["card"]["parameters"]["trust"]
     assert told.to_dict()["card"]["meaning"] in unescape(told.html())
+
+
+@pytest.fixture(scope="module")
+def raw_table():
+    """Numbers, texts, dates, yes or no, and missing cells; two thirds are to be trained on."""
+    rng = np.random.default_rng(0)
+    y = np.array(["ill", "well"])[rng.integers(0, 2, 150)]
+    table = pd.DataFrame(
+        {
+            "age": np.where(y == "ill", rng.normal(60, 8, 150), rng.normal(45, 9, 150)).round(),
+            "smoker": np.where(rng.random(150) < np.where(y == "ill", 0.7, 0.2), "yes", "no"),
+            "seen <on>": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, 150), "D"),
+            "ward": rng.choice(["A", "B", "C"], 150),
+        }
+    )
+    table.loc[::17, "age"] = None
+    table.loc[120, "ward"] = "Z"
+    return table[:100], table[100:], y[:100], y[100:]
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_reports_on_raw_tables_speak_of_their_columns_and_values(raw_table, ensemble):
+    X, X_test, y, y_test = raw_table
+    clf = make_table_pipeline(SEPEnsembleClassifier(n_estimators=3) if ensemble else None).fit(X, y)
+    found = report(clf, X_test[X_test.columns[::-1]], y_test, max_records=6)  # columns may come in any order
+    content = found.to_dict()
+    assert content["columns"] == X.columns.tolist()
+    assert content["results"]["accuracy"] == accuracy_score(y_test, clf.predict(X_test))
+    for told in content["verdicts"]:
+        row = X_test.iloc[told["record"]]
+        assert told["text"] == clf.explain(row).text
+        assert told["values"][1:] == [row["smoker"], str(row["seen <on>"].date()), row["ward"]]
+        assert set(content["neighbours"][str(told["neighbours"][0]["row"])]) & {"yes", "no"}
+    findings = {finding["code"]: finding for finding in content["landscape"]["findings"]}
+    assert findings["unseen-category"]["evidence"] == "ward: Z (1 record)."
+    assert "linear-dependence" not in findings  # the encoder's own doing
+    assert content["card"]["preparation"] == clf["columns"].notes
+    assert "seen &lt;on&gt;" in found.html()
+    assert report(clf, pl.from_pandas(X_test), y_test, max_records=0).to_dict()["results"] == content["results"]
+    closed = report(clf, X_test, y_test, max_records=6, training_rows=False).to_dict()
+    assert closed["neighbours"] == {}
 
 
 def test_a_label_that_training_never_had_is_wrong_and_has_a_row_of_its_own(iris, iris_clf):

@@ -57,7 +57,7 @@ def card(subject: Subject, date: str | None) -> dict[str, Any]:
         "n_training": int(model.class_count.sum()),
         "n_features": len(model.features),
         "features": list(subject.columns),
-        "preparation": [str(note) for step in getattr(subject.clf, "steps", ())[:-1] for note in _notes(step[1])],
+        "preparation": [note for _, step in getattr(subject.clf, "steps", ())[:-1] for note in step.notes],
         "classes": _classes(subject),
         "parameters": {name: repr(value) for name, value in sorted(params.items())},
         "versions": {
@@ -69,10 +69,6 @@ def card(subject: Subject, date: str | None) -> dict[str, Any]:
         "guaranteed": list(_GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
     }
-
-
-def _notes(step: Any) -> list[str]:
-    return getattr(step, "notes", None) or [f"{type(step).__name__}"]
 
 
 def _classes(subject: Subject) -> dict[str, Any]:

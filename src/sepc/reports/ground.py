@@ -39,7 +39,10 @@ def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
         }
     X = FrameMaker().frame(dict(zip(model.features, model.original(model.points).T, strict=True)))
     view = landscape(X, model.classes[model.codes])
-    found = [*view.findings]
+    made = set(model.features) - set(subject.columns)
+    # Features that an encoder made of one column depend on each other by design.
+    known = {f"{name} is a linear combination of other features" for name in made}
+    found = [*of_new_values(subject), *(finding for finding in view.findings if finding.title not in known)]
     if isinstance(subject.judge, SEPClassifier):
         found += of_terrain(subject.judge.landscape_, training_rows)
     return {
@@ -62,6 +65,29 @@ def _pairs(view: Landscape) -> dict[str, Any]:
         for p in view.overlaps
     ]
     return table(columns, rows)
+
+
+def of_new_values(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding on values of categories that the test records have and training never had.
+
+    Examples
+    --------
+    >>> from sepc import make_table_pipeline
+    >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+    >>> [finding.evidence for finding in of_new_values(Subject.of(clf, [["a"], ["c"]], [0, 1]))]
+    ['x0: c (1 record).']
+    """
+    for _, step in getattr(subject.clf, "steps", ())[:-1]:
+        for column, new in step.unseen(subject.X).items():
+            named = [f"{value} ({n} record{'' if n == 1 else 's'})" for value, n in list(new.items())[:_NAMED]]
+            more = [f"{len(new) - _NAMED} more values"] if len(new) > _NAMED else []
+            yield Finding(
+                "unseen-category",
+                "warning",
+                f"test records have values of {column} that training never had",
+                f"{column}: {', '.join([*named, *more])}.",
+                "Check the spelling; labels of these records rest on their other columns.",
+            )
 
 
 def of_terrain(terrain: Terrain, training_rows: bool = True) -> Iterator[Finding]:

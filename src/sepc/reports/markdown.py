@@ -68,7 +68,7 @@ def _head(content: dict[str, Any]) -> Iterator[str]:
 
 def _landscape(content: dict[str, Any]) -> Iterator[str]:
     landscape = content["landscape"]
-    yield "## Findings in the training data"
+    yield "## Findings in the data"
     yield escaped(landscape["note"])
     for found in landscape["findings"]:
         told = f"{escaped(found['evidence'])} *{escaped(found['remedy'])}*"

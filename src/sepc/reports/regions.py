@@ -60,12 +60,15 @@ def _places(subject: Subject, frame: Any) -> list[str]:
     # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
     digits = np.maximum(2 - np.floor(np.log10(unit)).astype(int), 0).tolist()
     return [
-        "; ".join(
-            f"{features[j]} {round(low[i, j], digits[j]) + 0.0:.6g} to {round(high[i, j], digits[j]) + 0.0:.6g}"
-            for j in order[i, :_N_TELLING].tolist()
-        )
+        "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :_N_TELLING].tolist())
         for i in range(len(frame))
     ]
+
+
+def _reach(feature: str, low: float, high: float, digits: int) -> str:
+    # Adding 0 makes -0 a 0.
+    first, last = (f"{round(float(end), digits) + 0.0:.6g}" for end in (low, high))
+    return f"{feature} {first}" if first == last else f"{feature} {first} to {last}"
 
 
 def _within(subject: Subject, features: list[str], low: FloatArray, high: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from sepc.assessment import Assessment
 from sepc.base import TrustClassifier
 from sepc.council import Council
 from sepc.errors import InputError
-from sepc.frames import plain
+from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.inputs import known_labels
 from sepc.model import Model
@@ -67,7 +67,7 @@ class Subject:
     def of(cls, clf: Any, X: Any, y: Any) -> "Subject":
         """Judge the test records; X and y are checked."""
         judge = _judge(clf)
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = _with_a_shape(X)
         true_labels = known_labels(X, y, "test")
         verdicts = clf.assess(X)
         known = {label: code for code, label in enumerate(judge.classes_.tolist())}
@@ -75,11 +75,12 @@ class Subject:
         codes = dict(known)
         for label in true_labels:
             codes.setdefault(label, len(codes))
+        names = getattr(clf, "feature_names_in_", None)
         return cls(
             clf=clf,
             judge=judge,
-            X=X,
-            columns=_columns(clf, X),
+            X=X if names is None or not hasattr(X, "columns") else _safe_indexing(X, names.tolist(), axis=1),
+            columns=[f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names],
             ids=_ids(X),
             points=_model(judge).units(_numbers(clf, X)),
             labels=[str(label) for label in codes],
@@ -122,6 +123,11 @@ class Subject:
         """Return one test record as a table of one row, of the kind that was handed in."""
         return _safe_indexing(self.X, [row])
 
+    def units(self, record: dict[str, Any]) -> FloatArray:
+        """Return a record, given by its columns, in the units of the model, shape (d,)."""
+        one = FrameMaker().frame({name: [record[name]] for name in self.columns})
+        return np.asarray(self.model.units(_numbers(self.clf, one))[0])
+
     def values(self, row: int) -> list[Any]:
         """Return what one test record holds, ready for JSON."""
         one = self.record(row)
@@ -143,7 +149,7 @@ def as_json(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if np.isfinite(value) else None
-    return None if type(value).__name__ in ("NAType", "NaTType") else str(value)
+    return None if type(value).__name__ in ("NAType", "NaTType") else str(value).removesuffix(" 00:00:00")
 
 
 def short(value: Any) -> Any:
@@ -180,17 +186,20 @@ def _model(judge: TrustClassifier) -> Model:
 
 def _numbers(clf: Any, X: Any) -> FloatArray:
     """Return the test records as the classifier itself sees them."""
-    return np.asarray(clf[:-1].transform(X) if hasattr(clf, "steps") else X, dtype=np.float64)
+    for _, step in getattr(clf, "steps", ())[:-1]:
+        X = step.transform(X)
+    return np.asarray(X, dtype=np.float64)
 
 
-def _columns(clf: Any, X: Any) -> list[str]:
-    names = getattr(clf, "feature_names_in_", None)
-    return [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
+def _with_a_shape(X: Any) -> Any:
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        return X.to_pandas()
+    return X if hasattr(X, "shape") else np.array(X, dtype=object)
 
 
 def _ids(X: Any) -> list[int | str]:
     if not hasattr(X, "iloc"):
-        return list(range(len(X)))
+        return list(range(X.shape[0]))
     return [name if type(name) is int else str(name) for name in X.index.tolist()]
 
 

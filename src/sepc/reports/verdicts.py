@@ -126,11 +126,7 @@ def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
 
 def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
     """Return whether a changed record is a training record: an isolated one is a region by itself."""
-    model = subject.model
-    if any(name not in point for name in model.features):
-        return False
-    z = model.units(np.array([point[name] for name in model.features], dtype=np.float64))
-    return bool((np.abs(model.points - z).max(axis=1) < _SAME).any())
+    return bool((np.abs(subject.model.points - subject.units(point)).max(axis=1) < _SAME).any())
 
 
 def _without_its_change(text: str) -> str:
