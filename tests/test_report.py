@@ -17,7 +17,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sepc
-from sepc import InputError, Report, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, metrics, report
+from sepc import (
+    InputError,
+    Report,
+    SepcError,
+    SEPClassifier,
+    SEPEnsembleClassifier,
+    make_table_pipeline,
+    metrics,
+    report,
+)
+from sepc.model import Model
 from sepc.reports.subject import Subject
 from sepc.reports.verdicts import choose
 
@@ -347,6 +357,23 @@ def test_training_records_stay_out_where_they_must():
     assert len(hidden) == sum(change is None for change in told)
     assert all("leads to a training record" in text for _, text in hidden)
     assert "9.123" not in json.dumps([verdict["text"] for verdict in closed["verdicts"]])
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_a_model_without_its_training_records_can_be_reported_on(iris, ensemble, monkeypatch):
+    X, X_test, y, y_test = iris
+    clf = (SEPEnsembleClassifier(n_estimators=3) if ensemble else SEPClassifier()).fit(X, y)
+    whole = report(clf, X_test, y_test, max_records=0).to_dict()
+
+    def missing(_):
+        raise SepcError("the training records are not in this model")
+
+    monkeypatch.setattr(Model, "points", property(missing))
+    found = report(clf, X_test, y_test, max_records=0)
+    assert found.to_dict()["landscape"]["findings"] == []
+    assert found.to_dict()["results"] == whole["results"]
+    assert len(found.to_dict()["picture"]["views"]) > 1
+    assert "no training records" in found.html()
 
 
 def test_progress_is_told_and_an_error_ends_the_run(iris, iris_clf):

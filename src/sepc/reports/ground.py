@@ -30,15 +30,15 @@ def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
     >>> [found["code"] for found in findings(Subject.of(clf, [[0.5]], ["low"]), True)["findings"]]
     ['separable']
     """
-    model = subject.model
-    if not len(model.points):
+    model, (points, codes) = subject.model, subject.training
+    if not len(points):
         return {
             "note": "The model holds no training records, so nothing can be said of them.",
             "findings": [],
             "pairs": None,
         }
-    X = FrameMaker().frame(dict(zip(model.features, model.original(model.points).T, strict=True)))
-    view = landscape(X, model.classes[model.codes])
+    X = FrameMaker().frame(dict(zip(model.features, model.original(points).T, strict=True)))
+    view = landscape(X, model.classes[codes])
     made = set(model.features) - set(subject.columns)
     # Features that an encoder made of one column depend on each other by design.
     known = {f"{name} is a linear combination of other features" for name in made}

@@ -50,15 +50,13 @@ def regions_table(subject: Subject) -> dict[str, Any]:
 
 def _places(subject: Subject, frame: Any) -> list[str]:
     """Say from where to where each region reaches, in the features whose range there holds fewest training records."""
-    features = [name.removesuffix(" low") for name in frame.columns if name.endswith(" low")]
+    features = subject.model.features
     low, high = (
         np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
     )
-    scale = dict(zip(subject.model.features, subject.model.scale.tolist(), strict=True))
-    unit = np.array([scale.get(name, 1.0) for name in features])
-    order = np.argsort(_within(subject, features, low, high), axis=1, kind="stable")
+    order = np.argsort(_within(subject, low, high), axis=1, kind="stable")
     # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
-    digits = np.maximum(2 - np.floor(np.log10(unit)).astype(int), 0).tolist()
+    digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
     return [
         "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :_N_TELLING].tolist())
         for i in range(len(frame))
@@ -71,12 +69,12 @@ def _reach(feature: str, low: float, high: float, digits: int) -> str:
     return f"{feature} {first}" if first == last else f"{feature} {first} to {last}"
 
 
-def _within(subject: Subject, features: list[str], low: FloatArray, high: FloatArray) -> FloatArray:
+def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return how many training records have each feature in the range of each region, shape (n_regions, n_features)."""
-    model = subject.model
-    if features != model.features or not len(model.points):
-        return high - low
-    columns = np.sort(model.original(model.points), axis=0).T
+    points, _ = subject.training
+    if not len(points):
+        return (high - low) / subject.model.scale
+    columns = np.sort(subject.model.original(points), axis=0).T
     below = [np.searchsorted(column, edge, "left") for column, edge in zip(columns, low.T, strict=True)]
     upto = [np.searchsorted(column, edge, "right") for column, edge in zip(columns, high.T, strict=True)]
     return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T

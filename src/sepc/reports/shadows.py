@@ -8,7 +8,6 @@ import numpy as np
 
 from sepc.council import member_name
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.model import Model
 from sepc.reports.subject import Subject, short
 from sepc.rules import Rules
 from sepc.views import PLAIN
@@ -76,7 +75,7 @@ class _Scene:
         """Return the whole of one classifier, or the weightiest member of an ensemble that looks at plain values."""
         model, council = subject.model, subject.council
         if council is None:
-            return cls("", model.rules, *_of_features(model, subject.points, np.arange(len(model.features))))
+            return cls("", model.rules, *_of_features(subject, np.arange(len(model.features))))
         seen = [m for m, member in enumerate(council.members) if member.plan.view == PLAIN]
         best = max(seen, key=lambda m: (council.stack.weights[m], -m))
         some = council.members[best].plan.features
@@ -85,14 +84,15 @@ class _Scene:
             f"An ensemble has no regions of its own. These are the regions of one part of {name}, which has the "
             "largest weight among the members that look at plain values."
         )
-        return cls(note, council.rules(best, 0), *_of_features(model, subject.points, some))
+        return cls(note, council.rules(best, 0), *_of_features(subject, some))
 
 
 def _of_features(
-    model: Model, points: FloatArray, some: Rows
+    subject: Subject, some: Rows
 ) -> tuple[list[str], FloatArray, FloatArray, FloatArray, Rows, FloatArray]:
+    model, (training, codes) = subject.model, subject.training
     names = [model.features[j] for j in some.tolist()]
-    return names, model.mean[some], model.scale[some], model.points[:, some], model.codes, points[:, some]
+    return names, model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
 
 
 @dataclass(frozen=True, eq=False)

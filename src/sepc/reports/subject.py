@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from sepc.assessment import Assessment
 from sepc.base import TrustClassifier
 from sepc.council import Council
-from sepc.errors import InputError
+from sepc.errors import InputError, SepcError
 from sepc.frames import FrameMaker, plain
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.inputs import known_labels
@@ -94,6 +94,14 @@ class Subject:
     def model(self) -> Model:
         """What the fit left behind, with the training points; of an ensemble, in standard deviations."""
         return _model(self.judge)
+
+    @property
+    def training(self) -> tuple[FloatArray, Rows]:
+        """Training points in the units of the model, and their classes; none if the model was saved without them."""
+        try:
+            return self.model.points, self.model.codes
+        except SepcError:
+            return np.empty((0, len(self.model.features))), np.empty(0, dtype=np.int64)
 
     @property
     def council(self) -> Council | None:

@@ -126,7 +126,7 @@ def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
 
 def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
     """Return whether a changed record is a training record: an isolated one is a region by itself."""
-    return bool((np.abs(subject.model.points - subject.units(point)).max(axis=1) < _SAME).any())
+    return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < _SAME).any())
 
 
 def _without_its_change(text: str) -> str:
