@@ -210,8 +210,8 @@
     const wanted = byId("search").value.trim().toLowerCase();
     const shown = order.filter((i) => FILTERS[filter](i) && String(records.id[i]).toLowerCase().includes(wanted));
     list.replaceChildren(...shown.map(option));
-    const open = shown.length ? "" : " No record fits.";
-    show("count", `${count(shown.length)} of ${count(order.length)} shown, least trust first.${open}`);
+    const nothing = shown.length ? "" : " No record fits.";
+    show("count", `${count(shown.length)} of ${count(order.length)} shown, least trust first.${nothing}`);
     mark();
   }
   function option(i) {
@@ -278,8 +278,8 @@
   function shares({ shares: found }) {
     if (!found.length) return [];
     const bars = found.map((one) => {
-      const words = [text(one.feature), ` ${short(one.value)}, against ${short(one.reference)}`];
-      return bar(words, one.share, percent(one.share));
+      const other = one.value === one.reference ? "" : `, against ${short(one.reference)}`;
+      return bar([text(one.feature), ` ${short(one.value)}${other}`], one.share, percent(one.share));
     });
     return [make("h4", {}, "What its place is made of"), make("ul", { class: "bars" }, ...bars)];
   }
