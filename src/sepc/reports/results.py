@@ -34,7 +34,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "n_records": n,
         "n_right": n_right,
         "accuracy": n_right / n,
-        "accuracy_interval": _interval(subject.right),
+        "accuracy_interval": _interval(int(subject.right.sum()), len(subject.right)),
         "balanced_accuracy": _balanced_accuracy(subject),
         "aurc": metrics.aurc(*outcome),
         "e_aurc": metrics.e_aurc(*outcome),
@@ -151,18 +151,17 @@ def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 def _reliability(subject: Subject) -> list[dict[str, Any]]:
     """Return bins of equal width, each with its upper edge; empty ones are left out."""
-    edges = np.linspace(0.0, 1.0, _N_BINS + 1)
-    which = np.searchsorted(edges[1:-1], subject.trust)
+    trust, accuracy, count = metrics.reliability_curve(subject.truth, subject.predicted, subject.trust, n_bins=_N_BINS)
     return [
         {
-            "low": float(edges[k]),
-            "high": float(edges[k + 1]),
-            "n_records": int(np.count_nonzero(which == k)),
-            "trust": _mean(subject.trust, which == k),
-            "accuracy": _share(subject.right, which == k),
-            "interval": _interval(subject.right[which == k]),
+            "low": k / _N_BINS,
+            "high": (k + 1) / _N_BINS,
+            "n_records": int(count[k]),
+            "trust": float(trust[k]),
+            "accuracy": float(accuracy[k]),
+            "interval": _interval(round(accuracy[k] * count[k]), int(count[k])),
         }
-        for k in np.unique(which).tolist()
+        for k in np.flatnonzero(count).tolist()
     ]
 
 
@@ -172,9 +171,9 @@ def _curve(subject: Subject) -> dict[str, list[float]]:
     return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
 
 
-def _interval(flags: np.ndarray) -> list[float]:
+def _interval(n_right: int, n: int) -> list[float]:
     """Return Clopper and Pearson's 95 % interval of a share."""
-    found = binomtest(int(np.count_nonzero(flags)), len(flags)).proportion_ci(0.95)
+    found = binomtest(n_right, n).proportion_ci(0.95)
     return [float(found.low), float(found.high)]
 
 
