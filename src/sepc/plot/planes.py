@@ -51,6 +51,11 @@ class Plane:
         """Return places of the plane in the model's units, shape (n, d): the inverse of `place` if d is 2."""
         return np.asarray(((shown - self.origin) / self.scale) @ self.basis.T)
 
+    def shadow(self, E: Ellipsoid) -> tuple[FloatArray, FloatArray]:
+        """Return the ellipse that an ellipsoid is shown as: centre, and the factor that maps the unit disc to it."""
+        shadow = E.shadow(self.basis)
+        return shadow.center * self.scale + self.origin, self.scale[:, None] * shadow.axes * shadow.radii
+
 
 class Outline(NamedTuple):
     """The ellipse that one region is shown as: ``{center + factor @ u : |u| <= 1}``.
@@ -152,9 +157,7 @@ def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
     >>> outline(plane, "a#1", "a", ball).reach.tolist()
     [10.0, 1.0]
     """
-    shadow = block.ellipsoid.shadow(plane.basis)
-    factor = plane.scale[:, None] * shadow.axes * shadow.radii
-    return Outline(region, label, len(block.members), shadow.center * plane.scale + plane.origin, factor)
+    return Outline(region, label, len(block.members), *plane.shadow(block.ellipsoid))
 
 
 def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
@@ -191,7 +194,9 @@ def plane_of(model: Model, features: Any, Z: FloatArray) -> Plane:
         )
     if features is None:
         features = (0, 1) if d == 2 else "principal"
-    return _principal(model, Z) if isinstance(features, str) and features == "principal" else _pair(model, features)
+    if isinstance(features, str) and features == "principal":
+        return principal_plane(Z, model.unit)
+    return _pair(model, features)
 
 
 def _pair(model: Model, features: Any) -> Plane:
@@ -216,7 +221,14 @@ def _number(model: Model, feature: Any) -> int:
     raise InputError(f"features holds {feature!r}; expected a number from 0 to {d - 1} or a name among {some}.")
 
 
-def _principal(model: Model, Z: FloatArray) -> Plane:
+def principal_plane(Z: FloatArray, unit: str) -> Plane:
+    """Return the plane of the first two principal directions of some points, in units of this name.
+
+    Examples
+    --------
+    >>> principal_plane(np.array([[0.0, 0.0], [3.0, 0.1], [6.0, 0.0]]), "units").names[0].splitlines()
+    ['principal direction 1 (over 99.9 %)', 'in units']
+    """
     from sklearn.decomposition import PCA
 
     if len(Z) < 2:
@@ -226,7 +238,7 @@ def _principal(model: Model, Z: FloatArray) -> Plane:
         )
     found = PCA(2, svd_solver="full").fit(Z)
     names = [
-        f"principal direction {k} ({percent(float(share))})\nin {model.unit}"
+        f"principal direction {k} ({percent(float(share))})\nin {unit}"
         for k, share in enumerate(found.explained_variance_ratio_, start=1)
     ]
     return Plane(found.components_.T, np.ones(2), np.zeros(2), (names[0], names[1]))

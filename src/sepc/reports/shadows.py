@@ -1,5 +1,6 @@
 """The regions as a picture, in numbers: shadows of ellipsoids, and test records, on pairs of features."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from sepc.council import member_name
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.plot.planes import Plane, principal_plane
 from sepc.reports.subject import Subject, short
 from sepc.rules import Rules
 from sepc.views import PLAIN
@@ -46,12 +48,8 @@ def views(subject: Subject, shown: Rows) -> dict[str, Any]:
     (['x0 and x1', 'principal directions'], [[0.5, 0.25]])
     """
     scene = _Scene.of(subject)
-    if len(scene.features) == 1:
-        planes = [_line(scene)]
-    else:
-        planes = [_plane_of_features(scene, pair) for pair in combinations(_telling(scene), 2)]
-        planes.append(_principal_plane(scene))
-    return {"note": scene.note, "records": shown.tolist(), "views": [_view(scene, plane, shown) for plane in planes]}
+    drawn = [_view(scene, title, plane, shown) for title, plane in _planes(scene)]
+    return {"note": scene.note, "records": shown.tolist(), "views": drawn}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +60,7 @@ class _Scene:
     """
 
     note: str
+    unit: str
     rules: list[Rules]
     features: list[str]
     mean: FloatArray
@@ -75,7 +74,7 @@ class _Scene:
         """Return the whole of one classifier, or the weightiest member of an ensemble that looks at plain values."""
         model, council = subject.model, subject.council
         if council is None:
-            return cls("", model.rules, *_of_features(subject, np.arange(len(model.features))))
+            return cls("", model.unit, model.rules, *_of_features(subject, np.arange(len(model.features))))
         seen = [m for m, member in enumerate(council.members) if member.plan.view == PLAIN]
         best = max(seen, key=lambda m: (council.stack.weights[m], -m))
         some = council.members[best].plan.features
@@ -84,7 +83,7 @@ class _Scene:
             f"An ensemble has no regions of its own. These are the regions of one part of {name}, which has the "
             "largest weight among the members that look at plain values."
         )
-        return cls(note, council.rules(best, 0), *_of_features(subject, some))
+        return cls(note, model.unit, council.rules(best, 0), *_of_features(subject, some))
 
 
 def _of_features(
@@ -95,44 +94,21 @@ def _of_features(
     return names, model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
 
 
-@dataclass(frozen=True, eq=False)
-class _Plane:
-    """Two directions in the units of a scene; coordinates are shown times `scale` plus `offset`.
-
-    A direction that is nothing gets a `thickness`, so that there is something to see.
-    """
-
-    title: str
-    axes: tuple[str, str]
-    directions: FloatArray
-    offset: FloatArray
-    scale: FloatArray
-    thickness: tuple[float, float] = (0.0, 0.0)
-
-
-def _line(scene: _Scene) -> _Plane:
-    directions = np.array([[1.0, 0.0]])
-    offset, scale = np.array([scene.mean[0], 0.0]), np.array([scene.scale[0], 1.0])
-    return _Plane(scene.features[0], (scene.features[0], ""), directions, offset, scale, (0.0, 1.0))
-
-
-def _plane_of_features(scene: _Scene, pair: tuple[int, int]) -> _Plane:
-    some = list(pair)
-    names = scene.features[some[0]], scene.features[some[1]]
-    directions = np.eye(len(scene.features))[:, some]
-    return _Plane(" and ".join(names), names, directions, scene.mean[some], scene.scale[some])
-
-
-def _principal_plane(scene: _Scene) -> _Plane:
+def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
+    """Yield what the regions are seen along, each with a title; the most telling first."""
+    if len(scene.features) == 1:
+        (name,) = scene.features
+        # There is nothing to see along the second axis.
+        yield name, Plane(np.array([[1.0, 0.0]]), np.append(scene.scale, 1.0), np.append(scene.mean, 0.0), (name, ""))
+        return
+    for pair in combinations(_telling(scene), 2):
+        some = list(pair)
+        names = scene.features[some[0]], scene.features[some[1]]
+        basis = np.eye(len(scene.features))[:, some]
+        yield " and ".join(names), Plane(basis, scene.scale[some], scene.mean[some], names)
     points = scene.training if len(scene.training) > 1 else scene.points
-    covariance = np.atleast_2d(np.cov(points, rowvar=False, ddof=0))
-    variance, directions = np.linalg.eigh(covariance)
-    directions = directions[:, ::-1][:, :2]
-    # The sign of a direction is arbitrary: let its largest entry be positive.
-    directions = directions * np.sign(directions[np.abs(directions).argmax(axis=0), [0, 1]])
-    share = variance[::-1] / max(variance.sum(), np.finfo(float).tiny)
-    axes = tuple(f"direction {k + 1} ({100 * share[k]:.0f} % of the variance)" for k in (0, 1))
-    return _Plane("principal directions", (axes[0], axes[1]), directions, np.zeros(2), np.ones(2))
+    if len(points) > 1:
+        yield "principal directions", principal_plane(points, scene.unit)
 
 
 def _telling(scene: _Scene) -> list[int]:
@@ -164,15 +140,17 @@ def _correlation(points: FloatArray) -> FloatArray:
     return np.abs(unit.T @ unit)
 
 
-def _view(scene: _Scene, plane: _Plane, shown: Rows) -> dict[str, Any]:
-    points = scene.points[shown] @ plane.directions * plane.scale + plane.offset
+def _view(scene: _Scene, title: str, plane: Plane, shown: Rows) -> dict[str, Any]:
+    points = plane.place(scene.points[shown])
     ellipses = [(rules, k, *_ellipse(rules, k, plane)) for rules, k in _of_labels(scene.rules)]
     reach = [np.linalg.norm(factor, axis=1) for *_, factor in ellipses]
     ends = [center + sign * r for (*_, center, _), r in zip(ellipses, reach, strict=True) for sign in (-1.0, 1.0)]
     low, high = _frame(points, np.reshape(ends, (-1, 2)))
     return {
-        "title": plane.title,
-        "axes": [{"title": plane.axes[k], "low": short(low[k]), "high": short(high[k])} for k in (0, 1)],
+        "title": title,
+        "axes": [
+            {"title": plane.names[k].replace("\n", " "), "low": short(low[k]), "high": short(high[k])} for k in (0, 1)
+        ],
         "points": _short(points),
         "ellipses": [
             {
@@ -197,12 +175,12 @@ def _of_labels(rules: list[Rules]) -> list[tuple[Rules, int]]:
     return found[:_N_ELLIPSES]
 
 
-def _ellipse(rules: Rules, k: int, plane: _Plane) -> tuple[FloatArray, FloatArray]:
-    """Return the centre and a factor of the shadow, as it is shown."""
+def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray]:
+    """Return the centre and a factor of the shadow, as it is shown; of an interval, a disc of some height."""
     E = rules.stack[k]
-    shadow = np.hstack([(plane.directions.T @ E.axes) * E.radii, np.diag(plane.thickness)])
-    left, stretch, _ = np.linalg.svd(shadow, full_matrices=False)
-    return plane.directions.T @ E.center * plane.scale + plane.offset, plane.scale[:, None] * left * stretch
+    if E.dim > 1:
+        return plane.shadow(E)
+    return plane.place(E.center[None])[0], np.diag([E.radii[0] * plane.scale[0], 1.0])
 
 
 def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
