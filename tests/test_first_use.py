@@ -116,6 +116,34 @@ def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path)
     )
 
 
+@pytest.mark.parametrize("training_rows", [True, False])
+@pytest.mark.parametrize("classifier", ["SEPClassifier()", "SEPEnsembleClassifier(n_estimators=1)"])
+def test_a_process_that_only_loads_and_predicts_is_light(tmp_path, classifier, training_rows):
+    model = tmp_path / "model.sepc"
+    run(
+        f"""
+        from sklearn.datasets import load_iris
+        import sepc
+
+        X, y = load_iris(return_X_y=True)
+        sepc.save(sepc.{classifier}.fit(X, y), {str(model)!r}, training_rows={training_rows})
+        """
+    )
+    run(
+        f"""
+        import sys
+        from sklearn.datasets import load_iris
+        import sepc
+
+        clf = sepc.load({str(model)!r})
+        X = load_iris().data[:40]
+        clf.predict(X), clf.predict_proba(X), clf.trust_score(X), clf.assess(X).region, clf.explain(X[0]).text
+        sepc.rules_dict(clf)
+        assert not {{"numba", "pandas"}} & set(sys.modules)
+        """
+    )
+
+
 def test_compiled_code_is_kept_for_later_processes(tmp_path):
     count = SOLVE_ALL + "    print(sum(sum(k.stats.cache_misses.values()) for k in kernels))\n"
     first = run(count, NUMBA_CACHE_DIR=str(tmp_path))

@@ -201,7 +201,8 @@ def _shared(arrays: Arrays) -> tuple[Arrays, dict[str, list[Any]]]:
         else:
             shared.setdefault(array.dtype.str, []).append(name)
     names = {f"shared{k}": some for k, some in enumerate(shared.values())}
-    whole |= {entry: np.concatenate([arrays[name].ravel() for name in some]) for entry, some in names.items()}
+    for (dtype, some), entry in zip(shared.items(), names, strict=True):
+        whole[entry] = np.concatenate([arrays[name].ravel() for name in some], dtype=dtype)  # in its order of bytes
     return whole, {entry: [[name, *arrays[name].shape] for name in some] for entry, some in names.items()}
 
 

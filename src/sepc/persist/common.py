@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 from sepc.base import TrustClassifier
 from sepc.errors import InputError, SepcWarning
 from sepc.frames import FrameMaker, plain
-from sepc.geometry._checks import Rows
+from sepc.geometry._checks import LARGEST_COORDINATE, Rows
 from sepc.label_sets import LabelScores
 from sepc.model import Outline, TrainingRecords
-from sepc.persist.drawers import Inbox, Outbox, require, require_texts
+from sepc.persist.drawers import Inbox, Outbox, require, require_flag, require_texts
 from sepc.persist.pieces import Header
 
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
@@ -49,6 +50,11 @@ class Known(NamedTuple):
         return int(self.class_count.sum())
 
     @property
+    def n_problems(self) -> int:
+        """Number of binary problems."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    @property
     def dim(self) -> int:
         """Number of features."""
         return len(self.features)
@@ -64,7 +70,7 @@ def pack_common(out: Outbox, clf: TrustClassifier, training_rows: bool) -> Heade
         out.put("calibration_scores", scores[order])
         out.put("calibration_codes", codes[order])
     return {
-        "parameters": _packed_parameters(clf),
+        "parameters": pack_parameters(clf.get_params(deep=False)),
         "classes": pack_labels(out, clf.classes_),
         "features": list(clf._model.features),
         "features_have_names": hasattr(clf, "feature_names_in_"),
@@ -79,10 +85,10 @@ def unpack_common(box: Inbox, header: Header, kind: type[Fitted]) -> tuple[Fitte
     features = require_texts(header["features"])
     require(len(classes) >= 2 and len(features) >= 1, "classes and features")
     class_count = box.whole("class_count", (len(classes),), 1, 1 << 48)
-    known = Known(classes, class_count, features, header["training_rows"] is True)
-    clf = kind(**_unpacked_parameters(header["parameters"], kind))
+    known = Known(classes, class_count, features, require_flag(header["training_rows"]))
+    clf = kind(**unpack_parameters(header["parameters"], kind().get_params(deep=False)))
     clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, known.dim
-    if header["features_have_names"]:
+    if require_flag(header["features_have_names"]):
         clf.feature_names_in_ = np.array(features, dtype=object)
     require(header["frames"] in LIBRARIES, "library of data frames")
     clf._frames = FrameMaker(header["frames"])
@@ -121,9 +127,10 @@ def pack_outline(out: Outbox, outline: Outline) -> None:
 
 def unpack_outline(box: Inbox, known: Known) -> Outline:
     """Return an outline."""
-    constant = box.numbers("constant", (known.dim,), finite=False)
-    middles = box.numbers("middles", (len(known.classes), known.dim), finite=False)
-    require(not np.isinf(constant).any() and not np.isinf(middles).any(), "infinite outline")
+    constant = box.any_numbers("constant", (known.dim,))
+    middles = box.any_numbers("middles", (len(known.classes), known.dim))
+    for array in (constant, middles):
+        require(not (np.abs(array) > LARGEST_COORDINATE).any(), "outline")
     return Outline(constant, middles)
 
 
@@ -156,21 +163,28 @@ def unpack_labels(box: Inbox, header: Header) -> NDArray[Any]:
     return classes
 
 
-def _packed_parameters(clf: TrustClassifier) -> Header:
-    given = {name: plain(value) for name, value in clf.get_params(deep=False).items()}
-    lost = {name: value for name, value in given.items() if not _can_be_kept(value)}
-    for name, value in lost.items():
+def pack_parameters(parameters: Mapping[str, Any]) -> Header:
+    """Return the parameters that a file can hold; warn of the others.
+
+    Examples
+    --------
+    >>> pack_parameters({"n_imp": np.int64(2), "trust": "local"})
+    {'n_imp': 2, 'trust': 'local'}
+    """
+    kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
+    for name in parameters.keys() - kept.keys():
         warnings.warn(
-            f"{name} is {value!r}, which a file cannot hold: the loaded classifier will have the default. Nothing but "
-            "another fit depends on it. Set it to a number before saving, or after loading.",
+            f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
+            "Nothing but another fit depends on it. Set it to a number before saving, or after loading.",
             SepcWarning,
-            stacklevel=5,
+            stacklevel=2,
         )
-    return {name: value for name, value in given.items() if name not in lost}
+    return kept
 
 
-def _unpacked_parameters(given: Any, kind: type[TrustClassifier]) -> dict[str, Any]:
-    require(isinstance(given, dict) and set(given) <= set(kind().get_params(deep=False)), "parameters")
+def unpack_parameters(given: Any, allowed: Collection[str]) -> dict[str, Any]:
+    """Return parameters, all of which are known."""
+    require(isinstance(given, dict) and all(name in allowed for name in given), "parameters")
     require(all(_can_be_kept(value) for value in given.values()), "values of parameters")
     return dict(given)
 

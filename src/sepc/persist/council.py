@@ -7,6 +7,7 @@ from sklearn.preprocessing import QuantileTransformer
 
 from sepc.council import Council
 from sepc.ensemble import SEPEnsembleClassifier
+from sepc.geometry._checks import Rows
 from sepc.members import N_PARTS, Member, Part, Plan
 from sepc.model import TrainingRecords
 from sepc.persist.common import (
@@ -100,9 +101,12 @@ def unpack_council(box: Inbox, header: Header) -> SEPEnsembleClassifier:
     if known.has_rows:
         plain = unpack_records(box, known)
         records = plain, plain._replace(points=box.numbers("scores", (known.n, known.dim)))
-        clf.honest_proba_ = box.numbers("honest_proba", (known.n, len(known.classes)), finite=False)
+        clf.honest_proba_ = box.any_numbers("honest_proba", (known.n, len(known.classes)))
     boxes = [box.under(f"member{m}") for m in range(n)]
     members = [_unpacked_member(one, of_one, known) for one, of_one in zip(boxes, header["members"], strict=True)]
+    if records is not None:
+        for member in members:
+            _require_places(member, records[PLAIN].codes)
     clf._model = Council(
         classes=known.classes,
         class_count=known.class_count,
@@ -121,7 +125,7 @@ def unpack_council(box: Inbox, header: Header) -> SEPEnsembleClassifier:
 def _unpacked_views(box: Inbox, dim: int) -> Views:
     references = box.numbers("references", (None,))
     n = len(references)
-    require(n > 0 and bool((np.diff(references) >= 0.0).all()), "references")
+    require(n > 0 and bool((np.diff(references, prepend=0.0, append=1.0) >= 0.0).all()), "references")
     quantiles = box.numbers("quantiles", (n, dim))
     require(bool((np.diff(quantiles, axis=0) >= 0.0).all()), "quantiles")
     ranks = QuantileTransformer(n_quantiles=n, output_distribution="normal", random_state=0)
@@ -143,6 +147,7 @@ def _unpacked_member(box: Inbox, header: Header, known: Known) -> Member:
 
 
 def _unpacked_part(box: Inbox, header: Header, known: Known, dim: int) -> Part:
+    require(len(header["problems"]) == known.n_problems, "number of problems")
     densities = unpack_densities(box.under("densities"), dim, len(known.classes))
     n_regions = len(densities.codes)
     nobody = np.empty(0, dtype=np.int64)
@@ -158,6 +163,15 @@ def _unpacked_part(box: Inbox, header: Header, known: Known, dim: int) -> Part:
         sizes=box.whole("sizes", (n_regions,), 0, known.n + 1),
         claimed=box.whole("claimed", (n_regions, len(known.classes)), 0, known.n + 1),
     )
+
+
+def _require_places(member: Member, codes: Rows) -> None:
+    """Refuse isolated points that are not among those of their side."""
+    for part in member.parts:
+        asked = problems(codes[np.concatenate([part.rows, part.out])], member.classes)
+        for p, problem in zip(part.partitions, asked, strict=True):
+            for side, rows in enumerate(p.isolated):
+                require(bool((rows < np.count_nonzero(problem.side == side)).all()), "isolated points")
 
 
 def _known_rules(boxes: list[Inbox], members: list[Member], known: Known) -> dict[tuple[int, int], list[Rules]]:

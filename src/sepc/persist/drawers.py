@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.archive import Arrays
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
 
 _FLOAT, _INT, _BITS = np.dtype("<f8"), np.dtype("<i8"), np.dtype("<u8")
 
@@ -67,7 +67,7 @@ class Inbox:
         """Return an array of any type."""
         return self.arrays[f"{self.prefix}{name}"]
 
-    def numbers(self, name: str, shape: tuple[int | None, ...], *, finite: bool = True) -> FloatArray:
+    def numbers(self, name: str, shape: tuple[int | None, ...], limit: float = LARGEST_COORDINATE) -> FloatArray:
         """Return real numbers.
 
         Parameters
@@ -75,11 +75,16 @@ class Inbox:
         name : str
         shape : tuple of int or None
             None for any length.
-        finite : bool, default=True
-            Whether NaN and infinity are refused.
+        limit : float, optional
+            Largest size of a number; that of a coordinate by default.
         """
+        array = self.any_numbers(name, shape)
+        require(bool((np.abs(array) <= limit).all()), f"{name} is not finite, or huge")
+        return array
+
+    def any_numbers(self, name: str, shape: tuple[int | None, ...]) -> FloatArray:
+        """Return real numbers, NaN and infinity among them."""
         array = self._taken(name, _FLOAT, shape)
-        require(not finite or bool(np.isfinite(array).all()), f"{name} is not finite")
         return array.astype(np.float64, order="K", copy=False)
 
     def positive(self, name: str, shape: tuple[int | None, ...]) -> FloatArray:
@@ -137,6 +142,18 @@ def require_texts(values: Any, n: int | None = None) -> list[str]:
     require(isinstance(values, list) and all(isinstance(value, str) for value in values), "texts")
     require(n is None or len(values) == n, "number of texts")
     return list(values)
+
+
+def require_flag(value: Any) -> bool:
+    """Return whether something holds; raise a ValueError for anything but true and false.
+
+    Examples
+    --------
+    >>> require_flag(True)
+    True
+    """
+    require(isinstance(value, bool), "flag")
+    return bool(value)
 
 
 def require_whole(value: Any, low: int = 0) -> int:

@@ -1,36 +1,30 @@
 """`save` and `load`: one file per fitted classifier."""
 
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.archive import Format
-from sepc.ensemble import SEPEnsembleClassifier
-from sepc.errors import InputError, ModelFileError
-from sepc.estimator import SEPClassifier
+from sepc.errors import ModelFileError
 from sepc.persist.council import pack_council, unpack_council
 from sepc.persist.drawers import Inbox, Outbox
-from sepc.persist.pieces import Header
+from sepc.persist.kinds import Kind, kind_of
+from sepc.persist.pipeline import pipeline_kind
 from sepc.persist.single import pack_single, unpack_single
 from sepc.persist.words import versions
 
 FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
 
 
-class _Kind(NamedTuple):
-    """A class that can be saved, and how. Files name one of these; nothing else is ever made from a file."""
-
-    made: type[Any]
-    pack: Callable[[Outbox, Any, bool], Header]
-    unpack: Callable[[Inbox, Header], Any]
-
-
-_KINDS = {
-    "SEPClassifier": _Kind(SEPClassifier, pack_single, unpack_single),
-    "SEPEnsembleClassifier": _Kind(SEPEnsembleClassifier, pack_council, unpack_council),
+_CLASSIFIERS = {
+    kind.name: kind
+    for kind in (
+        Kind("sepc.estimator", "SEPClassifier", pack_single, unpack_single),
+        Kind("sepc.ensemble", "SEPEnsembleClassifier", pack_council, unpack_council),
+    )
 }
+_KINDS = {**_CLASSIFIERS, "TablePipeline": pipeline_kind(_CLASSIFIERS)}
 
 
 def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
@@ -67,9 +61,7 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
     ...     load(f"{folder}/model.sepc").predict([[0.5], [8.0]]).tolist()
     ['low', 'high']
     """
-    kind = next((name for name, one in _KINDS.items() if type(clf) is one.made), None)
-    if kind is None:
-        raise InputError(f"clf is {clf!r}; expected a fitted {' or '.join(_KINDS)}. Of a pipeline, save its last step.")
+    kind = kind_of(clf, _KINDS)
     check_is_fitted(clf)
     out = Outbox()
     header = {"kind": kind, "versions": versions(), **_KINDS[kind].pack(out, clf, bool(training_rows))}

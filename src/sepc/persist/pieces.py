@@ -18,6 +18,8 @@ from sepc.tallies import TallyCensus
 
 Header = dict[str, Any]
 
+_LARGEST_PRODUCT = float(np.finfo(np.float64).max)
+
 
 def pack_partition(out: Outbox, p: Partition, dim: int) -> Header:
     """Put a partition of points with `dim` features into arrays; return the rest of it."""
@@ -45,8 +47,8 @@ def unpack_partition(box: Inbox, header: Header, dim: int, n_rows: int) -> Parti
     sides, iterations = box.whole("sides", (n,), 0, 2), box.whole("iterations", (n,), 0, n_rows + 2)
     box.whole("members", (None,), 0, n_rows)
     members = box.split("members", box.whole("member_ends", (n,), 0, n_rows + 1))
-    normals = box.numbers("normals", (None, dim))
-    offsets = box.numbers("offsets", (len(normals),))
+    normals = box.numbers("normals", (None, dim), _LARGEST_PRODUCT)
+    offsets = box.numbers("offsets", (len(normals),), _LARGEST_PRODUCT)
     a, b = (box.whole(f"isolated_{name}", (None,), 0, n_rows) for name in "ab")
     require(isinstance(header["stopped"], str), "reason to stop")
     return Partition(

@@ -16,7 +16,7 @@ from sepc.persist.common import (
     unpack_outline,
     unpack_records,
 )
-from sepc.persist.drawers import Inbox, Outbox, require
+from sepc.persist.drawers import Inbox, Outbox, require, require_flag
 from sepc.persist.pieces import (
     Header,
     pack_census,
@@ -68,7 +68,7 @@ def unpack_single(box: Inbox, header: Header) -> SEPClassifier:
     require(header["trust"] in TRUSTS and header["unit"] in _UNITS, "trust or unit")
     records = unpack_records(box, known) if known.has_rows else None
     asked = problems(np.empty(0, dtype=np.int64) if records is None else records.codes, known.classes)
-    require(len(header["problems"]) == len(asked), "number of problems")
+    require(len(header["problems"]) == known.n_problems, "number of problems")
     partitions = [
         unpack_partition(box.under(f"problem{k}"), of_one, known.dim, known.n)
         for k, of_one in enumerate(header["problems"])
@@ -87,7 +87,7 @@ def unpack_single(box: Inbox, header: Header) -> SEPClassifier:
         trust=header["trust"],
         densities=unpack_densities(box.under("densities"), known.dim, len(known.classes)) if local else None,
     )
-    clf.partitions_, clf._is_frame = partitions, header["is_frame"] is True
+    clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale
     return clf
 
@@ -103,11 +103,11 @@ def _rules(
     boxes = [box.under(f"problem{k}").under("census") for k in range(len(asked))]
     parts = zip(boxes, partitions, asked, strict=True)
     if records is None:
-        all_vote = header["all_vote"] is True
+        all_vote = require_flag(header["all_vote"])
         require(all("gauges" in one for one in boxes), "gauges")
         return [unpack_tallied_rules(one, p, q.labels, known.dim, known.n, all_vote) for one, p, q in parts]
     votes = None
-    if header["all_vote"] is not True:
+    if not require_flag(header["all_vote"]):
         votes = np.zeros(known.n, dtype=bool)
         votes[box.whole("voters", (None,), 0, known.n)] = True
     return [unpack_rules(one, p, q.labels, records.points, q.side, votes) for one, p, q in parts]

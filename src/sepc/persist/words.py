@@ -39,7 +39,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    clf : SEPClassifier or SEPEnsembleClassifier
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
         Fitted.
 
     Returns
@@ -56,6 +56,8 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
         with their features, weights and regions.
 
+        Of a `TablePipeline` what its classifier has, and `columns`: what was made of the raw columns, in sentences.
+
     Examples
     --------
     >>> clf = sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
@@ -64,8 +66,11 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), told["rules"]["R1"]
     ('high#1', 3, 9.0, 'A record is decided by R1 if it lies in exactly one ellipsoid.')
     """
+    if hasattr(clf, "steps") and hasattr(clf.steps[0][1], "notes"):
+        encoder, last = (step for _, step in clf.steps)
+        return rules_dict(last) | {"kind": type(clf).__name__, "columns": encoder.notes}
     if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
-        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier or SEPEnsembleClassifier.")
+        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline.")
     check_is_fitted(clf)
     return _common(clf) | (_of_single(clf) if isinstance(clf, SEPClassifier) else _of_ensemble(clf))
 
