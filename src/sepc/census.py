@@ -332,7 +332,8 @@ def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None
 
 def _count(side: NDArray[np.integer], votes: Flags | None, held: Flags) -> list[int]:
     """Count the voters of A and of B among some points."""
-    sides = side[held if votes is None else held & votes]
+    rows = np.flatnonzero(held)  # few as a rule
+    sides = side[rows if votes is None else rows[votes[rows]]]
     of_b = int(np.count_nonzero(sides))
     return [len(sides) - of_b, of_b]
 
