@@ -118,7 +118,7 @@ def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path)
 
 @pytest.mark.parametrize("training_rows", [True, False])
 @pytest.mark.parametrize("classifier", ["SEPClassifier()", "SEPEnsembleClassifier(n_estimators=1)"])
-def test_a_process_that_only_loads_and_predicts_is_light(tmp_path, classifier, training_rows):
+def test_a_process_that_only_loads_and_predicts_never_loads_the_compiler(tmp_path, classifier, training_rows):
     model = tmp_path / "model.sepc"
     run(
         f"""
@@ -139,7 +139,7 @@ def test_a_process_that_only_loads_and_predicts_is_light(tmp_path, classifier, t
         X = load_iris().data[:40]
         clf.predict(X), clf.predict_proba(X), clf.trust_score(X), clf.assess(X).region, clf.explain(X[0]).text
         sepc.rules_dict(clf)
-        assert not {{"numba", "pandas"}} & set(sys.modules)
+        assert "numba" not in sys.modules
         """
     )
 
