@@ -277,6 +277,10 @@ class TestTables:
         asked = table.assign(kind="unseen", size="?")
         for new in (table, asked):
             assert found.assess(new).to_frame().equals(clf.assess(new).to_frame())
+        one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
+        assert rows is (repr(one) == repr(two))
+        assert {"neighbours", "counterfactual", "text"} >= {name for name in one if repr(one[name]) != repr(two[name])}
+        assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_
         assert found.get_params()["verbose"] is True
         assert found.feature_names_in_.tolist() == list(table.columns)
