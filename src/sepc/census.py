@@ -1,7 +1,8 @@
 """How many training points of each label are where."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sepc.errors import SepcError
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
+from sepc.rolls import Flags, Patterns, Rolls, has, n_words, packed, unpacked
 
 if TYPE_CHECKING:  # counting needs no solver
     from sepc.partitioning import Partition
@@ -19,9 +21,8 @@ if TYPE_CHECKING:  # counting needs no solver
 # calls do not count; to fit, small beside the data.
 TABLE = 1 << 21
 _SMALL_TABLE = 1 << 15
-
-Patterns = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
+# Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
+_KEPT = 1 << 22
 
 
 class Isolated(NamedTuple):
@@ -95,35 +96,14 @@ class Census(ABC):
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
 
-    def in_all(self, sets: Flags) -> Rows:
-        """Count the voters in the intersection of the ellipsoids of each set.
-
-        Parameters
-        ----------
-        sets : ndarray of bool, shape (n, n_ellipsoids)
-            Which ellipsoids are meant; at least one in each row.
-
-        Returns
-        -------
-        ndarray of int, shape (n, 2)
-        """
-        size = self.counts.sum(axis=1)
-        # Whatever lies in all of them lies in the smallest: only its points need a look.
-        smallest = np.where(sets, size, size.max() + 1).argmin(axis=1)
-        patterns = packed(sets)
-        out = np.empty((len(sets), 2), dtype=np.int64)
-        for k in np.unique(smallest).tolist():
-            mine = np.flatnonzero(smallest == k)
-            out[mine] = self._in_all(patterns[mine], k)
-        return out
-
     @abstractmethod
-    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
-        """Count the voters whose patterns have all the bits that are wanted, all of them in one ellipsoid."""
+    def _voters(self) -> tuple[Patterns, NDArray[np.integer]]:
+        """Return which ellipsoids hold each voter, one bit each, and whose voter it is."""
 
-    @abstractmethod
-    def in_any(self, which: list[int]) -> list[int]:
-        """Count the voters in the union of some ellipsoids."""
+    @cached_property
+    def rolls(self) -> Rolls:
+        """Which voters each ellipsoid holds; as large as the patterns of the voters."""
+        return Rolls(*self._voters(), len(self.stack))
 
     @abstractmethod
     def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
@@ -191,6 +171,7 @@ class RecordCensus(Census):
         # A slice, so that nothing is copied where all points vote.
         self.voters: Rows | slice = slice(None) if votes is None else np.flatnonzero(votes)
         self._members: dict[int, NDArray[np.int32]] = {}
+        self._beyond: dict[int, tuple[float, FloatArray, FloatArray]] = {}
         of_b = int(np.count_nonzero(side))
         self.totals = np.array([len(points) - of_b, of_b])
         self._count_members()
@@ -234,31 +215,29 @@ class RecordCensus(Census):
 
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
-        order = np.argsort(gauges)
-        limits = grown_limits(gauges)[order]
-        # Training points by the first limit that takes them in.
-        first = np.searchsorted(limits, self.stack.gauge(self.points[self.voters], which))
-        hits = np.bincount(2 * first + self.side[self.voters], minlength=2 * len(limits) + 2).reshape(-1, 2)
-        out = np.empty((len(gauges), 2), dtype=np.int64)
-        out[order] = np.cumsum(hits[:-1], axis=0)
-        return out
+        limits = grown_limits(gauges)
+        limit, *near = self._near(which)
+        is_near = limits.max(initial=0.0) < limit
+        return grown_counts(self.counts[which], near if is_near else self.outside(which), limits)
 
-    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
-        rows = self.members(smallest)
-        rows = rows[self._votes[rows]]
-        of_b = self.side[rows].astype(bool)
-        out = np.empty((len(wanted), 2), dtype=np.int64)
-        for some, in_all in matches(wanted, self.patterns[rows]):
-            out[some, 1] = np.count_nonzero(in_all[:, of_b], axis=1)
-            out[some, 0] = np.count_nonzero(in_all, axis=1) - out[some, 1]
-        return out
+    def outside(self, which: int) -> tuple[FloatArray, FloatArray]:
+        """Return the gauges, ascending, of the voters of A and of B that one ellipsoid does not hold."""
+        gauges, side = self.stack.gauge(self.points[self.voters], which), self.side[self.voters]
+        a, b = (np.sort(gauges[(side == s) & ~holds(gauges)]) for s in (0, 1))
+        return a, b
 
-    def in_any(self, which: list[int]) -> list[int]:
-        """Count the voters in the union of some ellipsoids."""
-        held = np.zeros(len(self.points), dtype=bool)
-        for k in which:
-            held[self.members(k)] = True
-        return self._count(held)
+    def _near(self, which: int) -> tuple[float, FloatArray, FloatArray]:
+        """Return a gauge, and what is below it of what `outside` returns; kept once it was asked for."""
+        if which not in self._beyond:
+            a, b = self.outside(which)
+            kept = _KEPT // len(self.stack)
+            limit = np.inf if len(a) + len(b) <= kept else float(np.sort(np.concatenate([a, b]))[kept])
+            near_a, near_b = (gauges[: np.searchsorted(gauges, limit)].copy() for gauges in (a, b))
+            self._beyond[which] = limit, near_a, near_b
+        return self._beyond[which]
+
+    def _voters(self) -> tuple[Patterns, NDArray[np.integer]]:
+        return self.patterns[self.voters], self.side[self.voters]
 
     def _count(self, held: Flags) -> list[int]:
         return _count(self.side, self._votes, held)
@@ -307,6 +286,30 @@ def grown_limits(gauges: FloatArray) -> FloatArray:
     return gauges * (1.0 + MEMBERSHIP_TOLERANCE)
 
 
+def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -> Rows:
+    """Count what an ellipsoid holds once it is grown.
+
+    Parameters
+    ----------
+    held : ndarray of int, shape (2,)
+        Points of A and of B that it holds.
+    beyond : pair of ndarray
+        The gauges, ascending, of the points of A and of B that it does not hold.
+    limits : ndarray of shape (n,)
+        Up to which gauge it is grown.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 2)
+
+    Examples
+    --------
+    >>> grown_counts(np.array([3, 0]), [np.array([]), np.array([2.0, 4.0])], np.array([2.5])).tolist()
+    [[3, 1]]
+    """
+    return np.asarray(held + np.column_stack([np.searchsorted(mine, limits, side="right") for mine in beyond]))
+
+
 def _patterns(stack: EllipsoidStack, points: FloatArray) -> Patterns:
     """Return which ellipsoids hold each point, one bit each."""
     patterns = np.zeros((len(points), n_words(len(stack))), dtype=np.uint64)
@@ -338,34 +341,6 @@ def _count(side: NDArray[np.integer], votes: Flags | None, held: Flags) -> list[
     return [len(sides) - of_b, of_b]
 
 
-def matches(wanted: Patterns, patterns: Patterns) -> Iterator[tuple[slice, Flags]]:
-    """Yield which of the patterns have all the bits that are wanted; some of those that are wanted at a time.
-
-    Examples
-    --------
-    >>> patterns = np.array([[5], [4]], dtype=np.uint64)
-    >>> [found.tolist() for _, found in matches(patterns[:1], patterns)]
-    [[[True, False]]]
-    """
-    step = max(TABLE // max(len(patterns), 1), 1)
-    for start in range(0, len(wanted), step):
-        some = slice(start, start + step)
-        bits = wanted[some, None]
-        yield some, ((patterns & bits) == bits).all(axis=2)
-
-
-def has(patterns: Patterns, which: int) -> Flags:
-    """Return which patterns have one ellipsoid's bit.
-
-    Examples
-    --------
-    >>> has(np.array([[5], [4]], dtype=np.uint64), 0).tolist()
-    [True, False]
-    """
-    word, bit = divmod(which, 64)
-    return np.asarray(patterns[:, word] & np.uint64(1 << bit) != 0)
-
-
 def common_side(sides: NDArray[np.integer]) -> int:
     """Return the side that all of these are, -1 if they differ.
 
@@ -381,40 +356,3 @@ def batches(n: int, n_ellipsoids: int, table: int) -> Iterator[slice]:
     """Yield slices of rows such that these against all ellipsoids make a table of about that size."""
     size = max(table // (n_ellipsoids + 1), 1)
     return (slice(start, start + size) for start in range(0, n, size))
-
-
-def n_words(k: int) -> int:
-    """Return how many 64-bit words hold k flags; at least one.
-
-    Examples
-    --------
-    >>> n_words(0), n_words(64), n_words(65)
-    (1, 1, 2)
-    """
-    return max(-(-k // 64), 1)
-
-
-def packed(sets: Flags) -> Patterns:
-    """Return rows of flags as bits in 64-bit words, at least one word.
-
-    Examples
-    --------
-    >>> packed(np.array([[True, False, True]])).tolist()
-    [[5]]
-    """
-    n, k = sets.shape
-    padded = np.zeros((n, 64 * n_words(k)), dtype=bool)
-    padded[:, :k] = sets
-    return np.packbits(padded, axis=1, bitorder="little").view("<u8")
-
-
-def unpacked(patterns: Patterns, k: int) -> Flags:
-    """Return rows of words as k flags each.
-
-    Examples
-    --------
-    >>> unpacked(np.array([[5]], dtype=np.uint64), 3).tolist()
-    [[True, False, True]]
-    """
-    words = np.ascontiguousarray(patterns, dtype="<u8").view(np.uint8)
-    return np.unpackbits(words, axis=1, bitorder="little", count=k).astype(bool)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.census import TABLE, Census, RecordCensus, batches, common_side, holds, packed, records_are_missing, unpacked
+from sepc.census import TABLE, Census, RecordCensus, batches, common_side, holds, records_are_missing
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.stack import DISTANCE_TOLERANCE
+from sepc.rolls import packed, unpacked
 
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitioning import Partition
@@ -311,10 +312,9 @@ class _Judgement:
     def _in_several(self, rows: Rows, inside: NDArray[np.bool_]) -> None:
         patterns, first, back = np.unique(packed(inside), axis=0, return_index=True, return_inverse=True)
         sets, back = inside[first], back.reshape(-1)
-        counts = self.rules.census.in_all(sets)
+        counts = self.rules.census.rolls.in_all(sets)
         empty = counts.sum(axis=1) == 0
-        for i in np.flatnonzero(empty):
-            counts[i] = self.rules.census.in_any(np.flatnonzero(sets[i]).tolist())
+        counts[empty] = self.rules.census.rolls.in_any(sets[empty])
         self.counts[rows] = counts[back]
         of_a, of_b = (np.count_nonzero(sets[:, self.rules.sides == s], axis=1) for s in (0, 1))
         self.owner[rows] = np.where(of_a == 0, 1, np.where(of_b == 0, 0, -1))[back]

@@ -7,19 +7,17 @@ import numpy as np
 
 from sepc.census import (
     Census,
-    Flags,
     Isolated,
-    Patterns,
     RecordCensus,
     Tie,
+    grown_counts,
     grown_limits,
-    has,
     holds,
-    matches,
     records_are_missing,
 )
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.stack import EllipsoidStack
+from sepc.rolls import Flags, Patterns, has
 
 
 class TallyCensus(Census):
@@ -90,32 +88,21 @@ class TallyCensus(Census):
             isolated=records.isolated,
             patterns=patterns,
             pattern_counts=pattern_counts,
-            outside=[_outside(records, k) for k in range(len(records.stack))] if growing else None,
+            outside=[records.outside(k) for k in range(len(records.stack))] if growing else None,
         )
 
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges beyond 1, shape (n, 2)."""
-        beyond = [np.searchsorted(of_side, grown_limits(gauges), side="right") for of_side in self._beyond(which)]
-        return np.asarray(self.counts[which] + np.column_stack(beyond))
+        return grown_counts(self.counts[which], self._beyond(which), grown_limits(gauges))
 
     def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
         if self.outside is None:
             raise records_are_missing("counting what a grown ellipsoid of an ensemble holds")
         return self.outside[which]
 
-    def _in_all(self, wanted: Patterns, smallest: int) -> Rows:
-        inside = has(self.patterns, smallest)
-        counts = self.pattern_counts[inside]
-        out = np.empty((len(wanted), 2), dtype=np.int64)
-        for some, in_all in matches(wanted, self.patterns[inside]):
-            out[some] = in_all @ counts
-        return out
-
-    def in_any(self, which: list[int]) -> list[int]:
-        """Count the voters in the union of some ellipsoids."""
-        held = np.logical_or.reduce([has(self.patterns, k) for k in which])
-        counts: list[int] = self.pattern_counts[held].sum(axis=0).tolist()
-        return counts
+    def _voters(self) -> tuple[Patterns, Rows]:
+        by_side = [np.repeat(self.patterns, n, axis=0) for n in self.pattern_counts.T]
+        return np.concatenate(by_side), np.repeat([0, 1], [len(mine) for mine in by_side])
 
     def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
         """Count the voters in grown ellipsoids and at isolated points that are equally near.
@@ -168,10 +155,3 @@ class TallyCensus(Census):
     @property
     def _n_voters(self) -> Rows:
         return np.asarray(self.pattern_counts.sum(axis=0))
-
-
-def _outside(records: RecordCensus, which: int) -> tuple[FloatArray, FloatArray]:
-    """Return the gauges of the voters of A, and of B, that an ellipsoid does not hold; ascending."""
-    gauges, side = records.stack.gauge(records.points[records.voters], which), records.side[records.voters]
-    a, b = (np.sort(gauges[(side == s) & ~holds(gauges)]) for s in (0, 1))
-    return a, b

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.census import Census, Isolated, RecordCensus, n_words
+from sepc.census import Census, Isolated, RecordCensus
 from sepc.densities import LocalDensities
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Block, Hyperplane, Partition
 from sepc.persist.drawers import Inbox, Outbox, require, require_whole
+from sepc.rolls import n_words
 from sepc.rules import Rules
 from sepc.tallies import TallyCensus
 

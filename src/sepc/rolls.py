@@ -1,0 +1,136 @@
+"""Membership rolls: which of some points each ellipsoid holds, one bit for each point.
+
+Intersections and unions of ellipsoids become ANDs and ORs of rows of bits, for many sets of ellipsoids at once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.geometry._checks import Rows
+
+Patterns = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+# Words in a temporary table of sets against points; they stay in the cache of a core.
+_TABLE = 1 << 16
+
+
+class Rolls:
+    """The rolls of all ellipsoids for some points.
+
+    Parameters
+    ----------
+    patterns : ndarray of uint64, shape (n, n_words)
+        Which ellipsoids hold each point, one bit each.
+    side : ndarray of int, shape (n,)
+        0 for the points of A, 1 for those of B.
+    n_ellipsoids : int
+
+    Examples
+    --------
+    >>> inside = np.array([[True, True], [True, False], [False, True], [True, True]])
+    >>> rolls = Rolls(packed(inside), np.array([0, 0, 1, 1]), 2)
+    >>> sets = np.array([[True, True], [True, False]])
+    >>> rolls.in_all(sets).tolist(), rolls.in_any(sets).tolist()
+    ([[1, 1], [2, 1]], [[2, 2], [2, 1]])
+    """
+
+    def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int) -> None:
+        sides = [patterns[side == s] for s in (0, 1)]
+        self.n_of_a = n_words(len(sides[0]))
+        self.bits = np.empty((n_ellipsoids, self.n_of_a + n_words(len(sides[1]))), dtype=np.uint64)
+        for k in range(n_ellipsoids):
+            self.bits[k] = np.concatenate([packed(has(mine, k)[None])[0] for mine in sides])
+
+    def in_all(self, sets: Flags) -> Rows:
+        """Count the points of A and of B in the intersection of each set of ellipsoids.
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n, n_ellipsoids)
+            At least one ellipsoid in each.
+
+        Returns
+        -------
+        ndarray of int, shape (n, 2)
+        """
+        return self._counted(sets, np.bitwise_and)
+
+    def in_any(self, sets: Flags) -> Rows:
+        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, np.bitwise_or)
+
+    def _counted(self, sets: Flags, join: np.ufunc) -> Rows:
+        out = np.empty((len(sets), 2), dtype=np.int64)
+        # The largest sets first: as their members are joined one by one, fewer and fewer sets have another.
+        order = np.argsort(-np.count_nonzero(sets, axis=1), kind="stable")
+        step = max(_TABLE // max(self.bits.shape[1], 1), 1)
+        for start in range(0, len(sets), step):
+            some = order[start : start + step]
+            out[some] = self._sides(self._joined(sets[some], join))
+        return out
+
+    def _joined(self, sets: Flags, join: np.ufunc) -> Patterns:
+        """Return the joined rolls of each set; sets by size, the largest first."""
+        size = np.count_nonzero(sets, axis=1)
+        member, first = sets.nonzero()[1], np.cumsum(size) - size
+        joined = self.bits[member[first]]
+        for k in range(1, size[0]):
+            n = int(np.searchsorted(-size, -k, side="left"))
+            join(joined[:n], self.bits[member[first[:n] + k]], out=joined[:n])
+        return np.asarray(joined)
+
+    def _sides(self, joined: Patterns) -> Rows:
+        counts = np.bitwise_count(joined)
+        return np.column_stack(
+            [counts[:, some].sum(axis=1, dtype=np.int64) for some in (slice(self.n_of_a), slice(self.n_of_a, None))]
+        )
+
+
+def has(patterns: Patterns, which: int) -> Flags:
+    """Return which patterns have one ellipsoid's bit.
+
+    Examples
+    --------
+    >>> has(np.array([[5], [4]], dtype=np.uint64), 0).tolist()
+    [True, False]
+    """
+    word, bit = divmod(which, 64)
+    return np.asarray(patterns[:, word] & np.uint64(1 << bit) != 0)
+
+
+def n_words(k: int) -> int:
+    """Return how many 64-bit words hold k flags; at least one.
+
+    Examples
+    --------
+    >>> n_words(0), n_words(64), n_words(65)
+    (1, 1, 2)
+    """
+    return max(-(-k // 64), 1)
+
+
+def packed(sets: Flags) -> Patterns:
+    """Return rows of flags as bits in 64-bit words, at least one word.
+
+    Examples
+    --------
+    >>> packed(np.array([[True, False, True]])).tolist()
+    [[5]]
+    """
+    n, k = sets.shape
+    padded = np.zeros((n, 64 * n_words(k)), dtype=bool)
+    padded[:, :k] = sets
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8")
+
+
+def unpacked(patterns: Patterns, k: int) -> Flags:
+    """Return rows of words as k flags each.
+
+    Examples
+    --------
+    >>> unpacked(np.array([[5]], dtype=np.uint64), 3).tolist()
+    [[True, False, True]]
+    """
+    words = np.ascontiguousarray(patterns, dtype="<u8").view(np.uint8)
+    return np.unpackbits(words, axis=1, bitorder="little", count=k).astype(bool)

@@ -1,0 +1,36 @@
+"""Counts by rows of bits are those of plain sets."""
+
+import numpy as np
+import pytest
+
+from sepc import census
+from sepc.partitioning import partition
+from sepc.rolls import Rolls, packed
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (63, 3), (64, 64), (700, 130)])
+def test_intersections_and_unions_hold_what_sets_of_points_hold(n, k):
+    rng = np.random.default_rng(n)
+    inside, side = rng.random((n, k)) < 0.4, rng.integers(0, 2, n)
+    sets = rng.random((300, k)) < 0.1
+    sets[np.arange(300), rng.integers(0, k, 300)] = True
+    rolls = Rolls(packed(inside), side, k)
+    in_all = [[np.all(inside[:, chosen], axis=1)[side == s].sum() for s in (0, 1)] for chosen in sets]
+    in_any = [[np.any(inside[:, chosen], axis=1)[side == s].sum() for s in (0, 1)] for chosen in sets]
+    assert rolls.in_all(sets).tolist() == in_all
+    assert rolls.in_any(sets).tolist() == in_any
+
+
+def test_what_is_kept_of_points_beyond_an_ellipsoid_changes_no_count(monkeypatch):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(60, 2)), rng.normal(size=(50, 2)) + 3.0
+    points, side = np.vstack([A, B]), np.repeat([0, 1], [60, 50])
+    gauges = np.array([1.5, 1.1, 40.0, 2.0])
+    for kept in (0, 40, 10_000):
+        monkeypatch.setattr(census, "_KEPT", kept)
+        records = census.RecordCensus.taken(partition(A, B), points, side)
+        for which in range(len(records.stack)):
+            of_points = records.stack.gauge(points, which)
+            held = [[np.sum((of_points <= census.grown_limits(g)) & (side == s)) for s in (0, 1)] for g in gauges]
+            assert records.grown(which, gauges).tolist() == held
+            assert records.grown(which, gauges[:2]).tolist() == held[:2]
