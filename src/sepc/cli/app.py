@@ -1,0 +1,112 @@
+"""From arguments to an exit code: every expected error becomes one message."""
+
+import os
+import signal
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NoReturn
+
+from sepc.cli.console import note, say
+from sepc.cli.parser import make_parser
+from sepc.cli.usage import UsageError
+from sepc.errors import SepcError, SepcWarning
+
+BAD_DATA, BAD_USAGE, INTERRUPTED, READER_GONE = 1, 2, 130, 141
+# What the extra brings; any other missing module is a mistake of ours.
+_OPTIONAL = ("jinja2", "matplotlib", "pandas", "pyarrow", "rich")
+
+
+def run(argv: list[str] | None = None) -> int:
+    """Run a command; return its exit code.
+
+    Examples
+    --------
+    >>> run(["predict"])
+    2
+    """
+    try:
+        options = make_parser().parse_args(argv)
+    except SystemExit as ended:  # argparse has printed its help, or what is wrong
+        return int(ended.code or 0)
+    try:
+        with _warnings_as_notes(), _stopped_by_signals():
+            _command(options)
+            sys.stdout.flush()
+    except BaseException as error:
+        if options.traceback or os.environ.get("SEPC_DEBUG") or not _is_expected(error):
+            raise
+        return _told(error, options)
+    return 0
+
+
+def _command(options: Namespace) -> None:
+    import_module(f"sepc.cli.commands.{options.command}").run(options)
+
+
+def _is_expected(error: BaseException) -> bool:
+    if isinstance(error, ModuleNotFoundError):
+        return (error.name or "").split(".")[0] in _OPTIONAL
+    return isinstance(error, (SepcError, OSError, MemoryError, KeyboardInterrupt, _Stopped))
+
+
+def _told(error: BaseException, options: Namespace) -> int:
+    """Print what went wrong; return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        # Python flushes at exit: whoever read has gone, so what is left goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    if isinstance(error, KeyboardInterrupt):
+        say("sepc: interrupted; nothing was written")
+        return INTERRUPTED
+    if isinstance(error, _Stopped):
+        say("sepc: stopped; nothing was written")
+        return 128 + error.signal
+    say(f"sepc {options.command}: {_in_words(error, options)}")
+    return BAD_USAGE if isinstance(error, UsageError) else BAD_DATA
+
+
+def _in_words(error: BaseException, options: Namespace) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"this needs {error.name}, which is not installed. Run: pip install 'sepc[cli]'"
+    if isinstance(error, MemoryError):
+        return "out of memory. Give it fewer rows or columns; sepc predict works through files of any size."
+    if isinstance(error, OSError) and error.strerror:
+        # A write that fails names no file: it is the one that the command writes.
+        name = error.filename or getattr(options, "output", None) or "standard output"
+        return f"{os.fspath(name)}: {error.strerror}"
+    return str(error)
+
+
+class _Stopped(BaseException):
+    def __init__(self, signal: int) -> None:
+        self.signal = signal
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let a termination undo what is half done, as an interruption does."""
+
+    def stop(number: int, frame: Any) -> NoReturn:  # noqa: ARG001
+        raise _Stopped(number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: signals are someone else's business
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SepcWarning)
+        warnings.showwarning = lambda message, *_, **__: note(str(message))
+        yield

@@ -1,0 +1,1 @@
+"""One module for each command, with a function ``run(options)``."""

@@ -1,0 +1,77 @@
+"""``sepc feedback``: what became of the verdicts, and a model that has learned from them."""
+
+from argparse import Namespace
+from typing import Any
+
+from sepc.cli.console import say, show, show_json
+from sepc.cli.models import classifier_of, read_model
+from sepc.cli.samples import Sample, read_sample, require_columns
+from sepc.cli.writing import require_place
+from sepc.errors import InputError
+from sepc.feedback import FeedbackMonitor
+from sepc.persist import save
+from sepc.tables import TablePipeline
+
+
+def run(options: Namespace) -> None:
+    """Print what became of the verdicts; partition afresh where the feedback teaches something."""
+    require_place(options.output, options.model, options.data)
+    model = read_model(options.model)
+    sample = read_sample(options)
+    monitor = watched(model, sample, options.model)
+    found = monitor.report()
+    new, changes = _learned(options, monitor, model)
+    if new is not None:
+        save(new, options.output)
+        say(f"model written to {options.output}")
+    if options.json:
+        show_json(
+            {
+                "feedback": found.to_dict(),
+                "model": None if new is None else options.output,
+                "changes": None if changes is None else changes.to_dict(),
+            }
+        )
+        return
+    show(repr(found))
+    if changes is not None:
+        show(repr(changes))
+
+
+def watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
+    """Return a monitor that has seen a sample, whose labels may have gaps."""
+    clf = classifier_of(model)
+    if not hasattr(clf, "partitions_"):
+        raise InputError(
+            f"{path} holds a {type(clf).__name__}; expected a single partition, which is what feedback watches. "
+            "Fit a model without --ensemble."
+        )
+    needed = [str(name) for name in model.feature_names_in_]
+    require_columns(needed, sample.table.column_names, sample.name)
+    features = (
+        model["columns"].transform(sample.table) if isinstance(model, TablePipeline) else sample.table.to_pandas()
+    )
+    monitor = FeedbackMonitor(clf)
+    labelled = sample.labelled()
+    if labelled.any():
+        monitor.observe(features[labelled], sample.rows(labelled).labels)
+    if not labelled.all():
+        monitor.observe(features[~labelled])
+    return monitor
+
+
+def _learned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[Any, Any]:
+    """Return a model that has taken the labelled rows in, and what that changed; None where there is no need."""
+    if options.output is None:
+        return None, None
+    found = monitor.report()
+    if not found.n_wrong:
+        say(f"no verdict was wrong: there is nothing to learn, and {options.output} is not written")
+        return None, None
+    new, changes = monitor.repartition()
+    return (_with(model, new) if isinstance(model, TablePipeline) else new), changes
+
+
+def _with(model: TablePipeline, clf: Any) -> TablePipeline:
+    """Return a pipeline of the same encoder and another classifier."""
+    return TablePipeline([("columns", model["columns"]), ("classifier", clf)])

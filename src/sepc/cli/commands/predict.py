@@ -1,0 +1,148 @@
+"""``sepc predict``: verdicts for files of any size, one batch of rows after the other."""
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sepc.assessment import Assessment
+from sepc.cli.console import note, progress, say, show_json
+from sepc.cli.models import Reader, read_model
+from sepc.cli.reading import PIPE, Source, open_table
+from sepc.cli.usage import UsageError
+from sepc.cli.values import Meaning
+from sepc.cli.writing import form_of, require_place, written_table
+
+OURS = ("label", "trust", "reason", "region", "accepted")
+# So many different values are remembered for each column: a file may hold more than fit into memory.
+_REMEMBERED = 1000
+_NAMED = 5
+
+
+def run(options: Namespace) -> None:
+    """Write a file of verdicts."""
+    output = options.output or PIPE
+    if options.json and output == PIPE:
+        raise UsageError("--json prints what was done, and verdicts go the same way; expected -o FILE for these.")
+    form_of(output)
+    require_place(output, options.model, options.data)
+    model = read_model(options.model)
+    with open_table(options.data, options.format, options.encoding) as source:
+        reader = Reader(model, source, Meaning(options.missing, source.delimiter))
+        names = our_names(source.schema.names)
+        tally = Tally(reader, options.min_trust)
+        _write(output, source, names, tally)
+    _tell_names(names)
+    tally.tell()
+    if options.json:
+        show_json({"output": output, "columns": dict(zip(OURS, names, strict=True)), **tally.to_dict()})
+
+
+def our_names(taken: Sequence[str]) -> list[str]:
+    """Return the names of our columns, changed where a column of the input has them already.
+
+    Examples
+    --------
+    >>> our_names(["age", "label"])
+    ['sepc_label', 'trust', 'reason', 'region', 'accepted']
+    """
+    names = []
+    for name in OURS:
+        while name in taken:
+            name = f"sepc_{name}"
+        names.append(name)
+    return names
+
+
+def _tell_names(names: list[str]) -> None:
+    changed = [f"{name} for {ours}" for ours, name in zip(OURS, names, strict=True) if ours != name]
+    if changed:
+        note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
+
+
+def _write(output: str, source: Source, names: list[str], tally: "Tally") -> None:
+    types = (tally.reader.label_type, pa.float64(), pa.string(), pa.string(), pa.bool_())
+    schema = pa.schema([*source.schema, *map(pa.field, names, types)])
+    delimiter = ";" if source.delimiter == ";" else ","
+    with (
+        progress("predict", source.position, source.size) as tell,
+        written_table(output, schema, delimiter) as write,
+    ):
+        for batch in source.batches:
+            verdicts = tally.verdicts(batch)
+            arrays = [pa.array(values, type=kind) for values, kind in zip(verdicts, types, strict=True)]
+            write(pa.RecordBatch.from_arrays([*batch.columns, *arrays], schema=schema))
+            tell(tally.n_rows)
+
+
+class Tally:
+    """Judges batches, and counts what came out.
+
+    Parameters
+    ----------
+    reader : Reader
+    min_trust : float
+        Trust from which a label is accepted.
+    """
+
+    def __init__(self, reader: Reader, min_trust: float) -> None:
+        self.reader, self.min_trust = reader, min_trust
+        self.n_rows, self.n_accepted = 0, 0
+        self.labels: Counter[Any] = Counter(dict.fromkeys(reader.classes, 0))
+        self.reasons: Counter[str] = Counter()
+        self.unseen: dict[str, Counter[str]] = {}
+
+    def verdicts(self, batch: pa.RecordBatch) -> tuple[Any, ...]:
+        """Return our columns for a batch of rows."""
+        table = self.reader.table(batch, self.n_rows)
+        a: Assessment = self.reader.assess(table, self.n_rows)
+        accepted = a.accepted(self.min_trust)
+        self._count(a, accepted)
+        for column, values in self.reader.unseen(table).items():
+            self._remember(self.unseen.setdefault(column, Counter()), values)
+        return a.label, a.trust, a.reason, a.region, accepted
+
+    def _count(self, a: Assessment, accepted: Any) -> None:
+        self.n_rows += len(a)
+        self.n_accepted += int(np.count_nonzero(accepted))
+        for counter, values in ((self.labels, a.label), (self.reasons, a.reason)):
+            found, counts = np.unique(values, return_counts=True)
+            counter.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+
+    @staticmethod
+    def _remember(counter: Counter[str], values: dict[str, int]) -> None:
+        for value, n in values.items():
+            if value in counter or len(counter) < _REMEMBERED:
+                counter[value] += n
+
+    def tell(self) -> None:
+        """Say what was done."""
+        share = self.n_accepted / self.n_rows
+        say(
+            f"{self.n_rows:,} rows; {self.n_accepted:,} ({100 * share:.3g} %) accepted with a trust of at least "
+            f"{self.min_trust:g}"
+        )
+        say("labels: " + ", ".join(f"{label} {n:,}" for label, n in self.labels.items()))
+        say("reasons: " + ", ".join(f"{reason} {n:,}" for reason, n in self.reasons.most_common()))
+        for column, values in self.unseen.items():
+            note(_in_words(column, values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, ready for JSON."""
+        return {
+            "rows": self.n_rows,
+            "accepted": self.n_accepted,
+            "min_trust": self.min_trust,
+            "labels": dict(self.labels),
+            "reasons": dict(self.reasons),
+            "unseen": {column: dict(values) for column, values in self.unseen.items()},
+        }
+
+
+def _in_words(column: str, values: Counter[str]) -> str:
+    named = ", ".join(f"{value!r} ({n})" for value, n in values.most_common(_NAMED))
+    more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+    return f"column {column!r} has values that the model has never seen: {named}{more}."

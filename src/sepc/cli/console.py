@@ -1,0 +1,140 @@
+"""What is printed: results to the standard output, everything else to the standard error stream."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from typing import Any
+
+
+def say(text: str) -> None:
+    """Print a message for a person to the standard error stream.
+
+    Examples
+    --------
+    >>> say("17 rows read")
+    """
+    print(text, file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print what a person should know of, marked as such.
+
+    Examples
+    --------
+    >>> note("one column was left out")
+    """
+    say(f"note: {text}")
+
+
+def show(text: str) -> None:
+    """Print a result.
+
+    Examples
+    --------
+    >>> show("benign")
+    benign
+    """
+    print(text)
+
+
+def show_json(value: Any) -> None:
+    """Print a result for machines; numbers that JSON does not know become null.
+
+    Examples
+    --------
+    >>> show_json({"trust": float("nan"), "labels": ("a", "b")})
+    {
+      "trust": null,
+      "labels": [
+        "a",
+        "b"
+      ]
+    }
+    """
+    print(json.dumps(_for_json(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _for_json(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # NumPy
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _for_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_for_json(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Return records as a table of plain text; numbers to the right.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    columns : sequence of str, optional
+        Which to show; by default all of the first record.
+
+    Examples
+    --------
+    >>> print(aligned([{"region": "benign#1", "n": 264}, {"region": "malignant#1", "n": 31}]))
+    region         n
+    benign#1     264
+    malignant#1   31
+    """
+    if not rows:
+        return ""
+    names = list(rows[0]) if columns is None else list(columns)
+    cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    width = [max(len(line[k]) for line in cells) for k in range(len(names))]
+    right = [all(isinstance(row[name], (int, float)) or row[name] is None for row in rows) for name in names]
+    return "\n".join(
+        "  ".join(
+            text.rjust(w) if to_right else text.ljust(w) for text, w, to_right in zip(line, width, right, strict=True)
+        ).rstrip()
+        for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def progress(what: str, position: Callable[[], int], size: int | None) -> Iterator[Callable[[int], None]]:
+    """Show how far a job is, if a person is watching the standard error stream.
+
+    Parameters
+    ----------
+    what : str
+    position : callable
+        Returns how many bytes are read.
+    size : int or None
+        How many there are; None if nobody knows.
+
+    Yields
+    ------
+    callable
+        To be called with the number of rows done.
+
+    Examples
+    --------
+    >>> with progress("predict", lambda: 0, None) as tell:
+    ...     tell(100)
+    """
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=size, rows=0)
+        yield lambda n_rows: bar.update(task, completed=position(), rows=n_rows)

@@ -1,0 +1,111 @@
+"""What is in a model, and how it does: as numbers and in words."""
+
+from typing import Any
+
+import numpy as np
+
+from sepc.cli.console import aligned
+from sepc.cli.models import classifier_of
+from sepc.cli.samples import Sample
+from sepc.frames import plain
+from sepc.tables import TablePipeline
+
+MIN_TRUST = 0.95
+_SHOWN = 20
+
+
+def facts(model: Any) -> dict[str, Any]:
+    """Return what is in a model, ready for JSON.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> facts(clf)["classes"], facts(clf)["n_regions"]
+    ({0: 3, 1: 3}, 2)
+    """
+    clf = classifier_of(model)
+    encoder = model["columns"] if isinstance(model, TablePipeline) else None
+    return {
+        "kind": type(clf).__name__,
+        "parameters": {name: value for name, value in clf.get_params().items() if name not in ("n_jobs", "verbose")},
+        "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
+        "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
+        "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
+        "n_regions": len(clf.regions()),
+        "notes": [] if encoder is None else encoder.notes,
+    }
+
+
+def facts_in_words(model: Any, n_rows: int | None = None) -> str:
+    """Return what is in a model as lines of text.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> print(facts_in_words(clf).splitlines()[0])
+    SEPClassifier(n_imp=2, standardize=True, trust=local), 1 feature, 2 regions
+    """
+    known = facts(model)
+    parameters = ", ".join(f"{name}={value}" for name, value in known["parameters"].items())
+    n_features, n_regions = len(known["features"]), known["n_regions"]
+    counts = ", ".join(f"{label} {n:,}" for label, n in known["classes"].items())
+    rows = sum(known["classes"].values()) if n_rows is None else n_rows
+    return "\n".join(
+        [
+            f"{known['kind']}({parameters}), {_many(n_features, 'feature')}, {_many(n_regions, 'region')}",
+            f"learned from {rows:,} rows: {counts}",
+            "",
+            regions_in_words(model),
+        ]
+    )
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def regions_in_words(model: Any) -> str:
+    """Return the largest regions as a table of text."""
+    frame = model.regions()
+    names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]
+    rows = frame[names].to_dict("records")
+    more = [f"and {len(rows) - _SHOWN} more regions: --json shows all"] if len(rows) > _SHOWN else []
+    return "\n".join([aligned(rows[:_SHOWN]), *more])
+
+
+def results(model: Any, sample: Sample) -> dict[str, Any]:
+    """Return how a model does on labelled rows."""
+    a = model.assess(sample.table)
+    right, accepted = a.label == sample.labels, a.accepted(MIN_TRUST)
+    return {
+        "rows": len(right),
+        "right": int(np.count_nonzero(right)),
+        "min_trust": MIN_TRUST,
+        "accepted": int(np.count_nonzero(accepted)),
+        "accepted_right": int(np.count_nonzero(right & accepted)),
+    }
+
+
+def results_in_words(found: dict[str, Any], tested_with: str) -> str:
+    """Return how a model does as lines of text.
+
+    Examples
+    --------
+    >>> found = {"rows": 10, "right": 9, "min_trust": 0.95, "accepted": 8, "accepted_right": 8}
+    >>> print(results_in_words(found, "test.csv"))
+    test.csv: right on 9 of 10 (90 %)
+    with a trust of at least 0.95: 8 of 10 (80 %) accepted, right on 8 of 8 (100 %)
+    """
+    flatters = " (this flatters: it learned from them; --test or --holdout say more)"
+    return (
+        f"{tested_with}: right on {_share(found['right'], found['rows'])}"
+        f"{flatters if tested_with == 'training rows' else ''}\n"
+        f"with a trust of at least {found['min_trust']:g}: {_share(found['accepted'], found['rows'])} accepted, "
+        f"right on {_share(found['accepted_right'], found['accepted'])}"
+    )
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n} of {of} ({100 * n / of:.3g} %)" if of else "none"

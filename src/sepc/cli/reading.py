@@ -1,0 +1,244 @@
+"""Tables from files of any size, one batch of rows after the other: CSV, TSV, Parquet, Arrow, a pipe."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv, ipc, parquet
+
+from sepc.cli.console import note
+from sepc.cli.text_files import BLOCK, Utf8Stream, names_and_delimiter
+from sepc.errors import InputError
+
+PIPE = "-"
+_ROWS = 1 << 16
+_GZIP, _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
+_DELIMITER_OF = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class Source:
+    r"""A table that is open.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    schema : pyarrow.Schema
+    batches : iterator of pyarrow.RecordBatch
+        The rows. Columns of a text file are texts, just as they stand there; an empty field is an empty text.
+    delimiter : str or None
+        Of a text file.
+    position : callable
+        Returns how many bytes of the file are read.
+    size : int or None
+        How many bytes the file has; None for a pipe.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,kind\n61,a\n")
+    ...     file.flush()
+    ...     with open_table(file.name) as source:
+    ...         source.schema.names, [batch.to_pydict() for batch in source.batches]
+    (['age', 'kind'], [{'age': ['61'], 'kind': ['a']}])
+    """
+
+    name: str
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    delimiter: str | None
+    position: Callable[[], int]
+    size: int | None
+
+
+@contextmanager
+def open_table(path: str, form: str | None = None, encoding: str = "utf-8") -> Iterator[Source]:
+    """Open a file, or the standard input if `path` is ``-``.
+
+    What kind of file it is shows in its first bytes; for text the first line shows what stands between the columns.
+
+    Parameters
+    ----------
+    path : str
+    form : {"csv", "tsv", "parquet", "arrow"}, optional
+        Says what kind it is.
+    encoding : str, default="utf-8"
+        Of a text file.
+
+    Yields
+    ------
+    Source
+
+    Examples
+    --------
+    >>> with open_table("nowhere.csv") as source:
+    ...     pass
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.csv'
+    """
+    name = "standard input" if path == PIPE else path
+    with _opened(path) as file:
+        size = None if path == PIPE else os.fstat(file.fileno()).st_size
+        trouble = _Trouble(name)
+        with trouble.in_words():
+            raw = _unpacked(file)
+            schema, batches, delimiter = _reader(raw, trouble, form or _form(raw, path), encoding)
+            _require_different(schema.names, name)
+        position = (lambda: 0) if size is None else file.tell
+        yield Source(name, schema, _with_rows(batches, trouble), delimiter, position, size)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    if path == PIPE:
+        yield sys.stdin.buffer
+        return
+    with open(path, "rb") as file:
+        yield file
+
+
+def _unpacked(file: Any) -> Any:
+    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == _GZIP else file
+
+
+def _form(raw: Any, path: str) -> str:
+    start = raw.peek(6)[:6]
+    if start[:4] == _ZIP:
+        raise InputError(f"{path} is a ZIP archive, such as a spreadsheet; expected a table. Save it as CSV first.")
+    if start[:4] == _PARQUET:
+        return "parquet"
+    if start == _ARROW_FILE or start[:4] == _ARROW_STREAM:
+        return "arrow"
+    return "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
+
+
+def _reader(
+    raw: Any, trouble: "_Trouble", form: str, encoding: str
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
+    if form == "parquet":
+        file = parquet.ParquetFile(_seekable(raw))
+        return file.schema_arrow, file.iter_batches(_ROWS), None
+    if form == "arrow":
+        reader, batches = _arrow(raw)
+        return reader.schema, _in_pieces(batches), None
+    text = Utf8Stream(raw, trouble.name, encoding)
+    names, delimiter = names_and_delimiter(text.head(), text.name, _DELIMITER_OF.get(form))
+    reader = _text_reader(text, names, delimiter, trouble)
+    return reader.schema, _with_ended_quotes(reader, text), delimiter
+
+
+def _require_different(names: list[str], name: str) -> None:
+    twice = sorted({column for column in names if names.count(column) > 1})
+    if twice:
+        raise InputError(
+            f"{name} has more than one column named {', '.join(map(repr, twice))}; expected different names. "
+            "Rename them in the file."
+        )
+
+
+def _seekable(raw: Any) -> Any:
+    return raw if raw.seekable() else io.BytesIO(raw.read())
+
+
+def _arrow(raw: Any) -> tuple[Any, Iterator[pa.RecordBatch]]:
+    if raw.peek(4)[:4] == _ARROW_STREAM:
+        reader = ipc.open_stream(raw)
+        return reader, iter(reader)
+    reader = ipc.open_file(_seekable(raw))
+    return reader, (reader.get_batch(k) for k in range(reader.num_record_batches))
+
+
+def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            yield batch.slice(start, _ROWS)
+
+
+def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, trouble: "_Trouble") -> Any:
+    """Return a reader of texts: no type is guessed, so that what is read is what stands there."""
+    reader = csv.open_csv(
+        text,
+        read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
+        parse_options=csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=trouble.with_row
+        ),
+        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+    )
+    if reader.schema.names != names:
+        raise InputError(
+            f"{text.name} has an unclear first line: {names} or {reader.schema.names}? Correct the quotes in it."
+        )
+    return reader
+
+
+def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: Utf8Stream) -> Iterator[pa.RecordBatch]:
+    yield from batches
+    if text.n_quotes % 2:
+        note(f"{text.name} has an odd number of quotes: one of them may have swallowed rows.")
+
+
+def _with_rows(batches: Iterator[pa.RecordBatch], trouble: "_Trouble") -> Iterator[pa.RecordBatch]:
+    some = False
+    with trouble.in_words():
+        for batch in batches:
+            if batch.num_rows:
+                some = True
+                yield batch
+    if not some:
+        raise trouble.no_rows()
+
+
+class _Trouble:
+    """Turns what may go wrong with a file into words."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.row: Any = None
+
+    def with_row(self, row: Any) -> str:
+        """Remember a row of too few or too many fields; what is raised here, in the reader, would be lost."""
+        self.row = row
+        return "error"
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except InputError:
+            raise
+        except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+            if getattr(error, "errno", None):  # of the system: it speaks for itself
+                raise
+            raise self._known(str(error)) from error
+
+    def _known(self, text: str) -> InputError:
+        if self.row is not None:
+            return self.ragged()
+        if "straddling" in text:
+            return InputError(
+                f"{self.name} has a row of more than {BLOCK >> 20} MB; expected shorter ones. "
+                "Look for a quote that is never closed."
+            )
+        if "Empty CSV file" in text:
+            return self.no_rows()
+        return InputError(f"{self.name} cannot be read: {text.splitlines()[0].rstrip('.')}. Is the file complete?")
+
+    def ragged(self) -> InputError:
+        return InputError(
+            f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
+            f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
+            "Correct it; quotes belong around a field that holds the separator."
+        )
+
+    def no_rows(self) -> InputError:
+        return InputError(f"{self.name} has column names but no rows; expected at least one. Check the export.")

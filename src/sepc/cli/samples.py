@@ -1,0 +1,149 @@
+"""Labelled data as a whole, and the columns that someone named."""
+
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sepc.cli.console import note, progress
+from sepc.cli.reading import Source, open_table
+from sepc.cli.values import Meaning, is_text, labels_of, require_no_strays
+from sepc.errors import InputError
+
+_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Labelled rows.
+
+    Attributes
+    ----------
+    name : str
+        Where they come from.
+    table : pyarrow.Table of n rows
+        The columns to learn from.
+    labels : ndarray of int or object, shape (n,)
+        None where one is missing.
+
+    Examples
+    --------
+    >>> sample = Sample("a.csv", pa.table({"x": [1.0, 2.0, 3.0]}), np.array(["a", None, "b"], dtype=object))
+    >>> sample.labelled().tolist()
+    [True, False, True]
+    >>> sample.rows(np.array([2])).table.to_pydict()
+    {'x': [3.0]}
+    """
+
+    name: str
+    table: pa.Table
+    labels: NDArray[Any]
+
+    def labelled(self) -> NDArray[np.bool_]:
+        """Return which rows have a label, shape (n,)."""
+        return np.array([label is not None for label in self.labels.tolist()])
+
+    def rows(self, which: NDArray[Any]) -> "Sample":
+        """Return some of the rows, by number or by flag."""
+        numbers = np.flatnonzero(which) if which.dtype == bool else which
+        labels = self.labels[numbers]
+        # Without gaps, whole numbers are numbers again.
+        whole = labels.dtype == object and all(isinstance(label, int) for label in labels.tolist())
+        return Sample(self.name, self.table.take(pa.array(numbers)), labels.astype(np.int64) if whole else labels)
+
+
+def read_sample(options: Namespace, path: str | None = None) -> Sample:
+    """Read the file that `options` names, or another one like it, without the columns that are to be left out.
+
+    Parameters
+    ----------
+    options : Namespace
+        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop` and `category`.
+    path : str, optional
+
+    Returns
+    -------
+    Sample
+    """
+    with open_table(path or options.data, options.format, options.encoding) as source:
+        meaning = Meaning(options.missing, source.delimiter)
+        drop, category = getattr(options, "drop", []), getattr(options, "category", [])
+        require_columns([options.target, *drop, *category], source.schema.names, source.name)
+        table = _all_rows(source)
+    labels = labels_of(table.column(options.target), meaning, options.target)
+    left = _wanted(source, [options.target, *drop])
+    columns = {name: _cells(table.column(name), name, meaning, name in category) for name in left}
+    return Sample(source.name, pa.table(columns), labels)
+
+
+def _all_rows(source: Source) -> pa.Table:
+    batches, n_rows = [], 0
+    with progress(f"reading {source.name}", source.position, source.size) as tell:
+        for batch in source.batches:
+            batches.append(batch)
+            n_rows += batch.num_rows
+            tell(n_rows)
+    return pa.Table.from_batches(batches)
+
+
+def _wanted(source: Source, without: Sequence[str]) -> list[str]:
+    names = source.schema.names
+    if "" in names:
+        note(f"{source.name} has a column without a name, number {names.index('') + 1}; it is left out.")
+    wanted = [name for name in names if name and name not in without]
+    if not wanted:
+        raise InputError(f"{source.name} has no column left to learn from; expected at least one besides the labels.")
+    return wanted
+
+
+def _cells(column: pa.ChunkedArray, name: str, meaning: Meaning, is_category: bool) -> pa.ChunkedArray:
+    if is_category:
+        return meaning.texts(column).dictionary_encode()
+    cells = meaning.cells(column)
+    if is_text(cells):
+        require_no_strays(cells, name)
+    return cells
+
+
+def require_labels(sample: Sample, target: str) -> None:
+    """Raise an `InputError` if a row has no label.
+
+    Examples
+    --------
+    >>> require_labels(Sample("a.csv", pa.table({"x": [1.0]}), np.array(["a"], dtype=object)), "y")
+    """
+    gaps = np.flatnonzero(~sample.labelled())
+    if len(gaps):
+        raise InputError(
+            f"{sample.name}: column {target!r} has no label in {len(gaps)} of {len(sample.labels)} rows, first in row "
+            f"{gaps[0] + 1}; expected one in each. Remove these rows first; sepc predict can label them."
+        )
+
+
+def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) -> None:
+    """Raise an `InputError` that names the columns that are not there, with those that may be meant.
+
+    Examples
+    --------
+    >>> require_columns(["labl"], ["age", "label"], "a.csv")
+    Traceback (most recent call last):
+    sepc.errors.InputError: a.csv has no column 'labl'. Did you mean 'label'?
+    """
+    lost = [column for column in wanted if column not in columns]
+    if not lost:
+        return
+    meant = [near for column in lost for near in get_close_matches(column, columns, 1)]
+    more = ", ..." if len(columns) > _NAMED else ""
+    raise InputError(
+        f"{name} has no column {', '.join(map(repr, lost))}. "
+        + (f"Did you mean {', '.join(map(repr, meant))}?" if meant else f"It has {_listed(columns)}{more}.")
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(map(repr, columns[:_NAMED]))

@@ -1,0 +1,167 @@
+"""What the texts of a file mean: numbers where they are plainly that, labels, nothing at all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute
+
+from sepc.errors import InputError
+from sepc.tables.cells import MISSING_TEXTS
+
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_WITH_COMMA = r"^(\s*[+-]?\d*),(\d+\s*)$"
+_WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
+_MANY_LABELS = 50
+# A text column with so many different numbers, and so few other texts, was meant to hold numbers.
+_MANY_NUMBERS = 30
+_FEW_STRAYS = 0.2
+
+
+class Meaning:
+    """How to read the columns of one file.
+
+    Parameters
+    ----------
+    missing : iterable of str, optional
+        Texts that mean "nothing here", besides those that every table knows (`sepc.tables.cells.MISSING_TEXTS`).
+    delimiter : str, optional
+        Of the file. Where it is a semicolon, a comma may be a decimal point.
+
+    Examples
+    --------
+    >>> Meaning(["unknown"]).cells(pa.array(["1.5", "unknown", ""])).to_pylist()
+    [1.5, None, None]
+    >>> Meaning(delimiter=";").cells(pa.array(["1,5"])).to_pylist()
+    [1.5]
+    >>> Meaning().cells(pa.array(["1,5", " x"])).to_pylist()
+    ['1,5', ' x']
+    """
+
+    def __init__(self, missing: Iterable[str] = (), delimiter: str | None = None) -> None:
+        self.missing = pa.array(["", *missing])
+        self.decimal_comma = delimiter == ";"
+
+    def cells(self, column: pa.Array) -> pa.Array:
+        """Return a column of texts as numbers if Arrow can read them all, else as texts; others as they are.
+
+        What is left as texts may still be numbers: the table encoder looks closer, and names what is none.
+        """
+        if not is_text(column):
+            return column
+        if pa.types.is_string(column.type) and (numbers := _cast(column)) is not None:
+            return numbers
+        text = self.texts(column)
+        if self.decimal_comma:
+            text = compute.replace_substring_regex(text, _WITH_COMMA, r"\1.\2")
+        numbers = _cast(text)
+        return text if numbers is None else numbers
+
+    def texts(self, column: pa.Array) -> pa.Array:
+        """Return a column as texts, null where nothing is meant.
+
+        Examples
+        --------
+        >>> Meaning(["unknown"]).texts(pa.array(["01", "", "unknown"])).to_pylist()
+        ['01', None, None]
+        """
+        text = compute.cast(column, pa.string())
+        return compute.if_else(compute.is_in(text, value_set=self.missing), None, text)
+
+
+def _cast(text: pa.Array) -> pa.Array | None:
+    try:
+        return compute.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def is_text(column: pa.Array) -> bool:
+    """Return whether a column is text, and no category.
+
+    Examples
+    --------
+    >>> is_text(pa.array(["a"])), is_text(pa.array([1])), is_text(pa.array(["a"]).dictionary_encode())
+    (True, False, False)
+    """
+    kind = column.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def labels_of(column: pa.Array, meaning: Meaning, name: str) -> NDArray[Any]:
+    """Return labels: whole numbers if all are, else the texts as they stand; None where one is missing.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of n values
+    meaning : Meaning
+    name : str
+        Of the column, for messages.
+
+    Returns
+    -------
+    ndarray of int or object, shape (n,)
+
+    Examples
+    --------
+    >>> labels_of(pa.array(["1", "0"]), Meaning(), "y").tolist()
+    [1, 0]
+    >>> labels_of(pa.array(["01", "NA", "0"]), Meaning(), "y").tolist()
+    ['01', None, '0']
+    """
+    text = meaning.texts(column)
+    text = compute.if_else(_means_nothing(text), None, text)
+    different = text.unique().drop_null()
+    _require_names(different, name)
+    labels = np.asarray(text.to_numpy(zero_copy_only=False), dtype=object)
+    if not len(different) or not compute.all(compute.match_substring_regex(different, _WHOLE_NUMBER)).as_py():
+        return labels
+    whole = compute.cast(text, pa.int64())
+    return np.array(whole.to_pylist(), dtype=object if text.null_count else np.int64)
+
+
+def _means_nothing(text: pa.Array) -> pa.Array:
+    lowered = compute.utf8_lower(compute.utf8_trim_whitespace(text))
+    return compute.is_in(lowered, value_set=pa.array(sorted(MISSING_TEXTS)))
+
+
+def _require_names(different: pa.Array, name: str) -> None:
+    if len(different) <= _MANY_LABELS:
+        return
+    if compute.all(compute.match_substring_regex(different, _NUMBER)).as_py():
+        raise InputError(
+            f"column {name!r} holds {len(different)} different numbers, such as {different[0].as_py()}; expected the "
+            "labels of classes. Check --target, or sort the numbers into classes first."
+        )
+
+
+def require_no_strays(column: pa.Array, name: str) -> None:
+    """Raise an `InputError` if texts stand among the many numbers of a column: as a category it would be lost.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of str
+    name : str
+
+    Examples
+    --------
+    >>> require_no_strays(pa.array([*map(str, range(100)), "old"]), "age")
+    Traceback (most recent call last):
+    sepc.errors.InputError: column 'age' holds numbers, but 'old' in row 101; expected numbers only. Correct it, or \
+say what is meant: --missing old if it stands for no value, --category age if these are no numbers, --drop age.
+    """
+    different = column.unique().drop_null()
+    different = different.filter(compute.invert(_means_nothing(different)))
+    is_number = compute.match_substring_regex(different, _NUMBER)
+    n_numbers = compute.sum(is_number).as_py() or 0
+    n_strays = len(different) - n_numbers
+    if n_numbers < _MANY_NUMBERS or not 0 < n_strays <= _FEW_STRAYS * len(different):
+        return
+    stray = different.filter(compute.invert(is_number))[0].as_py()
+    raise InputError(
+        f"column {name!r} holds numbers, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
+        f"numbers only. Correct it, or say what is meant: --missing {stray} if it stands for no value, "
+        f"--category {name} if these are no numbers, --drop {name}."
+    )

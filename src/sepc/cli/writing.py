@@ -1,0 +1,186 @@
+"""Tables to files, one batch of rows after the other; a file is written whole or not at all."""
+
+import gzip
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from pyarrow import compute, ipc, parquet
+
+from sepc.cli.reading import PIPE
+from sepc.cli.usage import UsageError
+from sepc.errors import InputError
+from sepc.files import written_whole
+
+_FORM_OF = {
+    "": "csv",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "csv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "stream",
+}
+_IN_NEED_OF_QUOTES = '[{delimiter}"\r\n]'
+
+Write = Callable[[pa.RecordBatch], None]
+
+
+@contextmanager
+def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterator[Write]:
+    """Open a table to write; its suffix says which kind it is.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is the standard output.
+    schema : pyarrow.Schema
+    delimiter : str, default=","
+        Between the columns of a CSV file.
+
+    Yields
+    ------
+    callable
+        Takes a record batch.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> batch = pa.record_batch({"size": ["5, 6", "7"], "n": [1, None]})
+    >>> with TemporaryDirectory() as folder:
+    ...     with written_table(f"{folder}/a.csv", batch.schema) as write:
+    ...         write(batch)
+    ...     print(Path(f"{folder}/a.csv").read_text())
+    size,n
+    "5, 6",1
+    7,
+    <BLANKLINE>
+    """
+    form = form_of(path)
+    with _target(path) as file:
+        if form in ("csv", "tsv"):
+            with _packed(file, path) as text:
+                text.write(_lines([pa.array([name]) for name in schema.names], "\t" if form == "tsv" else delimiter))
+                yield lambda batch: _write_text(text, batch, "\t" if form == "tsv" else delimiter)
+        elif form == "parquet":
+            with parquet.ParquetWriter(file, schema) as table:
+                yield table.write_batch
+        else:
+            make = ipc.new_stream if form == "stream" else ipc.new_file
+            with make(file, schema) as table:
+                yield table.write_batch
+
+
+def form_of(path: str) -> str:
+    """Return what kind of table a file becomes, by its suffix; CSV if it has none.
+
+    Examples
+    --------
+    >>> form_of("a.tsv.gz"), form_of("-"), form_of("a.feather")
+    ('tsv', 'csv', 'arrow')
+    """
+    suffix = Path(path.removesuffix(".gz")).suffix
+    if suffix not in _FORM_OF:
+        raise UsageError(f"{path}: what is {suffix}? Expected one of {', '.join(filter(None, _FORM_OF))}.")
+    return _FORM_OF[suffix]
+
+
+@contextmanager
+def _target(path: str) -> Iterator[BinaryIO]:
+    if path == PIPE:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with written_whole(path) as file:
+        yield file
+
+
+@contextmanager
+def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
+    if not path.endswith(".gz"):
+        yield file
+        return
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as text:
+        yield text
+
+
+def _write_text(file: Any, batch: pa.RecordBatch, delimiter: str) -> None:
+    columns = [as_text(column, name) for column, name in zip(batch.columns, batch.schema.names, strict=True)]
+    file.write(_lines(columns, delimiter))
+
+
+def as_text(column: pa.Array, name: str) -> pa.Array:
+    """Return a column as texts, an empty one for what is missing.
+
+    Examples
+    --------
+    >>> as_text(pa.array([0.5, None, 1e300]), "x").to_pylist()
+    ['0.5', '', '1e+300']
+    """
+    if not pa.types.is_string(column.type):
+        try:
+            column = compute.cast(column, pa.string())
+        except pa.ArrowException as error:
+            raise InputError(
+                f"column {name!r} holds {column.type}, which has no place in a text file. "
+                "Write to a .parquet or .arrow file instead, or leave the column out."
+            ) from error
+    return compute.fill_null(column, "") if column.null_count else column
+
+
+def _lines(columns: list[pa.Array], delimiter: str) -> memoryview:
+    """Return rows of texts as lines: one joined array holds them one after the other, just as a file does."""
+    quoted = [_quoted(column, delimiter) for column in columns]
+    quoted[-1] = compute.binary_join_element_wise(quoted[-1], "\n", "")
+    joined = compute.binary_join_element_wise(*quoted, delimiter)
+    return memoryview(joined.buffers()[2])
+
+
+def _quoted(column: pa.Array, delimiter: str) -> pa.Array:
+    """Return texts, in quotes where they hold what would end them."""
+    text = column.buffers()[2]
+    if text is None or not _holds(memoryview(text), delimiter):
+        return column
+    needed = compute.match_substring_regex(column, _IN_NEED_OF_QUOTES.format(delimiter=delimiter))
+    doubled = compute.replace_substring(column, '"', '""')
+    return compute.if_else(needed, compute.binary_join_element_wise('"', doubled, '"', ""), column)
+
+
+def _holds(text: memoryview, delimiter: str) -> bool:
+    plain = bytes(text)
+    return any(mark in plain for mark in (delimiter.encode(), b'"', b"\n", b"\r"))
+
+
+def require_place(path: str | None, *inputs: str) -> None:
+    """Raise an error if a file cannot be written there, before anything is computed.
+
+    Parameters
+    ----------
+    path : str or None
+        Nothing is written if it is None.
+    *inputs : str
+        Files that are read: none of them is overwritten.
+
+    Examples
+    --------
+    >>> require_place("model.sepc", "data.csv")
+    """
+    if path in (None, PIPE):
+        return
+    target = Path(os.path.realpath(path))
+    folder = target.parent
+    if not folder.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {folder}. Make it first.")
+    if target.is_dir():
+        raise InputError(f"{path} is a folder; expected the name of a file to write.")
+    for one in inputs:
+        if one != PIPE and target.exists() and Path(one).exists() and target.samefile(one):
+            raise UsageError(f"{path} is also what is read; expected another name. Move the result over it later.")
