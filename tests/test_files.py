@@ -39,6 +39,15 @@ def test_links_and_permissions_stay(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_a_link_to_a_pipe_is_written_to():
+    read, write = os.pipe()
+    with open(read, "rb") as pipe:
+        with written_whole(f"/dev/fd/{write}") as file:
+            file.write(b"all")
+        os.close(write)
+        assert pipe.read() == b"all"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
 def test_a_full_disk_is_an_error():
     with pytest.raises(OSError, match="No space left"), written_whole("/dev/full") as file:

@@ -1,6 +1,8 @@
-"""The main job on data that ships with scikit-learn: run by ``make demo``."""
+"""The main job on data that ships with scikit-learn: run by ``make demo`` and ``sepc demo``."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import fill
 from time import perf_counter
 
@@ -8,14 +10,20 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, select_min_trust
+from sepc import SEPClassifier, SEPEnsembleClassifier, report, select_min_trust
 
 _MIN_TRUST = 0.99
 _MAX_ERROR = 0.05
 
 
-def main() -> None:
-    """Fit breast cancer records, and print what the classifier says of those that it has not seen."""
+def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
+    """Fit breast cancer records, print what the classifier says of those that it has not seen, and write a report.
+
+    Parameters
+    ----------
+    folder : path-like, default="sepc-demo"
+        Where the report goes; made if it is not there.
+    """
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target_names[data.target]
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
@@ -54,6 +62,11 @@ def main() -> None:
     print(f"Right on {_share(right)}; with a trust of at least {_MIN_TRUST:.0%} on {_share(right[trusted])}.")
     found = select_min_trust(several, X_test, y_test, max_error=_MAX_ERROR)
     print(fill(f"From these test records, a promise: {found.message}", 100))
+
+    path = Path(folder) / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    report(clf, X_test, y_test, title="Breast cancer").write(path)
+    print(f"\nThe report of the first classifier, to look at in a browser: {path.resolve()}")
 
 
 def _seconds(job: Callable[[], object]) -> float:

@@ -31,9 +31,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     Path(f"{folder}/a.txt").read_text()
     'all of it'
     """
-    target = Path(os.path.realpath(path))  # a link goes on pointing to the file
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
+    given, target = Path(path), Path(os.path.realpath(path))  # a link goes on pointing to the file
+    if given.exists() and not given.is_file():
+        with given.open("wb") as file:
             yield file
         return
     part = target.with_name(f".{target.name}.{uuid4().hex}.tmp")

@@ -4,7 +4,7 @@ A point has a deciding region: the ellipsoid it lies in, the intersection or the
 grown until it touches the point. The training points of each label in that region give the label and the trust.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Self
@@ -90,7 +90,7 @@ class RegionNames:
     def names(self, rows: Rows | slice = slice(None)) -> NDArray[np.object_]:
         """Return the names of the regions that decide the points in `rows`."""
         distinct, back = np.unique(self.number[rows], return_inverse=True)
-        return np.array([self._name(i) for i in distinct.tolist()], dtype=object)[back]
+        return np.array(self._names(distinct.tolist()), dtype=object)[back]
 
     def add(self, special: list[str | tuple[NDArray[np.uint64], bool]]) -> Rows:
         """Take in more regions; return their numbers."""
@@ -110,17 +110,20 @@ class RegionNames:
         region = "" if number < 2 * k else self.special[number - 2 * k]
         return [] if isinstance(region, str) else _bits(region[0], k)
 
-    def _name(self, number: int) -> str:
-        k = len(self.ellipsoids)
-        if number < k:
-            return self.ellipsoids[number]
-        if number < 2 * k:
-            return f"~{self.ellipsoids[number - k]}"
-        region = self.special[number - 2 * k]
-        if isinstance(region, str):
-            return region
-        bits, union = region
-        return _joined([self.ellipsoids[i] for i in _bits(bits, k)], union)
+    def _names(self, numbers: list[int]) -> list[str]:
+        regions = [*self.ellipsoids, *(f"~{name}" for name in self.ellipsoids), *self.special]
+        chosen = [regions[number] for number in numbers]
+        in_sets = iter(self._members([region[0] for region in chosen if not isinstance(region, str)]))
+        return [region if isinstance(region, str) else _joined(next(in_sets), region[1]) for region in chosen]
+
+    def _members(self, sets: list[NDArray[np.uint64]]) -> Iterator[list[str]]:
+        """Yield the names of the ellipsoids of each set; it is quicker to look at all sets at once."""
+        if not sets:
+            return
+        which, member = unpacked(np.array(sets), len(self.ellipsoids)).nonzero()
+        names = np.array(self.ellipsoids, dtype=object)[member].tolist()
+        ends = np.cumsum(np.bincount(which)).tolist()
+        yield from (names[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True))
 
 
 class Rules:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
+_WIDEST = 40
+
 
 def say(text: str) -> None:
     """Print a message for a person to the standard error stream.
@@ -102,7 +104,8 @@ def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = N
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def regions_in_words(model: Any) -> str:
     frame = model.regions()
     names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
-    more = [f"and {len(rows) - _SHOWN} more regions: --json shows all"] if len(rows) > _SHOWN else []
+    more = [f"and {len(rows) - _SHOWN} more regions: sepc inspect --json shows all"] if len(rows) > _SHOWN else []
     return "\n".join([aligned(rows[:_SHOWN]), *more])
 
 

@@ -1,5 +1,6 @@
 """Models from files, and tables as a model wants them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +38,35 @@ def classifier_of(model: Any) -> Any:
     return model["classifier"] if isinstance(model, TablePipeline) else model
 
 
+def columns_of(model: Any) -> dict[str, str]:
+    """Return the columns that a model needs, and the kind of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sepc import make_table_pipeline
+    >>> table = pd.DataFrame({"age": [61, 58, 31, 28], "smoker": ["yes", "yes", "no", "no"], "n": [1, 1, 1, 1]})
+    >>> columns_of(make_table_pipeline().fit(table, ["ill", "ill", "well", "well"]))
+    {'age': 'number', 'smoker': 'category'}
+    """
+    if not isinstance(model, TablePipeline):
+        return dict.fromkeys(map(str, model.feature_names_in_), "number")
+    return {column.name: column.kind for column in model["columns"].columns_ if column.features}
+
+
+def categories_of(model: Any) -> list[str]:
+    """Return the columns that a model takes for texts, even if all of them look like numbers.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> import pandas as pd
+    >>> categories_of(SEPClassifier().fit(pd.DataFrame({"age": [61, 58, 31, 28]}), [0, 0, 1, 1]))
+    []
+    """
+    return [name for name, kind in columns_of(model).items() if kind == "category"]
+
+
 class Reader:
     """Takes what a model needs from the batches of a table, and asks the model.
 
@@ -52,13 +82,8 @@ class Reader:
     def __init__(self, model: Any, source: Source, meaning: Meaning) -> None:
         self.model, self.meaning = model, meaning
         self.encoder = model["columns"] if isinstance(model, TablePipeline) else None
-        self.kinds = self._kinds()
+        self.kinds = columns_of(model)
         require_columns(self.kinds, source.schema.names, source.name)
-
-    def _kinds(self) -> dict[str, str]:
-        if self.encoder is None:
-            return dict.fromkeys(map(str, self.model.feature_names_in_), "number")
-        return {column.name: column.kind for column in self.encoder.columns_ if column.features}
 
     @property
     def classes(self) -> list[Any]:
@@ -96,7 +121,10 @@ class Reader:
 
     def explain(self, batch: pa.RecordBatch, rows_before: int) -> Any:
         """Return the explanation of the only row of a batch."""
-        return self._asked(self.model.explain, self.table(batch, rows_before), rows_before)
+        told = self._asked(self.model.explain, self.table(batch, rows_before), rows_before)
+        # On the command line all rows are counted from 1.
+        neighbours = tuple(neighbour._replace(row=neighbour.row + 1) for neighbour in told.neighbours)
+        return replace(told, neighbours=neighbours)
 
     def _asked(self, question: Any, table: pa.Table, rows_before: int) -> Any:
         try:

@@ -27,7 +27,7 @@ def make_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sepc {__version__}")
     parser.add_argument("--traceback", action="store_true", help=SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_landscape, _fit, _predict, _explain, _feedback, _inspect):
+    for add in (_landscape, _fit, _predict, _explain, _report, _feedback, _inspect, _demo):
         add(commands)
     return parser
 

@@ -14,6 +14,7 @@ from sepc.cli.console import note, progress
 from sepc.cli.reading import Source, open_table
 from sepc.cli.values import Meaning, is_text, labels_of, require_no_strays
 from sepc.errors import InputError
+from sepc.frames import plain
 
 _NAMED = 12
 
@@ -51,13 +52,29 @@ class Sample:
     def rows(self, which: NDArray[Any]) -> "Sample":
         """Return some of the rows, by number or by flag."""
         numbers = np.flatnonzero(which) if which.dtype == bool else which
-        labels = self.labels[numbers]
-        # Without gaps, whole numbers are numbers again.
-        whole = labels.dtype == object and all(isinstance(label, int) for label in labels.tolist())
-        return Sample(self.name, self.table.take(pa.array(numbers)), labels.astype(np.int64) if whole else labels)
+        return Sample(self.name, self.table.take(pa.array(numbers)), _as_array(self.labels[numbers].tolist()))
+
+    def in_terms_of(self, classes: Iterable[Any]) -> "Sample":
+        """Return the sample with the labels that a model knows: "1" is 1 to a model of numbers, and "1" to others.
+
+        Examples
+        --------
+        >>> sample = Sample("a.csv", pa.table({"x": [1.0, 2.0]}), np.array([1, 2]))
+        >>> sample.in_terms_of(["1", "2"]).labels.tolist()
+        ['1', '2']
+        """
+        known = {str(plain(label)): plain(label) for label in classes}
+        labels = [label if label is None else known.get(str(label), label) for label in self.labels.tolist()]
+        return Sample(self.name, self.table, _as_array(labels))
 
 
-def read_sample(options: Namespace, path: str | None = None) -> Sample:
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    """Return labels as an array: of numbers, if all of them are."""
+    whole = all(isinstance(label, int) for label in labels)
+    return np.array(labels, dtype=np.int64 if whole and labels else object)
+
+
+def read_sample(options: Namespace, path: str | None = None, category: Sequence[str] = ()) -> Sample:
     """Read the file that `options` names, or another one like it, without the columns that are to be left out.
 
     Parameters
@@ -65,6 +82,8 @@ def read_sample(options: Namespace, path: str | None = None) -> Sample:
     options : Namespace
         With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop` and `category`.
     path : str, optional
+    category : sequence of str, optional
+        Columns whose numbers are mere names, besides those that `options` names.
 
     Returns
     -------
@@ -72,7 +91,7 @@ def read_sample(options: Namespace, path: str | None = None) -> Sample:
     """
     with open_table(path or options.data, options.format, options.encoding) as source:
         meaning = Meaning(options.missing, source.delimiter)
-        drop, category = getattr(options, "drop", []), getattr(options, "category", [])
+        drop, category = getattr(options, "drop", []), [*getattr(options, "category", []), *category]
         require_columns([options.target, *drop, *category], source.schema.names, source.name)
         table = _all_rows(source)
     labels = labels_of(table.column(options.target), meaning, options.target)

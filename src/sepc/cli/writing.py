@@ -173,14 +173,24 @@ def require_place(path: str | None, *inputs: str) -> None:
     --------
     >>> require_place("model.sepc", "data.csv")
     """
-    if path in (None, PIPE):
+    if path is None or path == PIPE or _is_device(Path(path)):
         return
     target = Path(os.path.realpath(path))
-    folder = target.parent
-    if not folder.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {folder}. Make it first.")
-    if target.is_dir():
-        raise InputError(f"{path} is a folder; expected the name of a file to write.")
+    reason = _why_not(target)
+    if reason:
+        raise InputError(f"{path} cannot be written: {reason}")
     for one in inputs:
         if one != PIPE and target.exists() and Path(one).exists() and target.samefile(one):
             raise UsageError(f"{path} is also what is read; expected another name. Move the result over it later.")
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _why_not(target: Path) -> str:
+    if target.is_dir():
+        return "it is a folder. Name a file in it."
+    if not target.parent.is_dir():
+        return f"there is no folder {target.parent}. Make it first."
+    return "" if os.access(target.parent, os.W_OK) else f"you may not write to the folder {target.parent}."

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from sepc.cli.console import say, show, show_json
-from sepc.cli.models import classifier_of, read_model
+from sepc.cli.models import categories_of, classifier_of, columns_of, read_model
 from sepc.cli.samples import Sample, read_sample, require_columns
 from sepc.cli.writing import require_place
 from sepc.errors import InputError
@@ -17,7 +17,7 @@ def run(options: Namespace) -> None:
     """Print what became of the verdicts; partition afresh where the feedback teaches something."""
     require_place(options.output, options.model, options.data)
     model = read_model(options.model)
-    sample = read_sample(options)
+    sample = read_sample(options, category=categories_of(model)).in_terms_of(model.classes_)
     monitor = watched(model, sample, options.model)
     found = monitor.report()
     new, changes = _learned(options, monitor, model)
@@ -46,8 +46,7 @@ def watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
             f"{path} holds a {type(clf).__name__}; expected a single partition, which is what feedback watches. "
             "Fit a model without --ensemble."
         )
-    needed = [str(name) for name in model.feature_names_in_]
-    require_columns(needed, sample.table.column_names, sample.name)
+    require_columns(columns_of(model), sample.table.column_names, sample.name)
     features = (
         model["columns"].transform(sample.table) if isinstance(model, TablePipeline) else sample.table.to_pandas()
     )

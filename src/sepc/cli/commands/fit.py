@@ -16,7 +16,7 @@ from sepc.estimator import SEPClassifier
 from sepc.persist import save
 from sepc.tables import TablePipeline, make_table_pipeline
 
-_SEED = 0
+SEED = 0
 
 
 def run(options: Namespace) -> None:
@@ -27,7 +27,7 @@ def run(options: Namespace) -> None:
     require_labels(sample, options.target)
     train, test = _split(options, sample)
     model = fitted(classifier, train)
-    report = {"rows": len(train.labels), **facts(model), "test": results(model, test)}
+    report = {"rows": len(train.labels), **facts(model), "test": results(model, test.in_terms_of(model.classes_))}
     save(model, options.output, training_rows=not options.no_training_rows)
     say(f"model written to {options.output}")
     if options.json:
@@ -86,7 +86,7 @@ def held_back(sample: Sample, share: float) -> tuple[Sample, Sample]:
     >>> [part.labels.tolist() for part in held_back(sample, 0.25)]
     [[0, 0, 0, 1, 1, 1], [0, 1]]
     """
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     back = np.zeros(len(sample.labels), dtype=bool)
     for label in np.unique(sample.labels):
         rows = np.flatnonzero(sample.labels == label)

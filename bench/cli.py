@@ -1,0 +1,124 @@
+"""``sepc predict`` on large CSV files, against pandas and a random forest in the same run.
+
+Prints a Markdown table. Both run as processes of their own, one thread for each job, from the file to the verdicts:
+`sepc predict` writes them to a file, the forest's probabilities stay in memory. Seconds contain the start of Python.
+``--quick`` leaves out the million rows, ``--more`` adds four million for `sepc`.
+"""
+
+import os
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+from measure import row, table, versions
+from pyarrow import csv
+from sklearn.ensemble import RandomForestClassifier
+
+import sepc
+
+FEATURES = 10
+FOREST = """
+import pickle, sys
+import pandas as pd
+with open(sys.argv[1], "rb") as file:
+    forest = pickle.load(file)
+print(forest.predict_proba(pd.read_csv(sys.argv[2])).shape)
+"""
+# Runs a command, and prints its exit code, seconds by the clock and of the CPU, and its peak memory in bytes.
+WATCH = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+seconds = time.perf_counter() - start
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, seconds, used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", type=int, default=100_000, help="training rows (default: 100,000)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="100,000 rows only, a model of 10,000")
+    size.add_argument("--more", action="store_true", help="four million rows, too, for sepc")
+    options = parser.parse_args()
+    n_train = 10_000 if options.quick else options.train
+    print(versions("numpy", "scikit-learn", "pandas", "pyarrow"))
+    with tempfile.TemporaryDirectory() as folder:
+        regions = make_models(Path(folder), n_train)
+        print(f"### CSV, {FEATURES} features; models of {n_train:,} rows, sepc's with {regions} regions\n")
+        table("rows", "what", "seconds", "rows per second", "CPU seconds", "peak memory, MB")
+        for n in (100_000,) if options.quick else (100_000, 1_000_000):
+            compare(Path(folder), n)
+        if options.more:
+            compare(Path(folder), 4_000_000, with_forest=False)
+    print(f"\n`sepc --help`: {help_time():.2f} s, of which Python itself {bare_time():.2f} s")
+
+
+def make_models(folder: Path, n: int) -> int:
+    """Fit both classifiers to two overlapping normal distributions; return the number of regions."""
+    X, y = gaussians(n, seed=0)
+    names = [f"x{j}" for j in range(FEATURES)]
+    model = sepc.make_table_pipeline(sepc.SEPClassifier(n_imp=0.01)).fit(pa.table(list(X.T), names), y)
+    sepc.save(model, folder / "model.sepc")
+    forest = RandomForestClassifier(300, random_state=0, n_jobs=2).fit(X, y).set_params(n_jobs=1)
+    with (folder / "forest.pickle").open("wb") as file:
+        pickle.dump(forest, file)
+    return len(model.regions())
+
+
+def gaussians(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([n, seed])
+    y = np.arange(n) % 2
+    X = rng.standard_normal((n, FEATURES))
+    X[y == 1, 0] += 2.0
+    return X, y
+
+
+def compare(folder: Path, n: int, with_forest: bool = True) -> None:
+    path = folder / "new.csv"
+    X, _ = gaussians(n, seed=1)
+    csv.write_csv(pa.table(list(X.T), [f"x{j}" for j in range(FEATURES)]), path)
+    del X
+    ours = [sys.executable, "-m", "sepc", "predict", folder / "model.sepc", path, "-o", folder / "verdicts.csv"]
+    theirs = [sys.executable, "-W", "ignore", "-c", FOREST, folder / "forest.pickle", path]
+    for what, command in (("`sepc predict`", ours), ("`pandas.read_csv`, forest of 300", theirs))[: 1 + with_forest]:
+        clock, cpu, memory = watched(command)
+        row(f"{n:,}", what, f"{clock:.1f}", f"{n / clock:,.0f}", f"{cpu:.1f}", f"{memory / 1e6:.0f}")
+
+
+def watched(command: list) -> tuple[float, float, float]:
+    """Return seconds by the clock and of the CPU, and the peak memory, of a process; it has to succeed."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, *map(str, command)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    if done[0] != "0":
+        sys.exit(f"{' '.join(map(str, command))} failed")
+    return float(done[1]), float(done[2]), float(done[3])
+
+
+def help_time() -> float:
+    return min(seconds([sys.executable, "-m", "sepc", "--help"]) for _ in range(5))
+
+
+def bare_time() -> float:
+    return min(seconds([sys.executable, "-c", "pass"]) for _ in range(5))
+
+
+def seconds(command: list[str]) -> float:
+    start = perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
