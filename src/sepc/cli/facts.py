@@ -67,7 +67,17 @@ def _many(n: int, what: str) -> str:
 
 
 def regions_in_words(model: Any) -> str:
-    """Return the largest regions as a table of text."""
+    """Return the first regions as a table of text.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> print(regions_in_words(clf))
+    region  label  n_label  n_others  purity  trust  iteration  log_volume
+    0#1     0            3         0       1    0.8          1      0.6931
+    1#1     1            3         0       1    0.8          1       1.386
+    """
     frame = model.regions()
     names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
@@ -76,7 +86,17 @@ def regions_in_words(model: Any) -> str:
 
 
 def results(model: Any, sample: Sample) -> dict[str, Any]:
-    """Return how a model does on labelled rows."""
+    """Return how a model does on labelled rows, ready for JSON.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sepc import make_table_pipeline
+    >>> sample = Sample("a.csv", pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0]}), np.repeat([0, 1], 3))
+    >>> found = results(make_table_pipeline().fit(sample.table, sample.labels), sample)
+    >>> found["rows"], found["right"]
+    (6, 6)
+    """
     a = model.assess(sample.table)
     right, accepted = a.label == sample.labels, a.accepted(MIN_TRUST)
     return {

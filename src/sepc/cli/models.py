@@ -16,7 +16,20 @@ from sepc.tables import CellError, TablePipeline
 
 
 def read_model(path: str) -> Any:
-    """Return the model in a file, if it knows the names of its columns."""
+    """Return the model in a file, if it knows the names of its columns.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sepc import SEPClassifier, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), f"{folder}/m.sepc")
+    ...     try:
+    ...         read_model(f"{folder}/m.sepc")
+    ...     except InputError as error:
+    ...         print(str(error).partition(" holds ")[2].partition(";")[0])
+    a model that was fitted to columns without names
+    """
     model = load(path)
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
@@ -77,6 +90,16 @@ class Reader:
     source : Source
         Has to hold these columns, in any order.
     meaning : Meaning
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from sepc import make_table_pipeline
+    >>> model = make_table_pipeline().fit(pa.table({"x": [0.0, 1.0, 5.0, 6.0]}), ["a", "a", "b", "b"])
+    >>> batch = pa.record_batch({"name": ["Jo"], "x": ["0.5"]})
+    >>> reader = Reader(model, SimpleNamespace(name="new.csv", schema=batch.schema), Meaning())
+    >>> reader.assess(reader.table(batch, 0), 0).label.tolist()
+    ['a']
     """
 
     def __init__(self, model: Any, source: Source, meaning: Meaning) -> None:

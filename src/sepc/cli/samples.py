@@ -75,7 +75,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 
 def read_sample(options: Namespace, path: str | None = None, category: Sequence[str] = ()) -> Sample:
-    """Read the file that `options` names, or another one like it, without the columns that are to be left out.
+    r"""Read the file that `options` names, or another one like it, without the columns that are to be left out.
 
     Parameters
     ----------
@@ -88,6 +88,17 @@ def read_sample(options: Namespace, path: str | None = None, category: Sequence[
     Returns
     -------
     Sample
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,kind\n61,a\n40,b\n")
+    ...     file.flush()
+    ...     options = Namespace(data=file.name, target="kind", format=None, encoding="utf-8", missing=[])
+    ...     sample = read_sample(options)
+    >>> sample.table.to_pydict(), sample.labels.tolist()
+    ({'age': [61.0, 40.0]}, ['a', 'b'])
     """
     with open_table(path or options.data, options.format, options.encoding) as source:
         meaning = Meaning(options.missing, source.delimiter)

@@ -18,7 +18,7 @@ def run(options: Namespace) -> None:
     require_place(options.output, options.model, options.data)
     model = read_model(options.model)
     sample = read_sample(options, category=categories_of(model)).in_terms_of(model.classes_)
-    monitor = watched(model, sample, options.model)
+    monitor = _watched(model, sample, options.model)
     found = monitor.report()
     new, changes = _learned(options, monitor, model)
     if new is not None:
@@ -38,7 +38,7 @@ def run(options: Namespace) -> None:
         show(repr(changes))
 
 
-def watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
+def _watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
     """Return a monitor that has seen a sample, whose labels may have gaps."""
     clf = classifier_of(model)
     if not hasattr(clf, "partitions_"):

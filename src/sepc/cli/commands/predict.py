@@ -33,7 +33,7 @@ def run(options: Namespace) -> None:
     with open_table(options.data, options.format, options.encoding) as source:
         reader = Reader(model, source, Meaning(options.missing, source.delimiter))
         names = our_names(source.schema.names)
-        tally = Tally(reader, options.min_trust)
+        tally = _Tally(reader, options.min_trust)
         _write(output, source, names, tally)
     _tell_names(names)
     tally.tell()
@@ -63,7 +63,7 @@ def _tell_names(names: list[str]) -> None:
         note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
 
 
-def _write(output: str, source: Source, names: list[str], tally: "Tally") -> None:
+def _write(output: str, source: Source, names: list[str], tally: "_Tally") -> None:
     types = (tally.reader.label_type, pa.float64(), pa.string(), pa.string(), pa.bool_())
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
     delimiter = ";" if source.delimiter == ";" else ","
@@ -78,15 +78,8 @@ def _write(output: str, source: Source, names: list[str], tally: "Tally") -> Non
             tell(tally.n_rows)
 
 
-class Tally:
-    """Judges batches, and counts what came out.
-
-    Parameters
-    ----------
-    reader : Reader
-    min_trust : float
-        Trust from which a label is accepted.
-    """
+class _Tally:
+    """Judges batches, and counts what came out."""
 
     def __init__(self, reader: Reader, min_trust: float) -> None:
         self.reader, self.min_trust = reader, min_trust
