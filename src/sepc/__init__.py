@@ -153,8 +153,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "metrics":
-        return import_module("sepc.metrics")
+    if name in ("datasets", "metrics"):
+        return import_module(f"sepc.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'sepc' has no attribute {name!r}")
     value = getattr(import_module(f"sepc.{_HOME[name]}"), name)
