@@ -99,13 +99,18 @@ class DataSet:
         return dict(sorted(Counter(self.y.tolist()).items()))
 
 
-def load_adult() -> DataSet:
+def load_adult(categories: bool = False) -> DataSet:
     """Load the training part of the Adult (census income) data: rows without gaps, numeric features.
+
+    Parameters
+    ----------
+    categories : bool, default=False
+        Whether the 8 categories come along, numbered in alphabetical order.
 
     Returns
     -------
     DataSet
-        30162 rows and 6 features; 22654 labels ``<=50K`` and 7508 ``>50K``.
+        30162 rows and 6 or 14 features; 22654 labels ``<=50K`` and 7508 ``>50K``.
 
     Examples
     --------
@@ -114,14 +119,13 @@ def load_adult() -> DataSet:
     """
     table, source = _adult()
     columns = dict(zip(_ADULT_COLUMNS, zip(*table, strict=True), strict=True))
-    return DataSet(
-        X=_numbers(columns, _ADULT_NUMBERS),
-        y=np.array(columns["label"]),
-        feature_names=_ADULT_NUMBERS,
-        name="Adult",
-        source=source,
-        notes=("Rows with a gap are left out, as are the 8 features that are no numbers.",),
-    )
+    X, names = _numbers(columns, _ADULT_NUMBERS), [*_ADULT_NUMBERS]
+    if categories:
+        X = np.column_stack([X, *(np.unique(columns[name], return_inverse=True)[1] for name in _STRATUM)])
+        names.extend(_STRATUM)
+    how = "numbered in alphabetical order" if categories else "left out"
+    notes = ("Rows with a gap are left out.", f"The {len(_STRATUM)} features that are no numbers are {how}.")
+    return DataSet(X, np.array(columns["label"]), tuple(names), "Adult", source, notes)
 
 
 def load_adult_stratum() -> DataSet:
@@ -176,7 +180,7 @@ def load_vertebral() -> DataSet:
     table, source = _load(_VERTEBRAL)
     labels = np.array([row[-1] for row in table])
     data = DataSet(
-        X=np.round(np.array([row[:-1] for row in table], dtype=np.float64), 2),
+        X=np.asarray(np.round(np.array([row[:-1] for row in table], dtype=np.float64), 2), dtype=np.float64),
         y=np.where(np.isin(labels, ("Normal", "NO")), "Normal", "Abnormal"),
         feature_names=_VERTEBRAL_COLUMNS,
         name="Vertebral Column",

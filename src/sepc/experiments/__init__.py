@@ -1,0 +1,36 @@
+"""The paper's figures and tables, one file each: what it says, what comes out, over several seeds, and a verdict.
+
+`reproduce` runs them and writes a page; ``python -m sepc.experiments`` does so from the command line.
+"""
+
+from sepc.experiments import (
+    adult,
+    adult_stratum,
+    circles,
+    imbalance,
+    iris,
+    moons,
+    overlap_2d,
+    reduced_hulls,
+    vertebral,
+    wdbc,
+    xor,
+)
+from sepc.experiments.experiment import Experiment
+
+_MODULES = (
+    overlap_2d,
+    reduced_hulls,
+    circles,
+    moons,
+    xor,
+    adult,
+    adult_stratum,
+    wdbc,
+    vertebral,
+    iris,
+    imbalance,
+)
+EXPERIMENTS: dict[str, Experiment] = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
+
+__all__ = ["EXPERIMENTS", "Experiment"]

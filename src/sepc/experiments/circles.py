@@ -1,0 +1,33 @@
+"""Circles: one label around the other."""
+
+from functools import partial
+
+from sepc.datasets import make_circles
+from sepc.experiments import generated
+from sepc.experiments.experiment import Experiment
+from sepc.experiments.readings import ACCEPTANCE
+
+_N_IMP, _N_ITER = 5, 4
+_SETTINGS = {
+    "main": {"n": 100, "noise": 0.05, "factor": 0.5},
+    "default": {"n": 100, "noise": 0.0, "factor": 0.8},
+    "narrow": {"n": 200, "noise": 0.05, "factor": 0.8},
+    "more": {"n": 300, "noise": 0.05, "factor": 0.5},
+    "small": {"n": 300, "noise": 0.05, "factor": 0.3},
+    "most": {"n": 500, "noise": 0.1, "factor": 0.5},
+}
+
+EXPERIMENT = Experiment(
+    name="circles",
+    title="Circles",
+    about=(
+        "scikit-learn's generator, n_imp 5. The paper gives neither the number of points nor the noise; the setting "
+        "in the first row is one of ours."
+    ),
+    statements=generated.separated(_N_ITER, _SETTINGS),
+    tables=(generated.tried(_SETTINGS), ACCEPTANCE),
+    measure=partial(generated.measure, make_circles, _SETTINGS, _N_IMP),
+    draw=partial(generated.draw, make_circles, _SETTINGS, _N_IMP, _N_ITER),
+    caption="The partition, with the hyperplane of each iteration, for the first seed with as many iterations as the "
+    "paper has (seed 0 if there is none).",
+)

@@ -1,0 +1,95 @@
+"""What Circles and Moons have in common: points from a generator, under settings that the paper does not give."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sepc.datasets import DataSet
+from sepc.experiments.experiment import Column, Row, Table
+from sepc.experiments.figures import panels
+from sepc.experiments.readings import acceptance, classifier, n_ellipsoids, n_left_over
+from sepc.experiments.statements import Expectation, Statement, Values
+from sepc.partitioning import partition
+from sepc.plot import PartitionDisplay
+
+_COLUMNS = (
+    Column("n_iter", "iterations", "count"),
+    Column("n", "ellipsoids", "count"),
+    Column("left", "points left over", "count"),
+)
+Settings = Mapping[str, Mapping[str, float]]
+
+
+def tried(settings: Settings) -> Table:
+    """Return the table of settings, the first being the one that the statements are judged by.
+
+    Examples
+    --------
+    >>> tried({"a": {"n": 100, "noise": 0.1}}).rows[0].text
+    'n 100, noise 0.1'
+    """
+    rows = tuple(
+        Row(key, ", ".join(f"{name} {value:g}" for name, value in setting.items())) for key, setting in settings.items()
+    )
+    note = "The statement is judged by the first row: the paper does not tell its setting."
+    return Table("Tried: other settings of the generator", rows, _COLUMNS, note)
+
+
+def separated(n_iter: int, settings: Settings) -> tuple[Statement, ...]:
+    """Return the paper's statement that all points are in ellipsoids after some iterations.
+
+    Examples
+    --------
+    >>> separated(4, {"a": {"n": 100}})[0].reported
+    '4 iterations'
+    """
+    first, *others = settings
+    return (
+        Statement(
+            f"The points of either label are in their ellipsoids after {n_iter} iterations.",
+            f"{n_iter} iterations",
+            (
+                Expectation(f"{first}.n_iter", "iterations", "count", n_iter, n_iter),
+                Expectation(f"{first}.left", "points left over", "count", 0, 0),
+            ),
+            tuple(
+                (Expectation(f"{key}.n_iter", f"iterations with {row.text}", "count", n_iter, n_iter),)
+                for key, row in zip(others, tried(settings).rows[1:], strict=True)
+            ),
+        ),
+    )
+
+
+def measure(make: Callable[..., DataSet], settings: Settings, n_imp: int, seed: int) -> dict[str, float]:
+    """Return iterations and ellipsoids under each setting, and what is accepted under the first.
+
+    Examples
+    --------
+    >>> from sepc.datasets import make_moons
+    >>> measure(make_moons, {"a": {"n": 60, "noise": 0.1}}, 2, 0)["a.n"]
+    4
+    """
+    found: dict[str, float] = {}
+    for key, setting in settings.items():
+        data = make(**setting, seed=seed)
+        A, B = (data.X[data.y == label] for label in data.counts)
+        p = partition(A, B, n_imp)
+        found |= {
+            f"{key}.n_iter": p.n_iter,
+            f"{key}.n": n_ellipsoids(p, 0) + n_ellipsoids(p, 1),
+            f"{key}.left": n_left_over(p),
+        }
+    first = next(iter(settings.values()))
+    train, test = make(**first, seed=seed), make(**first, seed=10_000 + seed)
+    return found | acceptance(train.X, train.y, test.X, test.y, n_imp)
+
+
+def draw(make: Callable[..., DataSet], settings: Settings, n_imp: int, n_iter: int, values: Values) -> Any:
+    """Draw the partition of the first seed that has as many iterations as the paper, or of seed 0."""
+    key, setting = next(iter(settings.items()))
+    runs = [int(n) for n in values[f"{key}.n_iter"]]
+    data = make(**setting, seed=runs.index(n_iter) if n_iter in runs else 0)
+    figure, ax = panels(1, height=3.0)
+    clf = classifier("paper", n_imp).fit(data.X, data.y)
+    PartitionDisplay.from_estimator(clf, hyperplanes=True, n_names=0, ax=ax)
+    ax.set(xlabel="x1", ylabel="x2", aspect="equal")
+    return figure

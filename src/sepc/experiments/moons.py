@@ -1,0 +1,33 @@
+"""Moons: two labels that reach into each other."""
+
+from functools import partial
+
+from sepc.datasets import make_moons
+from sepc.experiments import generated
+from sepc.experiments.experiment import Experiment
+from sepc.experiments.readings import ACCEPTANCE
+
+_N_IMP, _N_ITER = 2, 3
+_SETTINGS = {
+    "main": {"n": 300, "noise": 0.1},
+    "default": {"n": 100, "noise": 0.0},
+    "fewer": {"n": 200, "noise": 0.1},
+    "sharp": {"n": 300, "noise": 0.05},
+    "more": {"n": 500, "noise": 0.1},
+    "noisy": {"n": 300, "noise": 0.2},
+}
+
+EXPERIMENT = Experiment(
+    name="moons",
+    title="Moons",
+    about=(
+        "scikit-learn's generator, n_imp 2. The paper gives neither the number of points nor the noise; the setting "
+        "in the first row is one of ours."
+    ),
+    statements=generated.separated(_N_ITER, _SETTINGS),
+    tables=(generated.tried(_SETTINGS), ACCEPTANCE),
+    measure=partial(generated.measure, make_moons, _SETTINGS, _N_IMP),
+    draw=partial(generated.draw, make_moons, _SETTINGS, _N_IMP, _N_ITER),
+    caption="The partition, with the hyperplane of each iteration, for the first seed with as many iterations as the "
+    "paper has (seed 0 if there is none).",
+)

@@ -1,0 +1,163 @@
+"""Two overlapping classes in the plane: class ellipsoids, the ellipsoid of their overlap, and the partition."""
+
+from itertools import combinations
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.errors import SepcError
+from sepc.experiments.experiment import Column, Experiment, Row, Table
+from sepc.experiments.figures import ellipse, legend, panels, scatter
+from sepc.experiments.readings import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
+from sepc.experiments.statements import Expectation, Statement, Values
+from sepc.geometry._checks import FloatArray
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.separation import separate
+from sepc.landscapes import landscape
+from sepc.partitioning import Partition, partition
+from sepc.plot import PartitionDisplay, class_styles
+from sepc.survey import PairOverlap
+
+_N, _N_IMP = 100, 2
+_ROW = Row("plane", "two normal distributions")
+
+
+def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
+    """Return points of two normal distributions side by side, that share a part of the plane.
+
+    Examples
+    --------
+    >>> data(0)[0].shape
+    (200, 2)
+    """
+    rng = np.random.default_rng([seed, part])
+    X = rng.standard_normal((2 * _N, 2)) * [1.0, 1.2]
+    X[_N:, 0] += 2.5
+    return X, np.repeat(["L+1", "L-1"], _N)
+
+
+def measure(seed: int) -> dict[str, float]:
+    """Return how the two classes overlap, and how their partition lies."""
+    X, y = data(seed)
+    pair = landscape(X, y).overlaps[0]
+    p = partition(X[y == "L+1"], X[y == "L-1"], _N_IMP)
+    outermost, inwards = _inwards(p)
+    cover, points = _overlaps(pair)
+    found = {
+        "meet": pair.ellipsoids_meet,
+        "common": sum(pair.n_inside),
+        "larger": np.exp(cover.log_volume - points.log_volume),
+        "roundness": cover.radii.min() / cover.radii.max(),
+        "n": n_ellipsoids(p, 0) + n_ellipsoids(p, 1),
+        "outermost": outermost,
+        "inwards": inwards,
+        "crossing": _n_crossing(p),
+    }
+    return {f"plane.{key}": value for key, value in found.items()} | acceptance(X, y, *data(seed, 1), _N_IMP)
+
+
+def _overlaps(pair: PairOverlap) -> tuple[Ellipsoid, Ellipsoid]:
+    """Return the cover of the intersection, and the ellipsoid of the points in it."""
+    if pair.by_intersection is None or pair.by_points is None:
+        raise SepcError("the classes were drawn so that they overlap, but they do not.")
+    return pair.by_intersection, pair.by_points
+
+
+def _inwards(p: Partition) -> tuple[float, float]:
+    """Return whether the first ellipsoid of each side is the outermost, and how many pairs go from the outside in."""
+    first, ordered = [], []
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        at = [sign * b.ellipsoid.center[0] for b in p.blocks if b.side == side and not b.left_over]
+        first.append(bool(at) and at[0] == min(at))
+        ordered += [earlier < later for earlier, later in combinations(at, 2)]
+    return float(all(first)), mean(np.array(ordered))
+
+
+def _n_crossing(p: Partition) -> int:
+    """Return how many pairs of ellipsoids of different labels meet."""
+    a, b = ([block.ellipsoid for block in p.blocks if block.side == side] for side in (0, 1))
+    return sum(not separate(E, F).disjoint for E in a for F in b)
+
+
+def draw(values: Values) -> Any:  # noqa: ARG001
+    """Draw the classes with their ellipsoids, and the partition."""
+    X, y = data(0)
+    view = landscape(X, y)
+    figure, (left, right) = panels(2)
+    scatter(left, X, y, ("x1", "x2"))
+    for label, look, E in zip(("L+1", "L-1"), class_styles(np.unique(y)).values(), view.ellipsoids, strict=True):
+        ellipse(left, E, color=look.colour, linestyle=look.line, label=f"{label}, ellipsoid")
+    cover, points = _overlaps(view.overlaps[0])
+    ellipse(left, points, color="black", label="overlap, by points")
+    ellipse(left, cover, color="black", linestyle=":", label="overlap, cover")
+    low, high = left.get_ylim()
+    left.set(title="classes and their overlap", ylim=(low, high + 0.45 * (high - low)))
+    legend(left, loc="upper center", ncols=2)
+    PartitionDisplay.from_estimator(classifier("paper", _N_IMP).fit(X, y), n_names=0, ax=right)
+    right.set(title="partition", xlabel="x1", ylabel="x2")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    name="overlap_2d",
+    title="Overlapping classes in the plane",
+    about=(
+        "The paper's first figure, whose data it does not give. Here: 100 points of each of two normal distributions, "
+        "2.5 standard deviations apart; n_imp 2."
+    ),
+    statements=(
+        Statement(
+            "The ellipsoids of the two classes meet; the points in both have an ellipsoid of their own.",
+            "they meet",
+            (
+                Expectation("plane.meet", "class ellipsoids that meet", "yes", 1, 1),
+                Expectation("plane.common", "points in both", "count", 3, inf),
+            ),
+        ),
+        Statement(
+            "The cover of the intersection by a linear matrix inequality is a ball, clearly an over-approximation; the "
+            "ellipsoid of the common points is the better one.",
+            "a ball; too large",
+            (
+                Expectation("plane.larger", "volume of the cover over that by points", "number", 1.0, inf),
+                Expectation("plane.roundness", "shortest over longest radius of the cover", "number", 0.99, 1.0),
+            ),
+        ),
+        Statement(
+            "Ellipsoids are found from the outside in, towards the overlap.",
+            "left to right, and right to left",
+            (
+                Expectation("plane.outermost", "first one of each label the outermost", "yes", 1, 1),
+                Expectation("plane.inwards", "pairs found from the outside in", "share", 0.9, 1.0),
+            ),
+        ),
+        Statement(
+            "In the overlap, ellipsoids of different labels overlap as well.",
+            "they can be expected to",
+            (Expectation("plane.crossing", "pairs that meet", "count", 1, inf),),
+        ),
+    ),
+    tables=(
+        Table(
+            "Measured",
+            (_ROW,),
+            (
+                Column("meet", "class ellipsoids meet", "yes"),
+                Column("common", "points in both", "count"),
+                Column("larger", "cover over ellipsoid of the points, volume", "number"),
+                Column("roundness", "shortest over longest radius of the cover", "number"),
+                Column("n", "ellipsoids", "count"),
+                Column("outermost", "the first is the outermost", "yes"),
+                Column("inwards", "pairs found from the outside in", "share"),
+                Column("crossing", "pairs of different labels that meet", "count"),
+            ),
+        ),
+        ACCEPTANCE,
+    ),
+    measure=measure,
+    draw=draw,
+    caption="Left: the two classes, their ellipsoids, and the overlap by points and by intersection. Right: the "
+    "partition. Seed 0.",
+)

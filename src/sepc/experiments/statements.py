@@ -1,0 +1,231 @@
+"""What the paper says, as data, and how it is judged by what comes out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isfinite
+from statistics import median_low
+from typing import NamedTuple
+
+Values = Mapping[str, Sequence[float]]
+
+RULE = (
+    "A statement *matches* if the median over the seeds of each of its numbers lies in the range that the paper's "
+    "words or rounding allow. It *matches in part* if that holds for some of its numbers, for some of the seeds, or "
+    "for another reading that was tried. Else it *differs*."
+)
+
+
+class Spread(NamedTuple):
+    """Values over seeds: how many there are, their (lower) median, the smallest and the largest.
+
+    Examples
+    --------
+    >>> spread([3.0, 5.0, float("nan"), 4.0])
+    Spread(n=3, median=4.0, low=3.0, high=5.0)
+    """
+
+    n: int
+    median: float
+    low: float
+    high: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Return the spread of what is a number among some values.
+
+    Examples
+    --------
+    >>> spread([1.0, 2.0]).median
+    1.0
+    """
+    known = [value for value in values if isfinite(value)]
+    if not known:
+        return Spread(0, float("nan"), float("nan"), float("nan"))
+    return Spread(len(known), float(median_low(known)), min(known), max(known))
+
+
+def in_words(value: float, kind: str) -> str:
+    """Return a number as the page shows it.
+
+    Parameters
+    ----------
+    value : float
+    kind : {"count", "share", "number", "yes"}
+
+    Examples
+    --------
+    >>> in_words(17.0, "count"), in_words(0.5252, "share"), in_words(0.00562, "number"), in_words(1.0, "yes")
+    ('17', '52.5 %', '0.0056', 'yes')
+    """
+    if not isfinite(value):
+        return "none"
+    if kind == "yes":
+        return "yes" if value else "no"
+    if kind == "share":
+        return f"{100.0 * value:.1f}".removesuffix(".0") + " %"
+    return f"{value:.3g}" if kind == "count" or abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def spread_in_words(values: Sequence[float], kind: str) -> str:
+    """Return the median and the range of values; once if all are the same.
+
+    Examples
+    --------
+    >>> spread_in_words([0.5, 0.7, 0.9], "share"), spread_in_words([3.0, 3.0], "count")
+    ('70 % (50 % to 90 %)', '3')
+    """
+    n, middle, low, high = spread(values)
+    words = [in_words(value, kind) for value in (middle, low, high)]
+    return words[0] if len(set(words)) == 1 or not n else f"{words[0]} ({words[1]} to {words[2]})"
+
+
+class Expectation(NamedTuple):
+    """A number of the paper: which measure it is about, and from where to where its words or rounding let it lie.
+
+    Examples
+    --------
+    >>> Expectation("paper.n_iter", "iterations", "count", 4, 4).holds(4.0)
+    True
+    """
+
+    measure: str
+    text: str
+    kind: str
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies in the range."""
+        return self.low <= value <= self.high
+
+    def range_in_words(self) -> str:
+        """Return the range as the page shows it."""
+        if self.low == self.high:
+            return in_words(self.low, self.kind)
+        if self.high == inf:
+            return f"at least {in_words(self.low, self.kind)}"
+        if self.low in (0.0, -inf):
+            return f"at most {in_words(self.high, self.kind)}"
+        return f"{in_words(self.low, self.kind)} to {in_words(self.high, self.kind)}"
+
+
+class Kind(StrEnum):
+    """What a verdict may be.
+
+    Examples
+    --------
+    >>> Kind.IN_PART.value
+    'matches in part'
+    """
+
+    MATCHES = "matches"
+    IN_PART = "matches in part"
+    DIFFERS = "differs"
+
+
+class Verdict(NamedTuple):
+    """How a statement of the paper fares, and one sentence that says why.
+
+    Examples
+    --------
+    >>> Verdict(Kind.MATCHES, "Iterations: 4 in all 20 runs.").kind.value
+    'matches'
+    """
+
+    kind: Kind
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of the paper.
+
+    Attributes
+    ----------
+    text : str
+        What the paper says, in our words.
+    reported : str
+        Its numbers.
+    expects : tuple of Expectation
+        All must hold.
+    others : tuple of tuples of Expectation
+        The same under other readings that were tried.
+    note : callable, optional
+        Turns the values into a further sentence.
+
+    Examples
+    --------
+    >>> four = Statement("Separated after 4 iterations.", "4", (Expectation("n_iter", "iterations", "count", 4, 4),))
+    >>> four.judge({"n_iter": [4.0, 4.0, 5.0]}).sentence
+    'Iterations: 4 (4 to 5), expected 4 (in 2 of 3 runs).'
+    """
+
+    text: str
+    reported: str
+    expects: tuple[Expectation, ...]
+    others: tuple[tuple[Expectation, ...], ...] = ()
+    note: Callable[[Values], str] | None = None
+
+    def judge(self, values: Values) -> Verdict:
+        """Judge it by the values of its measures, one for each seed.
+
+        Parameters
+        ----------
+        values : dict of str to sequence of float
+
+        Returns
+        -------
+        Verdict
+        """
+        middle = [_is_met(e, values) for e in self.expects]
+        ever = any(_n_held(e, values) for e in self.expects)
+        otherwise = any(_are_met(reading, values) for reading in self.others)
+        if_not = Kind.IN_PART if any(middle) or ever or otherwise else Kind.DIFFERS
+        kind = Kind.MATCHES if all(middle) else if_not
+        parts = ["; ".join(_told(e, values) for e in self.expects)]
+        if self.others and kind is not Kind.MATCHES:
+            parts.append(self._of_others(values))
+        if self.note:
+            parts.append(self.note(values))
+        return Verdict(kind, " ".join(f"{part[0].upper()}{part[1:].removesuffix('.')}." for part in parts))
+
+    def _of_others(self, values: Values) -> str:
+        """Say which other readings come to the paper's number; if none does, how far they go."""
+        met = [e for reading in self.others if _are_met(reading, values) for e in reading]
+        if met:
+            return "another reading comes to it: " + "; ".join(_told(e, values) for e in met)
+        every = [e for reading in self.others for e in reading]
+        reach = spread([value for e in every for value in values[e.measure]])
+        low, high = (in_words(value, every[0].kind) for value in (reach.low, reach.high))
+        return f"no other reading that was tried comes to it; they give {low} to {high}"
+
+    def ours(self, values: Values) -> str:
+        """Return what came out for each of its numbers."""
+        words = [f"{e.text}: {spread_in_words(values[e.measure], e.kind)}" for e in self.expects]
+        return "; ".join(words)
+
+
+def _n_held(e: Expectation, values: Values) -> int:
+    return sum(map(e.holds, values[e.measure]))
+
+
+def _are_met(reading: Sequence[Expectation], values: Values) -> bool:
+    return all(_is_met(e, values) for e in reading)
+
+
+def _is_met(e: Expectation, values: Values) -> bool:
+    return e.holds(spread(values[e.measure]).median)
+
+
+def _told(e: Expectation, values: Values) -> str:
+    """Return what came out of one number, and how often it was in the range."""
+    n = spread(values[e.measure]).n
+    if not n:
+        return f"{e.text}: there was nothing to measure"
+    held = _n_held(e, values)
+    how_often = "in every run" if held == n else f"in {held} of {n} runs" if held else "in no run"
+    came_out = spread_in_words(values[e.measure], e.kind)
+    if came_out == e.range_in_words():
+        return f"{e.text}: {came_out} in every run"
+    return f"{e.text}: {came_out}, expected {e.range_in_words()} ({how_often})"

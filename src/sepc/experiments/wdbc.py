@@ -1,0 +1,221 @@
+"""WDBC: little overlap, few regions, and errors with high trust that a new partition takes in."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from sepc.datasets import load_wdbc
+from sepc.experiments.experiment import Column, Experiment, Row, Table
+from sepc.experiments.figures import panels, regions_by_label
+from sepc.experiments.readings import (
+    ACCEPTANCE,
+    MIN_TRUST,
+    acceptance,
+    by_the_letter,
+    classifier,
+    mean,
+    n_ellipsoids,
+    regions_hit,
+)
+from sepc.experiments.statements import Expectation, Statement, Values
+from sepc.feedback import FeedbackMonitor
+from sepc.geometry._checks import FloatArray
+from sepc.landscapes import landscape
+
+_N_IMP, _N_SPLITS = 2, 4
+_FORMS = {
+    "raw": ("paper", False, "raw features"),
+    "letter": ("paper", True, "raw features, R1 to the letter"),
+    "standard": ("scaled", False, "`standardize=True`"),
+    "standard_letter": ("scaled", True, "`standardize=True`, R1 to the letter"),
+}
+_COLUMNS = (
+    Column("n_benign", "ellipsoids, benign", "number"),
+    Column("n_malignant", "ellipsoids, malignant", "number"),
+    Column("regions", "regions hit", "number"),
+    Column("malignant_wrong", "malignant wrong, 4 splits", "count"),
+    Column("benign_wrong", "benign wrong, 4 splits", "count"),
+    Column("high_trust", "of the malignant wrong with high trust", "share"),
+    Column("third", "of them in benign's third ellipsoid", "share"),
+)
+_AFTER = Table(
+    "Partitioned again with the test points (raw features)",
+    (Row("again", "four splits together"),),
+    (
+        Column("appeared", "new malignant ellipsoids", "count"),
+        Column("before", "test points wrong before", "count"),
+        Column("after", "wrong after", "count"),
+    ),
+    "The points are then part of the training set: this tells whether they got a place, not how new ones fare.",
+)
+
+
+def splits(seed: int) -> list[tuple[FloatArray, NDArray[Any], FloatArray, NDArray[Any]]]:
+    """Return four splits into 90 and 10 %.
+
+    Examples
+    --------
+    >>> len(splits(0)), splits(0)[0][2].shape
+    (4, (57, 30))
+    """
+    data = load_wdbc()
+    cut = StratifiedShuffleSplit(_N_SPLITS, test_size=0.1, random_state=seed)
+    return [(data.X[i], data.y[i], data.X[j], data.y[j]) for i, j in cut.split(data.X, data.y)]
+
+
+def measure(seed: int) -> dict[str, float]:
+    """Return regions and errors over four splits, and what a new partition does to the errors."""
+    parts = splits(seed)
+    found: dict[str, float] = {}
+    for key, (form, to_the_letter, _) in _FORMS.items():
+        found |= _summed(key, [_of_split(form, to_the_letter, *part) for part in parts])
+    rows = [acceptance(*part, _N_IMP) for part in parts]
+    found |= {name: float(np.nanmean([row[name] for row in rows])) for name in rows[0]}
+    ratios = np.array([landscape(X, y).overlaps[0].ovr for X, y, _, _ in parts])
+    again = np.sum([_again(*part) for part in parts], axis=0)
+    return found | {
+        "overlap.benign": ratios[:, 0].max(),
+        "overlap.malignant": ratios[:, 1].max(),
+        **dict(zip(("again.appeared", "again.before", "again.after"), again.tolist(), strict=True)),
+    }
+
+
+def _of_split(
+    form: str, to_the_letter: bool, X: FloatArray, y: NDArray[Any], X_test: FloatArray, y_test: NDArray[Any]
+) -> dict[str, Any]:
+    clf = classifier(form, _N_IMP).fit(X, y)
+    a = clf.assess(X_test)
+    wrong = (by_the_letter(a) if to_the_letter else a.label) != y_test
+    missed = wrong & (y_test == "malignant")
+    return {
+        "n_benign": n_ellipsoids(clf.partitions_[0], 0),
+        "n_malignant": n_ellipsoids(clf.partitions_[0], 1),
+        "regions": regions_hit(a.region),
+        "trust": a.trust[missed],
+        "region": a.region[missed],
+        "benign_wrong": int((wrong & ~missed).sum()),
+    }
+
+
+def _summed(key: str, rows: list[dict[str, Any]]) -> dict[str, float]:
+    trust, region = (np.concatenate([row[name] for row in rows]) for name in ("trust", "region"))
+    means = {name: float(np.mean([row[name] for row in rows])) for name in ("n_benign", "n_malignant", "regions")}
+    found = means | {
+        "malignant_wrong": len(trust),
+        "benign_wrong": sum(row["benign_wrong"] for row in rows),
+        "high_trust": mean(trust >= MIN_TRUST),
+        "third": mean(np.array([str(name).lstrip("~") == "benign#3" for name in region])),
+    }
+    return {f"{key}.{name}": value for name, value in found.items()}
+
+
+def _again(X: FloatArray, y: NDArray[Any], X_test: FloatArray, y_test: NDArray[Any]) -> tuple[int, int, int]:
+    """Return new malignant ellipsoids, and the errors on the test points before and after they are taken in."""
+    clf = classifier("paper", _N_IMP).fit(X, y)
+    new, changes = FeedbackMonitor(clf, reference=X_test).observe(X_test, y_test).repartition()
+    appeared = sum(change.label == "malignant" for change in changes.appeared)
+    before, after = (int((model.predict(X_test) != y_test).sum()) for model in (clf, new))
+    return appeared, before, after
+
+
+def draw(values: Values) -> Any:  # noqa: ARG001
+    """Draw test points of four splits by region, with the trust there."""
+    assessed = [(classifier("paper", _N_IMP).fit(X, y).assess(T), t) for X, y, T, t in splits(0)]
+    region, label, trust = (np.concatenate([getattr(a, f) for a, _ in assessed]) for f in ("region", "label", "trust"))
+    truth = np.concatenate([t for _, t in assessed])
+    figure, axes = panels(2)
+    for ax, name in zip(axes, np.unique(truth), strict=True):
+        chosen = truth == name
+        regions_by_label(ax, region[chosen], label[chosen], trust[chosen], np.unique(truth), "regions")
+        ax.set_title(f"true label {name}")
+    return figure
+
+
+def _errors(key: str) -> tuple[Expectation, ...]:
+    text = _FORMS[key][2]
+    return (
+        Expectation(f"{key}.malignant_wrong", f"malignant wrong in four splits, {text}", "count", 7, 13),
+        Expectation(f"{key}.benign_wrong", f"benign wrong, {text}", "count", 0, 0),
+    )
+
+
+def _trusted_errors(key: str) -> tuple[Expectation, ...]:
+    text = _FORMS[key][2]
+    return (
+        Expectation(f"{key}.high_trust", f"with a trust of 95 % or more, {text}", "share", 0.9, 1.0),
+        Expectation(f"{key}.third", f"in benign's third ellipsoid, {text}", "share", 0.9, 1.0),
+    )
+
+
+EXPERIMENT = Experiment(
+    name="wdbc",
+    title="WDBC",
+    about="569 records, 30 features, n_imp 2; each run has four splits into 90 and 10 %, as in the paper.",
+    statements=(
+        Statement(
+            "The two labels have almost no overlap.",
+            "almost none",
+            (
+                Expectation("overlap.benign", "largest OVR of the splits, benign", "number", 0, 0.05),
+                Expectation("overlap.malignant", "malignant", "number", 0, 0.05),
+            ),
+        ),
+        Statement(
+            "3 ellipsoids are found for each class.",
+            "3 and 3",
+            (
+                Expectation("raw.n_benign", "ellipsoids, benign", "number", 2.5, 3.5),
+                Expectation("raw.n_malignant", "malignant", "number", 2.5, 3.5),
+            ),
+        ),
+        Statement(
+            "Test points lie in 7 regions.",
+            "7",
+            (Expectation("raw.regions", "regions hit, mean of four splits", "number", 6, 8),),
+            ((Expectation("standard.regions", "standardised", "number", 6, 8),),),
+        ),
+        Statement(
+            "About 10 malignant test points are wrong; all other points are right.",
+            "10, and 0 benign",
+            _errors("raw"),
+            tuple(_errors(key) for key in _FORMS if key != "raw"),
+        ),
+        Statement(
+            "They lie in benign's third ellipsoid and are wrong with high trust.",
+            "all, with 100 %",
+            _trusted_errors("raw"),
+            tuple(_trusted_errors(key) for key in _FORMS if key != "raw"),
+        ),
+        Statement(
+            "Partitioned again with these points, SEP-C finds a new place for them.",
+            "a new partition",
+            (
+                Expectation("again.after", "test points wrong afterwards", "count", 0, 4),
+                Expectation("again.appeared", "new malignant ellipsoids", "count", 1, inf),
+            ),
+        ),
+    ),
+    tables=(
+        Table(
+            "Tried: raw and standardised features, counts and the letter of R1",
+            tuple(Row(key, text) for key, (_, _, text) in _FORMS.items()),
+            _COLUMNS,
+            "Ellipsoids and regions: mean of the four splits of a run. R1 to the letter: a point in (or next to) one "
+            "ellipsoid alone gets the label of that ellipsoid, even where the other label outnumbers it there.",
+        ),
+        Table(
+            "Overlap ratio, the largest of the four splits",
+            (Row("overlap", "training points"),),
+            (Column("benign", "benign", "number"), Column("malignant", "malignant", "number")),
+        ),
+        _AFTER,
+        ACCEPTANCE,
+    ),
+    measure=measure,
+    draw=draw,
+    caption="Test points of four splits by region, for either true label: bars by predicted label, line: trust. "
+    "Seed 0.",
+)
