@@ -27,7 +27,7 @@ def make_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sepc {__version__}")
     parser.add_argument("--traceback", action="store_true", help=SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_landscape, _fit, _predict, _explain, _report, _feedback, _inspect, _demo):
+    for add in (_landscape, _fit, _predict, _explain, _report, _feedback, _inspect, _demo, _reproduce):
         add(commands)
     return parser
 
@@ -117,6 +117,19 @@ def _inspect(commands: Any) -> None:
 def _demo(commands: Any) -> None:
     command = _command(commands, "demo", "Show the main job on records of breast cancer", json=False)
     command.add_argument("--out", default="sepc-demo", metavar="DIR", help="folder for the report (default: sepc-demo)")
+
+
+def _reproduce(commands: Any) -> None:
+    command = _command(
+        commands, "reproduce", "Run the paper's experiments; writes figures, numbers and a page", json=False
+    )
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="of experiments, such as moons or iris (default: all)"
+    )
+    command.add_argument(
+        "--out", default="reproduction", metavar="DIR", help="folder to write to (default: reproduction)"
+    )
+    command.add_argument("--full", action="store_true", help="at least 20 seeds for each, instead of a few")
 
 
 def _labelled_data(command: ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """The paper's figures and tables, one file each: what it says, what comes out, over several seeds, and a verdict.
 
-`reproduce` runs them and writes a page; ``python -m sepc.experiments`` does so from the command line.
+`sepc.experiments.running.reproduce` runs them and writes a page; ``sepc reproduce`` does so from the command line.
 """
 
 from sepc.experiments import (

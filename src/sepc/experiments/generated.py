@@ -91,5 +91,5 @@ def draw(make: Callable[..., DataSet], settings: Settings, n_imp: int, n_iter: i
     figure, ax = panels(1, height=3.0)
     clf = classifier("paper", n_imp).fit(data.X, data.y)
     PartitionDisplay.from_estimator(clf, hyperplanes=True, n_names=0, ax=ax)
-    ax.set(xlabel="x1", ylabel="x2", aspect="equal")
+    ax.set(xlabel="x1", ylabel="x2")
     return figure

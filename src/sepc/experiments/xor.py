@@ -74,7 +74,7 @@ def draw(values: Values) -> Any:  # noqa: ARG001
     cases = ((data.X, data.y), with_neighbours(0))
     for ax, (X, y), title in zip(axes, cases, ("the four points", "two points added"), strict=True):
         PartitionDisplay.from_estimator(classifier("paper", 0).fit(X, y), n_names=0, ax=ax)
-        ax.set(xlabel="x1", ylabel="x2", title=title, xlim=(-0.25, 1.25), ylim=(-0.25, 1.25), aspect="equal")
+        ax.set(xlabel="x1", ylabel="x2", title=title, xlim=(-0.45, 1.45), ylim=(-0.45, 1.45), aspect="equal")
         ax.get_legend().set_loc("center left")
     return figure
 
