@@ -13,7 +13,7 @@ from sepc.assessment import Assessment
 from sepc.datasets import DataSet, load_adult_stratum
 from sepc.estimator import SEPClassifier
 from sepc.experiments.experiment import Column, Experiment, Row, Table
-from sepc.experiments.figures import panels, regions_by_label
+from sepc.experiments.figures import legend, panels, regions_by_label
 from sepc.experiments.readings import (
     ACCEPTANCE,
     MIN_TRUST,
@@ -27,6 +27,7 @@ from sepc.experiments.readings import (
 from sepc.experiments.statements import Expectation, Statement, Values
 from sepc.geometry._checks import FloatArray
 from sepc.landscapes import landscape
+from sepc.plot.style import GREY, label_axes
 
 _N_IMP = 10
 _FLAT = ("capital_gain", "capital_loss")
@@ -192,21 +193,40 @@ def _others(seed: int) -> dict[str, float]:
 
 
 def draw(values: Values) -> Any:
-    """Draw test points by region and by leaf, for either true label, with the trust there."""
-    several = [int(n) for n in values["noise.n_minority"]]
-    seed = several.index(max(several))
+    """Draw the flat features; test points by region and by leaf, for either true label, with the trust there."""
+    several = list(zip(values["noise.n_majority"], values["noise.n_minority"], strict=True))
+    seed = several.index((17.0, 17.0) if (17.0, 17.0) in several else max(several, key=min))
     X, X_test, y, y_test = split(seed, 0.1)
     a = classifier("paper", _N_IMP).fit(X, y).assess(X_test)
     tree = DecisionTreeClassifier(max_depth=10, random_state=seed).fit(X, y)
     leaves, share = tree.apply(X_test), tree.predict_proba(X_test).max(axis=1)
-    figure, axes = panels(2, 2, height=2.5)
+    figure, axes = panels(2, 3, height=2.5)
+    _draw_first(axes[0])
     rows = (("SEP-C", "regions", a.region, a.label, a.trust), ("tree", "leaves", leaves, tree.predict(X_test), share))
-    for row, (name, across, regions, predicted, trust) in zip(axes, rows, strict=True):
+    for row, (name, across, regions, predicted, trust) in zip(axes[1:], rows, strict=True):
         for ax, label in zip(row, np.unique(y), strict=True):
             chosen = y_test == label
             regions_by_label(ax, regions[chosen], predicted[chosen], trust[chosen], np.unique(y), across)
             ax.set_title(f"{name}, true label {label}")
     return figure
+
+
+def _draw_first(axes: Any) -> None:
+    """Draw capital gain and loss of all rows, and of the first subset of <=50K that the reduced hulls give."""
+    data = _data()
+    first = np.zeros(len(data.y), dtype=bool)
+    majority = data.y == "<=50K"
+    first[majority] = beyond(data.X[majority], data.X[~majority])[0]
+    at = np.arange(1, len(data.y) + 1)
+    for ax, name in zip(axes, _FLAT, strict=True):
+        values = data.X[:, data.feature_names.index(name)]
+        ax.vlines(at, 0.0, values, color=GREY, linewidth=0.8, label="all rows")
+        ax.plot(
+            at[first], values[first], "o", color="black", markersize=2, label="first subset of <=50K", rasterized=True
+        )
+        ax.set(title=name.replace("_", " "), ylim=(-0.04 * values.max(), 1.3 * values.max()))
+        label_axes(ax, "row", f"{name.replace('_', ' ')} (US dollars)")
+        legend(ax, loc="upper right", ncols=2)
 
 
 def _both(key: str, text: str, low: float, high: float) -> tuple[Expectation, ...]:
@@ -320,7 +340,8 @@ EXPERIMENT = Experiment(
     tables=(_PARTITIONS, _OVERLAP, _FIRST, _OTHERS, _TRUSTED, ACCEPTANCE),
     measure=measure,
     draw=draw,
-    caption="Test points by region (above) and by leaf of a tree of depth 10 (below), for either true label: bars by "
-    "predicted label, line: trust, or share of the label among the leaf's training points. The seed with the most "
-    "ellipsoids of >50K, noise up to 0.1.",
+    caption="Above: the two features that are flat in the first subset. Below: test points by region, and by leaf of a "
+    "tree of depth 10, for either true label: bars by "
+    "predicted label, line: trust, or share of the label among the leaf's training points. The first seed with 17 "
+    "ellipsoids for each label, else that with the most of both; noise up to 0.1.",
 )

@@ -168,6 +168,7 @@ def regions_by_label(
     display = RegionTrustDisplay(
         [str(k + 1) for k in range(len(names))], counts[order], mean[order], classes.tolist(), classes, "test points"
     ).plot(ax)
+    ax.yaxis.get_major_locator().set_params(integer=True)
     every = max(1, len(names) // 8)
     ax.set_xticks(np.arange(0, len(names), every), [str(k + 1) for k in range(0, len(names), every)], rotation=0)
     display.line_.set(markersize=2.5, linewidth=0.9)

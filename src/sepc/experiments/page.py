@@ -53,9 +53,15 @@ def rendered(kind: str, content: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_kept_together if kind == "html" else None,
     )
     environment.filters |= {"cell": cell, "marked": marked}
     return environment.get_template(f"page.{kind}.j2").render(content)
+
+
+def _kept_together(value: Any) -> Any:
+    """Let no line end between a number and its sign."""
+    return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
 
 
 def cell(text: str) -> str:
