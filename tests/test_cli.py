@@ -88,7 +88,7 @@ def run(*arguments, **options):
 
 @pytest.mark.usefixtures("here")
 class TestDoor:
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", [*COMMANDS, "reproduce"])
     def test_each_command_explains_itself(self, command, capsys):
         assert main([command, "--help"]) == 0
         assert "usage: sepc " + command in capsys.readouterr().out

@@ -21,22 +21,9 @@ from sepc.geometry._checks import FloatArray
 
 FOLDER = "SEPC_DATA"
 
-_ADULT_COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education_num",
-    "marital_status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital_gain",
-    "capital_loss",
-    "hours_per_week",
-    "native_country",
-    "label",
+_ADULT_COLUMNS = tuple(
+    "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
+    "capital_gain capital_loss hours_per_week native_country label".split()
 )
 _ADULT_NUMBERS = ("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week")
 _STRATUM = {
@@ -51,13 +38,8 @@ _STRATUM = {
 }
 # Rows of the training part of Adult before those with gaps are left out.
 _ADULT_RAW_ROWS = 32561
-_VERTEBRAL_COLUMNS = (
-    "pelvic_incidence",
-    "pelvic_tilt",
-    "lumbar_lordosis_angle",
-    "sacral_slope",
-    "pelvic_radius",
-    "degree_spondylolisthesis",
+_VERTEBRAL_COLUMNS = tuple(
+    "pelvic_incidence pelvic_tilt lumbar_lordosis_angle sacral_slope pelvic_radius degree_spondylolisthesis".split()
 )
 
 Table = list[list[str]]

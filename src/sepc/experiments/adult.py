@@ -61,7 +61,7 @@ def overlap(X: FloatArray, y: NDArray[Any]) -> tuple[float, float, float]:
     return pair.ovr[1], pair.ovr[0], pair.n_inside[1] / (pair.n_inside[1] + pair.n_outside[1])
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return the overlap in a random 80 % of the rows, and what is accepted of a sample."""
     numeric, coded = _data(), _data(True)
     rows, others = train_test_split(np.arange(len(numeric.y)), test_size=0.2, random_state=seed, stratify=numeric.y)
@@ -78,7 +78,7 @@ def measure(seed: int) -> dict[str, float]:
     return found | acceptance(numeric.X[some], numeric.y[some], numeric.X[test], numeric.y[test], _N_IMP)
 
 
-def draw(values: Values) -> Any:
+def _draw(values: Values) -> Any:
     """Draw the overlap ratios under each reading beside the paper's."""
     figure, ax = panels(1)
     at = np.arange(len(_ROWS))
@@ -122,8 +122,8 @@ EXPERIMENT = Experiment(
         ),
     ),
     tables=(Table("Tried: ways to take the overlap ratio", _ROWS, _COLUMNS), ACCEPTANCE),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Overlap ratios under each reading: medians and ranges over the runs; dotted, the paper's value.",
     quick=2,
 )

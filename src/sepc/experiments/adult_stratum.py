@@ -117,18 +117,18 @@ def with_noise(X: FloatArray, names: tuple[str, ...], high: float, seed: int) ->
     return X
 
 
-def split(seed: int, noise: float) -> list[Any]:
+def _split(seed: int, noise: float) -> list[Any]:
     """Return training points, test points and their labels: 80 and 20 %."""
     data = _data()
     X = with_noise(data.X, data.feature_names, noise, seed)
     return list(train_test_split(X, data.y, test_size=0.2, random_state=seed, stratify=data.y))
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return partitions, accuracies and trust on one split."""
     found: dict[str, float] = {}
     for key, (noise, form, _) in _FORMS.items():
-        X, X_test, y, y_test = split(seed, noise)
+        X, X_test, y, y_test = _split(seed, noise)
         clf = classifier(form, _N_IMP).fit(X, y)
         a = clf.assess(X_test)
         found |= _partition(key, clf, a, y_test)
@@ -163,7 +163,7 @@ def _by_trust(a: Assessment, y_test: NDArray[Any]) -> dict[str, float]:
 
 def _of_data(seed: int) -> dict[str, float]:
     """Return the overlap of all rows and of the training part, and what the first subset of the reduced hulls holds."""
-    X, _, y, _ = split(seed, 0.0)
+    X, _, y, _ = _split(seed, 0.0)
     ratios = {"all": _overlap_of_all(), "train": landscape(X, y).overlaps[0].ovr}
     first = X[y == "<=50K"][beyond(X[y == "<=50K"], X[y == ">50K"])[0]]
     gain, loss = (first[:, _data().feature_names.index(name)] == 0.0 for name in _FLAT)
@@ -181,7 +181,7 @@ def _of_data(seed: int) -> dict[str, float]:
 
 
 def _others(seed: int) -> dict[str, float]:
-    X, X_test, y, y_test = split(seed, 0.0)
+    X, X_test, y, y_test = _split(seed, 0.0)
     location, scale = X.mean(axis=0), X.std(axis=0)
     return {
         "tree.accuracy": DecisionTreeClassifier(max_depth=10, random_state=seed).fit(X, y).score(X_test, y_test),
@@ -192,11 +192,11 @@ def _others(seed: int) -> dict[str, float]:
     }
 
 
-def draw(values: Values) -> Any:
+def _draw(values: Values) -> Any:
     """Draw the flat features; test points by region and by leaf, for either true label, with the trust there."""
     several = list(zip(values["noise.n_majority"], values["noise.n_minority"], strict=True))
     seed = several.index((17.0, 17.0) if (17.0, 17.0) in several else max(several, key=min))
-    X, X_test, y, y_test = split(seed, 0.1)
+    X, X_test, y, y_test = _split(seed, 0.1)
     a = classifier("paper", _N_IMP).fit(X, y).assess(X_test)
     tree = DecisionTreeClassifier(max_depth=10, random_state=seed).fit(X, y)
     leaves, share = tree.apply(X_test), tree.predict_proba(X_test).max(axis=1)
@@ -340,8 +340,8 @@ EXPERIMENT = Experiment(
         ),
     ),
     tables=(_PARTITIONS, _OVERLAP, _FIRST, _OTHERS, _TRUSTED, ACCEPTANCE),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Above: the two features that the paper finds flat in the first subset. Below: test points by region, and "
     "by leaf of a tree of depth 10, for either true label: bars by predicted label, line: trust, or share of the label "
     "among the leaf's training points. The first seed with 17 ellipsoids for each label, else that with the most of "

@@ -84,7 +84,14 @@ def measure(make: Callable[..., DataSet], settings: Settings, n_imp: int, seed: 
 
 
 def draw(make: Callable[..., DataSet], settings: Settings, n_imp: int, n_iter: int, values: Values) -> Any:
-    """Draw the partition of the first seed that has as many iterations as the paper, or of seed 0."""
+    """Draw the partition of the first seed that has as many iterations as the paper, or of seed 0.
+
+    Examples
+    --------
+    >>> from sepc.datasets import make_moons
+    >>> draw(make_moons, {"a": {"n": 60, "noise": 0.1}}, 2, 3, {"a.n_iter": [2.0]}).axes[0].get_xlabel()
+    'x1'
+    """
     key, setting = next(iter(settings.items()))
     runs = [int(n) for n in values[f"{key}.n_iter"]]
     data = make(**setting, seed=runs.index(n_iter) if n_iter in runs else 0)

@@ -42,7 +42,7 @@ def sample(n_majority: int, n_minority: int, seed: list[int]) -> tuple[FloatArra
     return X, np.repeat(["majority", "minority"], [n_majority, n_minority])
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return recalls at each ratio, and what is accepted at one of them."""
     X_test, y_test = sample(_N_TEST, _N_TEST, [seed, 1])
     found: dict[str, float] = {}
@@ -66,7 +66,7 @@ def _fitted(model: str, X: FloatArray, y: NDArray[Any]) -> Any:
     return classifier(model, _N_IMP).fit(X, y)
 
 
-def draw(values: Values) -> Any:
+def _draw(values: Values) -> Any:
     """Draw balanced accuracy and recall of the minority against the ratio."""
     figure, axes = panels(2)
     for ax, column, text in zip(
@@ -137,7 +137,7 @@ EXPERIMENT = Experiment(
         ),
         ACCEPTANCE._replace(title=f"{ACCEPTANCE.title} (trained at 1:{_ACCEPTED_AT}, tested at 1:1)"),
     ),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Balanced accuracy and recall of the minority: medians and ranges over the runs.",
 )

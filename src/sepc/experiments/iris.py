@@ -35,7 +35,7 @@ _COLUMNS = (
 )
 
 
-def split(data: DataSet, seed: int) -> list[Any]:
+def _split(data: DataSet, seed: int) -> list[Any]:
     """Return training points, test points and their labels: 80 and 20 %."""
     return list(train_test_split(data.X, data.y, test_size=0.2, random_state=seed, stratify=data.y))
 
@@ -58,11 +58,11 @@ def mixture(X: FloatArray, y: NDArray[Any], seed: int) -> tuple[GaussianMixture,
     return model, np.array(names)
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return ellipsoids of each class and errors on one split, with 2 and with 4 features."""
     found: dict[str, float] = {}
     for key, (features, form, _) in _FORMS.items():
-        X, X_test, y, y_test = split(load_iris(features), seed)
+        X, X_test, y, y_test = _split(load_iris(features), seed)
         clf = classifier(form, _N_IMP).fit(X, y)
         wrong = clf.predict(X_test) != y_test
         for name, p in zip(_CLASSES, clf.partitions_, strict=True):
@@ -72,11 +72,11 @@ def measure(seed: int) -> dict[str, float]:
         model, names = mixture(X, y, seed)
         found[f"{key}.mixture"] = mean(names[model.predict(X_test)] == y_test)
         found[f"{key}.lead"] = found[f"{key}.accuracy"] - found[f"{key}.mixture"]
-    X, X_test, y, y_test = split(load_iris(), seed)
+    X, X_test, y, y_test = _split(load_iris(), seed)
     return found | acceptance(X, y, X_test, y_test, _N_IMP)
 
 
-def draw(values: Values) -> Any:  # noqa: ARG001
+def _draw(values: Values) -> Any:  # noqa: ARG001
     """Draw the partition of two features beside a mixture of three Gaussians."""
     data = load_iris(_TWO)
     figure, (left, right) = panels(2)
@@ -157,7 +157,7 @@ EXPERIMENT = Experiment(
         ),
         ACCEPTANCE,
     ),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Two features, all rows: the ellipsoids of each class, and three Gaussians fitted without labels.",
 )

@@ -38,7 +38,7 @@ def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
     return X, np.repeat(["L+1", "L-1"], _N)
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return how the two classes overlap, and how their partition lies."""
     X, y = data(seed)
     pair = landscape(X, y).overlaps[0]
@@ -81,7 +81,7 @@ def _n_crossing(p: Partition) -> int:
     return sum(not separate(E, F).disjoint for E in a for F in b)
 
 
-def draw(values: Values) -> Any:  # noqa: ARG001
+def _draw(values: Values) -> Any:  # noqa: ARG001
     """Draw the classes with their ellipsoids, and the partition."""
     X, y = data(0)
     view = landscape(X, y)
@@ -156,8 +156,8 @@ EXPERIMENT = Experiment(
         ),
         ACCEPTANCE,
     ),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Left: the two classes, their ellipsoids, and the overlap by points and by intersection. Right: the "
     "partition. Seed 0.",
 )

@@ -43,7 +43,7 @@ def stages(X: FloatArray, y: NDArray[Any]) -> list[tuple[FloatArray, NDArray[Any
     return found
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return whether hulls and ellipsoids meet at each stage."""
     found: dict[str, float] = {}
     everything = stages(*data(seed))
@@ -56,7 +56,7 @@ def measure(seed: int) -> dict[str, float]:
     return found
 
 
-def draw(values: Values) -> Any:  # noqa: ARG001
+def _draw(values: Values) -> Any:  # noqa: ARG001
     """Draw hulls and ellipsoids before and after."""
     everything = stages(*data(0))
     figure, axes = panels(2)
@@ -102,7 +102,7 @@ EXPERIMENT = Experiment(
         ),
     ),
     tables=(Table("Measured", _ROWS, _COLUMNS),),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Convex hulls (solid) and ellipsoids (dashed) of the two sets, and of what is kept. Seed 0.",
 )

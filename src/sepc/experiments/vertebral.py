@@ -44,24 +44,24 @@ def _data() -> DataSet:
     return load_vertebral()
 
 
-def folds(seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _folds(seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return training and test rows of ten random folds."""
     return list(KFold(_N_FOLDS, shuffle=True, random_state=seed).split(_data().X))
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return the overlap of all rows, and accuracies over ten folds."""
     data = _data()
     found: dict[str, float] = {}
     accuracies: dict[str, list[float]] = {}
     for reading in _FORMS:
-        rows = [_accepted(reading, *fold) for fold in folds(seed)]
+        rows = [_accepted(reading, *fold) for fold in _folds(seed)]
         found |= {name: float(np.nanmean([row[name] for row in rows])) for name in rows[0]}
         accuracies[reading] = [row[f"{reading}.accuracy"] for row in rows]
         found |= {f"{reading}.fold_{k + 1}": share for k, share in enumerate(sorted(accuracies[reading]))}
     order = np.argsort(accuracies["paper"], kind="stable")
     for key, k in (("worst", order[0]), ("best", order[-1])):
-        fold = _fold(*folds(seed)[k])
+        fold = _fold(*_folds(seed)[k])
         found |= {f"{key}.{name}": value for name, value in fold._asdict().items()}
     pair = landscape(data.X, data.y).overlaps[0]
     (abnormal, normal), (out_abnormal, out_normal) = pair.ovr, pair.n_outside
@@ -110,7 +110,7 @@ def _why_note(values: Values) -> str:
     return f"The worst fold has {worst} Normal points that are called Abnormal, the best has {best} (medians)."
 
 
-def draw(values: Values) -> Any:
+def _draw(values: Values) -> Any:
     """Draw the accuracies of the folds, sorted."""
     figure, ax = panels(1)
     at = range(1, _N_FOLDS + 1)
@@ -201,7 +201,7 @@ EXPERIMENT = Experiment(
         ),
         ACCEPTANCE,
     ),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Accuracies of ten folds, sorted: medians and ranges over the runs; dotted, the paper's worst and best.",
 )

@@ -66,7 +66,7 @@ def splits(seed: int) -> list[tuple[FloatArray, NDArray[Any], FloatArray, NDArra
     return [(data.X[i], data.y[i], data.X[j], data.y[j]) for i, j in cut.split(data.X, data.y)]
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return regions and errors over four splits, and what a new partition does to the errors."""
     parts = splits(seed)
     found: dict[str, float] = {}
@@ -121,7 +121,7 @@ def _again(X: FloatArray, y: NDArray[Any], X_test: FloatArray, y_test: NDArray[A
     return appeared, before, after
 
 
-def draw(values: Values) -> Any:  # noqa: ARG001
+def _draw(values: Values) -> Any:  # noqa: ARG001
     """Draw test points of four splits by region, with the trust there."""
     assessed = [(classifier("paper", _N_IMP).fit(X, y).assess(T), t) for X, y, T, t in splits(0)]
     region, label, trust = (np.concatenate([getattr(a, f) for a, _ in assessed]) for f in ("region", "label", "trust"))
@@ -214,8 +214,8 @@ EXPERIMENT = Experiment(
         _AFTER,
         ACCEPTANCE,
     ),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="Test points of four splits by region, for either true label: bars by predicted label, line: trust. "
     "Seed 0.",
 )

@@ -45,7 +45,7 @@ def with_neighbours(seed: int) -> tuple[FloatArray, NDArray[Any]]:
     return np.vstack([data.X, near]), np.append(data.y, ["1", "0"])
 
 
-def measure(seed: int) -> dict[str, float]:
+def _measure(seed: int) -> dict[str, float]:
     """Return the two ellipsoids, and what the four points are labelled."""
     data = make_xor()
     found: dict[str, float] = {}
@@ -67,7 +67,7 @@ def measure(seed: int) -> dict[str, float]:
     return found
 
 
-def draw(values: Values) -> Any:  # noqa: ARG001
+def _draw(values: Values) -> Any:  # noqa: ARG001
     """Draw the flat ellipsoids, and those with the paper's added points."""
     data = make_xor()
     figure, axes = panels(2)
@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
         ),
     ),
     tables=(Table("Measured", _ROWS, _COLUMNS),),
-    measure=measure,
-    draw=draw,
+    measure=_measure,
+    draw=_draw,
     caption="The two ellipsoids of the four points alone, and with the paper's added points. Seed 0.",
 )
