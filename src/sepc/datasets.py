@@ -21,9 +21,9 @@ from sepc.geometry._checks import FloatArray
 
 FOLDER = "SEPC_DATA"
 
-_ADULT_COLUMNS = tuple(
-    "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
-    "capital_gain capital_loss hours_per_week native_country label".split()
+_ADULT_COLUMNS = (
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
+    *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "label"),
 )
 _ADULT_NUMBERS = ("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week")
 _STRATUM = {
@@ -38,8 +38,9 @@ _STRATUM = {
 }
 # Rows of the training part of Adult before those with gaps are left out.
 _ADULT_RAW_ROWS = 32561
-_VERTEBRAL_COLUMNS = tuple(
-    "pelvic_incidence pelvic_tilt lumbar_lordosis_angle sacral_slope pelvic_radius degree_spondylolisthesis".split()
+_VERTEBRAL_COLUMNS = (
+    *("pelvic_incidence", "pelvic_tilt", "lumbar_lordosis_angle", "sacral_slope"),
+    *("pelvic_radius", "degree_spondylolisthesis"),
 )
 
 Table = list[list[str]]
@@ -347,10 +348,6 @@ def _adult_rows(lines: Iterable[str]) -> Table:
     return rows[1:] if rows and not rows[0][0].isdigit() else rows
 
 
-def _adult_of_frame(frame: Any) -> Table:
-    return _texts(frame, "?")
-
-
 def _vertebral_rows(lines: Iterable[str]) -> Table:
     rows = [line.replace(",", " ").split() for line in lines]
     return [row for row in rows if len(row) == len(_VERTEBRAL_COLUMNS) + 1 and not row[0].isidentifier()]
@@ -358,15 +355,15 @@ def _vertebral_rows(lines: Iterable[str]) -> Table:
 
 def _vertebral_of_frame(frame: Any) -> Table:
     """Name the labels, which OpenML only numbers: the one of 100 rows is Normal."""
-    rows = _texts(frame, "")
+    rows = _texts(frame)
     counts = Counter(row[-1] for row in rows)
     return [[*row[:-1], "Normal" if counts[row[-1]] == 100 else "Abnormal"] for row in rows]
 
 
-def _texts(frame: Any, gap: str) -> Table:
-    """Return a frame as texts, numbers without a needless fraction."""
+def _texts(frame: Any) -> Table:
+    """Return a frame as texts, numbers without a needless fraction, gaps as UCI marks them."""
     columns = [
-        [gap if value != value else f"{value:.17g}" if isinstance(value, float) else str(value) for value in column]
+        ["?" if value != value else f"{value:.17g}" if isinstance(value, float) else str(value) for value in column]
         for column in (frame[name].tolist() for name in frame.columns)
     ]
     return [list(row) for row in zip(*columns, strict=True)]
@@ -391,7 +388,7 @@ _ADULT = _Remote(
     "adult.data is UCI's file (data set 2, Adult).",
     1590,
     _adult_rows,
-    _adult_of_frame,
+    _texts,
 )
 _VERTEBRAL = _Remote(
     "Vertebral Column",
