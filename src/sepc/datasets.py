@@ -1,12 +1,12 @@
 """The data sets of the paper, and generators of small ones.
 
-None of them comes with this package. Iris and WDBC are part of scikit-learn. Adult and Vertebral Column are read from
-the folder that the environment variable ``SEPC_DATA`` names, or else fetched from OpenML; either way rows and labels
-are counted before they are handed out.
+None comes with this package. Iris and WDBC are part of scikit-learn. Adult and Vertebral Column are read from the folder
+that the environment variable ``SEPC_DATA`` names, or else fetched from OpenML; rows and labels are counted first.
 """
 
 import csv
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -317,7 +317,9 @@ def _fetched(remote: _Remote, folder: str | None) -> Any:
     from sklearn.datasets import fetch_openml
 
     try:
-        return fetch_openml(data_id=remote.openml, as_frame=True, n_retries=1).frame
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A network error", UserWarning)  # the error below says it better
+            return fetch_openml(data_id=remote.openml, as_frame=True, n_retries=1).frame
     except (OSError, ValueError, ImportError) as error:  # no network, no such answer, no pandas
         place = f"{FOLDER} is {folder}, which has no such file" if folder else f"{FOLDER} is not set"
         raise SepcError(
