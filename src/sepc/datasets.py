@@ -1,7 +1,7 @@
 """The data sets of the paper, and generators of small ones.
 
-None comes with this package. Iris and WDBC are part of scikit-learn. Adult and Vertebral Column are read from the folder
-that the environment variable ``SEPC_DATA`` names, or else fetched from OpenML; rows and labels are counted first.
+Iris and WDBC come with scikit-learn, none with this package. Adult and Vertebral Column are read from the folder that
+the environment variable ``SEPC_DATA`` names, or else fetched from OpenML; rows and labels are counted first.
 """
 
 import csv
@@ -377,11 +377,9 @@ def _numbers(columns: dict[str, tuple[str, ...]], names: Sequence[str]) -> Float
 
 def _counted(data: DataSet, expected: dict[str, int]) -> DataSet:
     """Return the data if labels are as many as they should be."""
-    if data.counts != expected:
-        raise InputError(
-            f"{data.source} has labels {data.counts}; expected {expected}. Take the complete file of {data.name}."
-        )
-    return data
+    if data.counts == expected:
+        return data
+    raise InputError(f"{data.source} has labels {data.counts}; expected {expected}. Take the complete {data.name}.")
 
 
 _ADULT = _Remote(
