@@ -99,7 +99,7 @@ def _slide_to(page, value):
         "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', {bubbles: true})); }",
         str(value),
     )
-    page.wait_for_function("(value) => document.querySelector('[data-shows=trust]').textContent === value", arg=value)
+    playwright.expect(page.locator("[data-shows=trust]").first).to_have_text(value)
 
 
 def _expected(wdbc, min_trust):
@@ -151,7 +151,7 @@ def test_presets_keys_and_the_curve_move_the_threshold_too(watch, wdbc, wdbc_fil
     assert _shown(page) == _expected(wdbc, 0.99)
     page.locator("#trust").focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("document.querySelector('[data-shows=trust]').textContent === '0.989'")
+    playwright.expect(page.locator("[data-shows=trust]").first).to_have_text("0.989")
     assert _shown(page) == _expected(wdbc, 0.989)
     box = page.locator("#curve svg").first.bounding_box()
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
