@@ -25,6 +25,8 @@ test: $(VENV)/.sepc-test
 bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py
 	$(RUN) bench/estimator.py
+	$(RUN) bench/cli.py
+	$(RUN) bench/fuzz.py
 	$(RUN) bench/landscape.py
 	$(RUN) bench/drift.py --quick
 	$(RUN) bench/guarantee.py

@@ -1,6 +1,9 @@
 """What the README and the demo promise works as it stands there."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,16 +11,43 @@ import pytest
 from sepc import demo
 
 README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
 
 
-def test_the_readme_s_python_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.DOTALL)
+
+
+def test_the_python_runs(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Predicted ")
+    assert {"model.sepc", "report.html"} == {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_demo_tells_the_whole_story(capsys):
-    demo.main()
+@pytest.mark.first_use
+def test_the_quick_start_works_line_by_line_in_an_empty_folder(tmp_path):
+    (told,) = blocks("console")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    said = {}
+    for line in told.splitlines():
+        command = line.removeprefix("$ ")
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        said[command.split()[1]] = done.stdout
+    assert "overlap" in said["landscape"]
+    assert said["explain"].startswith("Predicted ")
+    header, *rows = (tmp_path / "verdicts.csv").read_text().splitlines()
+    assert header.endswith("label,trust,reason,region,accepted")
+    assert len(rows) == len((tmp_path / "demo" / "new.csv").read_text().splitlines()) - 1
+    assert "<html" in (tmp_path / "report.html").read_text()
+
+
+def test_the_demo_tells_the_whole_story_and_writes_a_report(capsys, tmp_path):
+    demo.main(tmp_path / "shown")
     told = capsys.readouterr().out
     for part in (
         "to compile the kernels",
@@ -26,13 +56,12 @@ def test_the_demo_tells_the_whole_story(capsys):
         "Where the test records lie",
         "benign#1",
         "Predicted",
+        str(tmp_path / "shown" / "report.html"),
     ):
         assert part in told
+    assert {"report.html", "data.csv", "new.csv"} == {path.name for path in (tmp_path / "shown").iterdir()}
 
 
-@pytest.mark.parametrize(
-    "target", ["CITATION.cff", "docs/estimator.md", "docs/landscape.md", "docs/kernels.md", "docs/partition.png"]
-)
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
 def test_files_that_the_readme_names_are_there(target):
-    assert f"]({target})" in README.read_text(encoding="utf-8")
     assert (README.parent / target).exists()

@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, report, select_min_trust
+from sepc.files import written_whole
 
 _MIN_TRUST = 0.99
 _MAX_ERROR = 0.05
@@ -22,7 +23,8 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     Parameters
     ----------
     folder : path-like, default="sepc-demo"
-        Where the report goes; made if it is not there.
+        Where the report goes, and the records as two tables to try the command line with: ``data.csv`` with the label
+        of each in the column ``diagnosis``, ``new.csv`` without. Made if it is not there.
     """
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target_names[data.target]
@@ -63,10 +65,14 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     found = select_min_trust(several, X_test, y_test, max_error=_MAX_ERROR)
     print(fill(f"From these test records, a promise: {found.message}", 100))
 
-    path = Path(folder) / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    report(clf, X_test, y_test, title="Breast cancer").write(path)
-    print(f"\nThe report of the first classifier, to look at in a browser: {path.resolve()}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in (("data.csv", X.assign(diagnosis=y)), ("new.csv", X_test)):
+        with written_whole(folder / name) as file:
+            table.to_csv(file, index=False)
+    report(clf, X_test, y_test, title="Breast cancer").write(folder / "report.html")
+    print(f"\nThe report of the first classifier, to look at in a browser: {(folder / 'report.html').resolve()}")
+    print("Beside it, to try the command line with: data.csv, labelled in the column diagnosis, and new.csv.")
 
 
 def _seconds(job: Callable[[], object]) -> float:
