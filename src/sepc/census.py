@@ -12,7 +12,7 @@ from sepc.errors import SepcError
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
-from sepc.rolls import Flags, Patterns, Rolls, has, n_words, packed, unpacked
+from sepc.rolls import Flags, Patterns, Rolls, has, n_words
 
 if TYPE_CHECKING:  # counting needs no solver
     from sepc.partitioning import Partition
@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # counting needs no solver
 # calls do not count; to fit, small beside the data.
 TABLE = 1 << 21
 _SMALL_TABLE = 1 << 15
+# Ellipsoids that all points are held against in one go.
+_AT_ONCE = 64
 # Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
 _KEPT = 1 << 22
 
@@ -137,8 +139,9 @@ class RecordCensus(Census):
         0 for the points of A, 1 for those of B.
     votes : ndarray of bool, shape (n,), or None
         Which of the points are counted; None for all.
-    patterns : ndarray of uint64, shape (n, n_words)
-        Which ellipsoids hold each point, one bit each.
+    members : list of ndarray of int
+        Rows of the points that each ellipsoid holds, ascending. A point lies in a few of them as a rule, so these take
+        less memory than flags.
     isolated : Isolated
 
     Attributes
@@ -161,20 +164,20 @@ class RecordCensus(Census):
         points: FloatArray,
         side: NDArray[np.integer],
         votes: Flags | None,
-        patterns: Patterns,
+        members: list[NDArray[np.int32]],
         isolated: Isolated,
     ) -> None:
         self.stack, self.points, self.side = stack, points, side
-        self.patterns, self.isolated = patterns, isolated
+        self.members, self.isolated = members, isolated
         self.all_vote = votes is None
-        self._votes = np.ones(len(points), dtype=bool) if votes is None else votes
+        self._votes = votes
         # A slice, so that nothing is copied where all points vote.
         self.voters: Rows | slice = slice(None) if votes is None else np.flatnonzero(votes)
-        self._members: dict[int, NDArray[np.int32]] = {}
         self._beyond: dict[int, tuple[float, FloatArray, FloatArray]] = {}
         of_b = int(np.count_nonzero(side))
         self.totals = np.array([len(points) - of_b, of_b])
-        self._count_members()
+        self.held = self._counts(members)
+        self.counts = self.held if votes is None else self._counts([rows[votes[rows]] for rows in members])
 
     @classmethod
     def taken(
@@ -195,23 +198,20 @@ class RecordCensus(Census):
         """
         stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         rows = np.concatenate([np.flatnonzero(side == s)[partition.isolated[s]] for s in (0, 1)])
-        return cls(stack, points, side, votes, _patterns(stack, points), _isolated(points, side, votes, rows))
+        return cls(stack, points, side, votes, _members(stack, points), _isolated(points, side, votes, rows))
 
-    def _count_members(self) -> None:
-        k = len(self.stack)
-        self.counts, self.held = np.zeros((2, k, 2), dtype=np.int64)
-        for rows in batches(len(self.points), k, _SMALL_TABLE):
-            inside = unpacked(self.patterns[rows], k)
-            for s in (0, 1):
-                mine = self.side[rows] == s
-                self.held[:, s] += np.count_nonzero(inside[mine], axis=0)
-                self.counts[:, s] += np.count_nonzero(inside[mine & self._votes[rows]], axis=0)
+    def _counts(self, members: list[NDArray[np.int32]]) -> Rows:
+        """Count the points of A and of B in each ellipsoid, shape (n_ellipsoids, 2)."""
+        of_b = np.array([np.count_nonzero(self.side[rows]) for rows in members], dtype=np.int64)
+        return np.column_stack([np.array([len(rows) for rows in members], dtype=np.int64) - of_b, of_b])
 
-    def members(self, which: int) -> NDArray[np.int32]:
-        """Return the rows of the training points in one ellipsoid; kept once they were asked for."""
-        if which not in self._members:
-            self._members[which] = np.flatnonzero(has(self.patterns, which)).astype(np.int32)
-        return self._members[which]
+    def patterns(self) -> Patterns:
+        """Return which ellipsoids hold each point, one bit each, shape (n, n_words)."""
+        patterns = np.zeros((len(self.points), n_words(len(self.stack))), dtype=np.uint64)
+        for k, rows in enumerate(self.members):
+            word, bit = divmod(k, 64)
+            patterns[rows, word] |= np.uint64(1 << bit)
+        return patterns
 
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
@@ -237,7 +237,7 @@ class RecordCensus(Census):
         return self._beyond[which]
 
     def _voters(self) -> tuple[Patterns, NDArray[np.integer]]:
-        return self.patterns[self.voters], self.side[self.voters]
+        return self.patterns()[self.voters], self.side[self.voters]
 
     def _count(self, held: Flags) -> list[int]:
         return _count(self.side, self._votes, held)
@@ -310,14 +310,30 @@ def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -
     return np.asarray(held + np.column_stack([np.searchsorted(mine, limits, side="right") for mine in beyond]))
 
 
-def _patterns(stack: EllipsoidStack, points: FloatArray) -> Patterns:
-    """Return which ellipsoids hold each point, one bit each."""
-    patterns = np.zeros((len(points), n_words(len(stack))), dtype=np.uint64)
-    for word in range(-(-len(stack) // 64)):
-        some = slice(64 * word, min(64 * (word + 1), len(stack)))
-        for rows in batches(len(points), 64, _SMALL_TABLE):
-            patterns[rows, word] = packed(holds(stack.gauges(points[rows], some)))[:, 0]
-    return patterns
+def _members(stack: EllipsoidStack, points: FloatArray) -> list[NDArray[np.int32]]:
+    """Return the rows of the points in each ellipsoid."""
+    members: list[NDArray[np.int32]] = []
+    for first in range(0, len(stack), _AT_ONCE):
+        some = slice(first, min(first + _AT_ONCE, len(stack)))
+        found = []
+        for rows in batches(len(points), _AT_ONCE, _SMALL_TABLE):
+            row, which = holds(stack.gauges(points[rows], some)).nonzero()
+            found.append((which.astype(np.uint8), (row + rows.start).astype(np.int32)))
+        which, row = (np.concatenate(field) for field in zip(*found, strict=True))
+        ends = np.cumsum(np.bincount(which, minlength=some.stop - first))
+        members += np.split(row[np.argsort(which, kind="stable")], ends[:-1])
+    return members
+
+
+def members_of(patterns: Patterns, n_ellipsoids: int) -> list[NDArray[np.int32]]:
+    """Return the rows of the points in each ellipsoid from one bit for each point and ellipsoid.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in members_of(np.array([[5], [4]], dtype=np.uint64), 3)]
+    [[0], [], [0, 1]]
+    """
+    return [np.flatnonzero(has(patterns, k)).astype(np.int32) for k in range(n_ellipsoids)]
 
 
 def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None, rows: Rows) -> Isolated:

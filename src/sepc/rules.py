@@ -213,7 +213,7 @@ class Rules:
 
     def members(self, which: int) -> NDArray[np.int32]:
         """Return the rows of the training points in one ellipsoid."""
-        return self._records.members(which)
+        return self._records.members[which]
 
     @property
     def _records(self) -> RecordCensus:

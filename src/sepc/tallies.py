@@ -77,7 +77,7 @@ class TallyCensus(Census):
         -------
         TallyCensus
         """
-        patterns, back = np.unique(records.patterns[records.voters], axis=0, return_inverse=True)
+        patterns, back = np.unique(records.patterns()[records.voters], axis=0, return_inverse=True)
         pattern_counts = np.zeros((len(patterns), 2), dtype=np.int64)
         np.add.at(pattern_counts, (back.reshape(-1), records.side[records.voters]), 1)
         return cls(

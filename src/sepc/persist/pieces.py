@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.census import Census, Isolated, RecordCensus
+from sepc.census import Census, Isolated, RecordCensus, members_of
 from sepc.densities import LocalDensities
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -80,7 +80,7 @@ def pack_census(out: Outbox, census: Census, training_rows: bool, growing: bool 
     for name, array in census.isolated._asdict().items():
         out.put(f"isolated_{name}", array)
     if isinstance(census, RecordCensus) and training_rows:
-        out.put("patterns", census.patterns)
+        out.put("patterns", census.patterns())
         return
     tallies = TallyCensus.of(census, growing) if isinstance(census, RecordCensus) else census
     if not isinstance(tallies, TallyCensus):
@@ -101,7 +101,8 @@ def unpack_rules(
     """Return the rules of a partition whose training points are there."""
     stack, isolated = _stack(p, points.shape[1]), _isolated(box, points.shape[1], len(points))
     patterns = box.bits("patterns", (len(points), n_words(len(stack))), len(stack))
-    return Rules.by(RecordCensus(stack, points, side, votes, patterns, isolated), _sides(p), labels)
+    members = members_of(patterns, len(stack))
+    return Rules.by(RecordCensus(stack, points, side, votes, members, isolated), _sides(p), labels)
 
 
 def unpack_tallied_rules(
