@@ -31,6 +31,10 @@ _FEW = 600
 # In one round at most so many times as many points are chosen because more are on the wrong side of the threshold.
 _MOST_WRONG = 4
 
+# Points this close to the origin, in multiples of their range, are used as they are: rounding costs no more there than
+# about their own mean, and moving them costs a copy or a pass.
+_NEAR = 2.0
+
 _MAX_ROUNDS = 100
 StepCallback = Callable[[int, float], None]
 
@@ -47,18 +51,19 @@ class Search:
         on_step: StepCallback | None,
     ) -> None:
         self.tol, self.on_step = tol, on_step
+        self.low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
+        self.high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
+        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
+        self.unit = float((self.high - self.low).max())
         smaller = points_a if len(points_a) < len(points_b) else points_b
         offset = mean_from(smaller, smaller[0])
-        self.shift = smaller[0] + offset
+        far = max(float(-self.low.min()), float(self.high.max())) > _NEAR * self.unit
+        self.shift = smaller[0] + offset if far else np.zeros_like(offset)
         self.sides = [Side(points_a, -1.0, caps[0], self.shift), Side(points_b, 1.0, caps[1], self.shift)]
         for side, points in zip(self.sides, (points_a, points_b), strict=True):
             # What rounding of the shift leaves, or the mean itself.
             side.image = (smaller[0] - self.shift) + offset if points is smaller else mean_from(side.points, side.shift)
         self.free = [side for side in self.sides if side.is_free]
-        self.low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
-        self.high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
-        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
-        self.unit = float((self.high - self.low).max())
         self.n_rows = sum(len(side.points) for side in self.free)
         self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
 
