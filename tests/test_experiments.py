@@ -53,8 +53,10 @@ def runs():
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_run_gives_every_measure_and_every_statement_a_verdict(runs, name):
-    result = runs(name)
+def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(name):
+    require_data(name)
+    result = run(EXPERIMENTS[name], False, 1, None)
+    assert result.n_runs == EXPERIMENTS[name].quick
     assert set(result.values) == set(result.experiment.measures())
     for statement in result.experiment.statements:
         for e in (*statement.expects, *(e for reading in statement.others for e in reading)):
@@ -84,6 +86,9 @@ def test_a_changed_number_flips_a_verdict(runs, name):
         beyond_it = {e.measure: [e.low - 1.0 if e.high == inf else e.high + 1.0] for e in expectations}
         assert statement.judge({**result.values, **as_said}).kind is Kind.MATCHES
         assert statement.judge({**result.values, **beyond_it}).kind is Kind.DIFFERS
+        for e in statement.expects:
+            one = {e.measure: beyond_it[e.measure]}
+            assert statement.judge({**result.values, **as_said, **one}).kind is not Kind.MATCHES
 
 
 def test_every_experiment_has_at_least_20_seeds_in_its_full_form_and_fewer_in_its_quick_one():
@@ -127,7 +132,8 @@ NONE = Expectation("left", "left over", "count", 0, 0)
     ("values", "kind"),
     [
         ({"n": [4, 4, 5], "left": [0, 0, 1]}, Kind.MATCHES),
-        ({"n": [5, 4, 5], "left": [1, 1, 1]}, Kind.IN_PART),  # in one run
+        ({"n": [5, 4, 5], "left": [1, 0, 1]}, Kind.IN_PART),  # both in one run
+        ({"n": [5, 4, 5], "left": [0, 1, 1]}, Kind.DIFFERS),  # each in a run, never both
         ({"n": [5, 5, 5], "left": [0, 0, 0]}, Kind.IN_PART),  # one of the numbers
         ({"n": [5, 5, 5], "left": [1, 1, 1]}, Kind.DIFFERS),
         ({"n": [nan, nan], "left": [1, 1]}, Kind.DIFFERS),
@@ -145,6 +151,15 @@ def test_another_reading_makes_it_a_match_in_part_only_if_all_of_its_numbers_do(
     told = statement.judge({**differs, "left": [0, 0]})
     assert told.kind is Kind.IN_PART
     assert "Another reading comes to it" in told.sentence
+
+
+def test_sentences_give_the_range_of_other_readings_number_by_number():
+    others = tuple(
+        (FOUR._replace(measure=f"n_{key}"), NONE._replace(measure=f"left_{key}")) for key in ("small", "large")
+    )
+    values = {"n": [9], "left": [9], "n_small": [5], "n_large": [7], "left_small": [3], "left_large": [3]}
+    sentence = Statement("", "4 and 0", (FOUR, NONE), others).judge(values).sentence
+    assert sentence.endswith("No other reading that was tried comes to it; they give 5 to 7 and 3.")
 
 
 def test_sentences_give_the_median_the_range_and_how_often():

@@ -43,9 +43,9 @@ class Result:
 
     @classmethod
     def of(cls, experiment: Experiment, full: bool, runs: Iterable[dict[str, float]]) -> "Result":
-        """Gather runs, one for each seed."""
+        """Gather runs, one for each seed, without digits that differ from machine to machine."""
         every = list(runs)
-        return cls(experiment, full, {name: [run[name] for run in every] for name in experiment.measures()})
+        return cls(experiment, full, {name: [_rounded(run[name]) for run in every] for name in experiment.measures()})
 
     @property
     def n_runs(self) -> int:
@@ -100,7 +100,7 @@ def _of_result(result: Result) -> dict[str, Any]:
     measures = {}
     for name, values in _with_gaps(result.values).items():
         n, middle, low, high = spread(result.values[name])
-        ends = {} if not n else {"median": _rounded(middle), "low": _rounded(low), "high": _rounded(high)}
+        ends = {} if not n else {"median": middle, "low": low, "high": high}
         measures[name] = {**ends, "values": values}
     verdicts = [
         {"statement": s.text, "reported": s.reported, "verdict": verdict.kind.value, "sentence": verdict.sentence}
@@ -171,13 +171,12 @@ def _shown(table: Table, values: Values) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Leave out digits that differ from machine to machine."""
     return float(f"{value:.{_DIGITS}g}")
 
 
 def _with_gaps(values: Values) -> dict[str, list[float | None]]:
     """Return values with None, which JSON knows, for NaN."""
-    return {name: [_rounded(v) if isfinite(v) else None for v in column] for name, column in values.items()}
+    return {name: [v if isfinite(v) else None for v in column] for name, column in values.items()}
 
 
 def _without_gaps(values: dict[str, list[float | None]]) -> dict[str, list[float]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from math import inf, isfinite
 from statistics import median_low
 from typing import NamedTuple
@@ -10,9 +11,9 @@ from typing import NamedTuple
 Values = Mapping[str, Sequence[float]]
 
 RULE = (
-    "A statement *matches* if the median over the seeds of each of its numbers lies in the range that the paper's "
-    "words or rounding allow. It *matches in part* if that holds for some of its numbers, for some of the seeds, or "
-    "for another reading that was tried. Else it *differs*."
+    "A statement *matches* if the median over the runs of each of its numbers lies in the range that the paper's "
+    "words or rounding allow. It *matches in part* if that holds for some of its numbers, if all of them lie there in "
+    "one and the same run, or if another reading that was tried comes to it. Else it *differs*."
 )
 
 
@@ -178,11 +179,7 @@ class Statement:
         -------
         Verdict
         """
-        middle = [_is_met(e, values) for e in self.expects]
-        ever = any(_n_held(e, values) for e in self.expects)
-        otherwise = any(_are_met(reading, values) for reading in self.others)
-        if_not = Kind.IN_PART if any(middle) or ever or otherwise else Kind.DIFFERS
-        kind = Kind.MATCHES if all(middle) else if_not
+        kind = self._kind(values)
         parts = ["; ".join(_told(e, values) for e in self.expects)]
         if self.others and kind is not Kind.MATCHES:
             parts.append(self._of_others(values))
@@ -190,20 +187,35 @@ class Statement:
             parts.append(self.note(values))
         return Verdict(kind, " ".join(f"{part[0].upper()}{part[1:].removesuffix('.')}." for part in parts))
 
+    def _kind(self, values: Values) -> Kind:
+        middle = [_is_met(e, values) for e in self.expects]
+        if all(middle):
+            return Kind.MATCHES
+        columns = ([e.holds(value) for value in values[e.measure]] for e in self.expects)
+        in_one_run = any(all(run) for run in zip(*columns, strict=True))
+        otherwise = any(_are_met(reading, values) for reading in self.others)
+        return Kind.IN_PART if any(middle) or in_one_run or otherwise else Kind.DIFFERS
+
     def _of_others(self, values: Values) -> str:
-        """Say which other readings come to the paper's number; if none does, how far they go."""
+        """Say which other readings come to the paper's numbers; if none does, how far they go, number by number."""
         met = [e for reading in self.others if _are_met(reading, values) for e in reading]
         if met:
             return "another reading comes to it: " + "; ".join(_told(e, values) for e in met)
-        every = [e for reading in self.others for e in reading]
-        reach = spread([value for e in every for value in values[e.measure]])
-        low, high = (in_words(value, every[0].kind) for value in (reach.low, reach.high))
-        return f"no other reading that was tried comes to it; they give {low} to {high}"
+        numbers = zip_longest(*self.others)
+        reach = " and ".join(_reach_in_words([e for e in number if e], values) for number in numbers)
+        return f"no other reading that was tried comes to it; they give {reach}"
 
     def ours(self, values: Values) -> str:
         """Return what came out for each of its numbers."""
         words = [f"{e.text}: {spread_in_words(values[e.measure], e.kind)}" for e in self.expects]
         return "; ".join(words)
+
+
+def _reach_in_words(same: Sequence[Expectation], values: Values) -> str:
+    """Return from where to where one number of the paper goes under several readings."""
+    reach = spread([value for e in same for value in values[e.measure]])
+    low, high = (in_words(value, same[0].kind) for value in (reach.low, reach.high))
+    return low if low == high else f"{low} to {high}"
 
 
 def _n_held(e: Expectation, values: Values) -> int:
