@@ -202,11 +202,14 @@ def _draw(values: Values) -> Any:
     leaves, share = tree.apply(X_test), tree.predict_proba(X_test).max(axis=1)
     figure, axes = panels(2, 3, height=2.5)
     _draw_first(axes[0])
-    rows = (("SEP-C", "regions", a.region, a.label, a.trust), ("tree", "leaves", leaves, tree.predict(X_test), share))
-    for row, (name, across, regions, predicted, trust) in zip(axes[1:], rows, strict=True):
+    rows = (
+        ("SEP-C", "regions", "trust", a.region, a.label, a.trust),
+        ("tree", "leaves", "share", leaves, tree.predict(X_test), share),
+    )
+    for row, (name, across, line, regions, predicted, trust) in zip(axes[1:], rows, strict=True):
         for ax, label in zip(row, np.unique(y), strict=True):
             chosen = y_test == label
-            regions_by_label(ax, regions[chosen], predicted[chosen], trust[chosen], np.unique(y), across)
+            regions_by_label(ax, regions[chosen], predicted[chosen], trust[chosen], np.unique(y), across, line)
             ax.set_title(f"{name}, true label {label}")
     return figure
 
@@ -343,7 +346,7 @@ EXPERIMENT = Experiment(
     measure=_measure,
     draw=_draw,
     caption="Above: the two features that the paper finds flat in the first subset. Below: test points by region, and "
-    "by leaf of a tree of depth 10, for either true label: bars by predicted label, line: trust, or share of the label "
-    "among the leaf's training points. The first seed with 17 ellipsoids for each label, else that with the most of "
-    "both; noise up to 0.1.",
+    "by leaf of a tree of depth 10, for either true label: bars by the label that they were given, line: trust in it, "
+    "or its share of the leaf's training points. The first seed with 17 ellipsoids for each label, else that with the "
+    "most of both; noise up to 0.1.",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.errors import SepcError
+from sepc.experiments.statements import spread
 from sepc.files import written_whole
 from sepc.geometry._checks import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -18,6 +19,7 @@ from sepc.plot.style import TINY, label_axes
 # Width of a column, and of a page of two columns, in inches.
 COLUMN, PAGE = 3.4, 7.0
 DOTS_PER_INCH = 200
+_MOST_NAMES = 12
 _LOOK: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": "small",
@@ -141,9 +143,17 @@ def legend(ax: Any, **where: Any) -> None:
 
 
 def regions_by_label(
-    ax: Any, regions: NDArray[Any], predicted: NDArray[Any], trust: FloatArray, classes: NDArray[Any], across: str
+    ax: Any,
+    regions: NDArray[Any],
+    predicted: NDArray[Any],
+    trust: FloatArray,
+    classes: NDArray[Any],
+    across: str,
+    line: str = "trust",
 ) -> None:
     """Draw the paper's bar-and-line figure: test points in each region by predicted label, and the trust there.
+
+    Up to a dozen regions are named; more are only numbered.
 
     Parameters
     ----------
@@ -155,24 +165,34 @@ def regions_by_label(
     classes : ndarray of shape (n_classes,)
     across : str
         What the regions are called.
+    line : str, default="trust"
+        What the line shows.
 
     Examples
     --------
     >>> regions = np.array(["a#1", "a#1", "b#1"])
-    >>> regions_by_label(panels(1)[1], regions, np.array([0, 0, 1]), np.ones(3), np.array([0, 1]), "regions")
+    >>> figure, ax = panels(1)
+    >>> regions_by_label(ax, regions, np.array([0, 0, 1]), np.ones(3), np.array([0, 1]), "regions")
+    >>> [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    ['called 0', 'called 1', 'trust']
     """
     names, where = np.unique(regions.astype(str), return_inverse=True)
     counts = np.column_stack([np.bincount(where[predicted == c], minlength=len(names)) for c in classes])
     mean = np.bincount(where, weights=trust) / counts.sum(axis=1)
     order = np.lexsort((names, -mean))
     display = RegionTrustDisplay(
-        [str(k + 1) for k in range(len(names))], counts[order], mean[order], classes.tolist(), classes, "test points"
+        names[order].tolist(), counts[order], mean[order], classes.tolist(), classes, "test points"
     ).plot(ax)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    every = max(1, len(names) // 8)
-    ax.set_xticks(np.arange(0, len(names), every), [str(k + 1) for k in range(0, len(names), every)], rotation=0)
+    if len(names) > _MOST_NAMES:
+        every = len(names) // 8
+        ax.set_xticks(np.arange(0, len(names), every), [str(k + 1) for k in range(0, len(names), every)], rotation=0)
     display.line_.set(markersize=2.5, linewidth=0.9)
     label_axes(ax, f"{across}, the most trusted first", "test points")
+    label_axes(display.trust_ax_, "", line)
+    told = [*(f"called {name}" for name in classes), line]
+    for text, words in zip(display.trust_ax_.get_legend().get_texts(), told, strict=True):
+        text.set_text(words)
 
 
 def ranges(ax: Any, at: NDArray[Any], values: list[list[float]], **look: Any) -> None:
@@ -182,7 +202,6 @@ def ranges(ax: Any, at: NDArray[Any], values: list[list[float]], **look: Any) ->
     --------
     >>> ranges(panels(1)[1], np.array([1.0, 2.0]), [[0.1, 0.3], [0.2, 0.4]], color="black", label="a")
     """
-    known = [[v for v in column if np.isfinite(v)] or [np.nan] for column in values]
-    ax.plot(at, [float(np.median(column)) for column in known], **{"markersize": 4, "linewidth": 1.2, **look})
-    low, high = [min(c) for c in known], [max(c) for c in known]
-    ax.fill_between(at, low, high, color=look["color"], alpha=0.15, linewidth=0)
+    found = [spread(column) for column in values]
+    ax.plot(at, [s.median for s in found], **{"markersize": 4, "linewidth": 1.2, **look})
+    ax.fill_between(at, [s.low for s in found], [s.high for s in found], color=look["color"], alpha=0.15, linewidth=0)

@@ -25,6 +25,8 @@ _MODELS = {
     "svm": "RBF SVM",
     "svm_weighted": "RBF SVM, weighted classes",
 }
+# Number of each one's look: that of the figure for Vertebral Column.
+_LOOKS = {"paper": 0, "local": 2, "svm": 3, "svm_weighted": 4}
 # What no classifier exceeds on average if both classes count the same.
 _LIMIT = float(norm.cdf(_APART / 2.0))
 
@@ -72,16 +74,16 @@ def _draw(values: Values) -> Any:
     for ax, column, text in zip(
         axes, ("balanced", "recall"), ("balanced accuracy", "recall of the minority"), strict=True
     ):
-        for k, (model, name) in enumerate(_MODELS.items()):
-            look = style(k)
+        for model, name in _MODELS.items():
+            look = style(_LOOKS[model])
             columns = [list(values[f"{model}.{column}_{ratio}"]) for ratio in _RATIOS]
             ranges(
                 ax, np.array(_RATIOS), columns, color=look.colour, marker=look.marker, linestyle=look.line, label=name
             )
-        ax.axhline(_LIMIT, color="black", linestyle=":", linewidth=0.9, label="best possible, balanced")
         ax.set(xscale="log", xticks=_RATIOS, xticklabels=[f"1:{ratio}" for ratio in _RATIOS], ylim=(0.0, 1.0))
         ax.minorticks_off()
         label_axes(ax, "minority to majority", text)
+    axes[0].axhline(_LIMIT, color="black", linestyle=":", linewidth=0.9, label="best possible")
     legend(axes[0], loc="lower left")
     return figure
 

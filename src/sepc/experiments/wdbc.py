@@ -216,6 +216,7 @@ EXPERIMENT = Experiment(
     ),
     measure=_measure,
     draw=_draw,
-    caption="Test points of four splits by region, for either true label: bars by predicted label, line: trust. "
-    "Seed 0.",
+    caption="Test points of four splits by region, for either true label: bars by the label that they were given, "
+    "line: mean trust in it. Regions of the same name in different splits are one here; ~ marks ellipsoids that were "
+    "grown to a point outside (Case 3). Seed 0.",
 )
