@@ -13,10 +13,11 @@ import pytest
 
 from sepc import InputError, SepcError
 from sepc.cli import main
+from sepc.datasets import make_moons
 from sepc.experiments import EXPERIMENTS, running
 from sepc.experiments.figures import style
 from sepc.experiments.page import rendered
-from sepc.experiments.readings import beyond
+from sepc.experiments.readings import beyond, classifier, trust_in
 from sepc.experiments.results import Result, document, numbers
 from sepc.experiments.running import reproduce, run
 from sepc.experiments.statements import Expectation, Kind, Statement, spread, spread_in_words
@@ -120,6 +121,15 @@ def test_beyond_agrees_with_the_centroids_of_sets_of_one_size():
     of_a, of_b = beyond(A, B)
     assert np.array_equal(of_a, (A - c) @ (c - d) >= 0.0)
     assert np.array_equal(of_b, (B - d) @ (c - d) <= 0.0)
+
+
+def test_trust_in_the_labels_of_an_assessment_is_its_own():
+    data = make_moons(noise=0.25)
+    a = classifier("paper", 2).fit(data.X, data.y).assess(data.X)
+    other = np.where(a.label == "upper", "lower", "upper")
+    assert np.array_equal(trust_in(a.label, a, data.y), a.trust)
+    own, rest = a.counts.T
+    assert np.allclose(trust_in(other, a, data.y), 1.0 / (1.0 + own * 100 / ((rest + 1) * 101)))
 
 
 # Verdicts.

@@ -11,7 +11,7 @@ from sepc.datasets import DataSet, load_adult
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import panels
 from sepc.experiments.readings import ACCEPTANCE, acceptance
-from sepc.experiments.statements import Expectation, Statement, Values, spread
+from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
 from sepc.geometry._checks import FloatArray
 from sepc.landscapes import landscape
 from sepc.plot import class_styles
@@ -103,7 +103,8 @@ EXPERIMENT = Experiment(
     title="Adult, all rows",
     about=(
         "The training part of the census data without gaps, 30162 rows, and in each run a random 80 % of them. "
-        "For labels with trust, which the paper does not give for all rows: 2000 rows to train, 2000 to test, n_imp 10."
+        f"For labels with trust, which the paper does not give for all rows: {_N_TRAIN} rows to train, {_N_TEST} to "
+        f"test, n_imp {_N_IMP}."
     ),
     statements=(
         Statement(
@@ -115,8 +116,9 @@ EXPERIMENT = Experiment(
                 for row, text in zip(_ROWS[1:], _TICKS[1:], strict=True)
             ),
             lambda values: (
-                "By the paper's formula a volume is the square root of det(A^-1), which is the volume itself: that is "
-                f"the root here. Of the points of >50K, {100 * spread(values['all.shared']).median:.0f} % lie in both "
+                "The paper's formula has the square root of det(A^-1), while det(A^-1) itself is the volume of its "
+                "ellipsoid: hence the root. (Its ratios of Vertebral Column come out of volumes, without the root.) "
+                f"Of the points of >50K, {in_words(spread(values['all.shared']).median, 'share')} lie in both "
                 "ellipsoids."
             ),
         ),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -24,7 +25,7 @@ from sepc.experiments.readings import (
     mean,
     n_ellipsoids,
 )
-from sepc.experiments.statements import Expectation, Statement, Values
+from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread, spread_in_words
 from sepc.geometry._checks import FloatArray
 from sepc.landscapes import landscape
 from sepc.plot.style import GREY, label_axes
@@ -37,6 +38,7 @@ _COLUMNS = (
     Column("regions", "regions hit", "count"),
     Column("accuracy", "accuracy", "share"),
     Column("by_letter", "accuracy, R1 to the letter", "share"),
+    Column("balanced", "mean of both labels' recalls", "share"),
 )
 # Noise added to the two flat features of all rows, and whether features are standardised.
 _FORMS = {
@@ -89,6 +91,7 @@ _TRUSTED = Table(
         Column("share", "share of the test points", "share"),
         Column("right", "of these right", "share"),
         Column("outside", "of the wrong ones outside every ellipsoid", "share"),
+        Column("wrong", "of all wrong ones", "share"),
     ),
 )
 
@@ -148,6 +151,7 @@ def _partition(key: str, clf: SEPClassifier, a: Assessment, y_test: NDArray[Any]
         f"{key}.regions": len(set(a.region.tolist())),
         f"{key}.accuracy": mean(a.label == y_test),
         f"{key}.by_letter": mean(by_the_letter(a) == y_test),
+        f"{key}.balanced": balanced_accuracy_score(y_test, a.label),
     }
 
 
@@ -158,6 +162,7 @@ def _by_trust(a: Assessment, y_test: NDArray[Any]) -> dict[str, float]:
         found[f"{key}.share"] = mean(chosen)
         found[f"{key}.right"] = mean(right[chosen])
         found[f"{key}.outside"] = mean(outside[chosen & ~right])
+        found[f"{key}.wrong"] = mean(chosen[~right])
     return found
 
 
@@ -262,10 +267,10 @@ EXPERIMENT = Experiment(
     name="adult_stratum",
     title="Adult, the largest stratum",
     about=(
-        "The 803 rows that share the commonest categories, 5 numeric features, n_imp 10, 80 % to train and 20 % to "
-        "test. The paper adds uniform noise of low magnitude to capital gain and loss, because its solver fails on "
-        "flat sets; ours does not, so both ways were run. Each seed draws a split and the noise. Statements are judged "
-        "with noise up to 0.1."
+        "The 803 rows that share the commonest categories (548 and 255 of the labels; the paper counts 547 and 256), 5 "
+        f"numeric features, n_imp {_N_IMP}, 80 % to train and 20 % to test. The paper adds uniform noise of low "
+        "magnitude to capital gain and loss, because its solver fails on flat sets; ours does not, so both ways were "
+        "run. Each seed draws a split and the noise. Statements are judged with noise up to 0.1."
     ),
     statements=(
         Statement(
@@ -318,6 +323,10 @@ EXPERIMENT = Experiment(
                     if key != "noise"
                 ),
             ),
+            lambda values: (
+                "The mean of both labels' recalls, which is not what the paper calls accuracy, is "
+                f"{spread_in_words(values['noise.balanced'], 'share')}."
+            ),
         ),
         Statement(
             "Accuracies of other classifiers: a tree of depth 10, a linear SVM, an RBF SVM.",
@@ -329,11 +338,16 @@ EXPERIMENT = Experiment(
             ),
         ),
         Statement(
-            "If only labels with a trust above 95 % are accepted, nearly all wrong ones are rejected.",
-            "high accuracy of the accepted",
-            (Expectation("paper.accepted", "accuracy of the accepted", "share", 0.95, 1.0),),
+            "If only labels with a trust above 95 % are accepted, nearly all wrong ones are rejected; the accuracy of "
+            "the accepted is high.",
+            "nearly all; high",
+            (
+                Expectation("sure.wrong", "of the wrong ones accepted", "share", 0.0, 0.1),
+                Expectation("paper.accepted", "accuracy of the accepted", "share", 0.95, 1.0),
+            ),
             note=lambda values: (
-                f"Only {100 * float(np.median(values['paper.coverage'])):.0f} % of the labels are accepted at all."
+                f"Of all labels, right or wrong, {in_words(spread(values['paper.coverage']).median, 'share')} are "
+                "accepted."
             ),
         ),
         Statement(
@@ -342,7 +356,14 @@ EXPERIMENT = Experiment(
             (Expectation("sure.outside", "of the wrong ones outside", "share", 1.0, 1.0),),
         ),
     ),
-    tables=(_PARTITIONS, _OVERLAP, _FIRST, _OTHERS, _TRUSTED, ACCEPTANCE),
+    tables=(
+        _PARTITIONS,
+        _OVERLAP,
+        _FIRST,
+        _OTHERS,
+        _TRUSTED,
+        ACCEPTANCE._replace(title=f"{ACCEPTANCE.title} (noise up to 0.1)"),
+    ),
     measure=_measure,
     draw=_draw,
     caption="Above: the two features that the paper finds flat in the first subset. Below: test points by region, and "

@@ -93,8 +93,8 @@ EXPERIMENT = Experiment(
     title="Imbalance",
     about=(
         "The paper claims, without figures, that imbalance does not hurt. Here: two normal distributions of the plane, "
-        "2 standard deviations apart, 1000 points of the majority, 1000 down to 10 of the minority; tested with 1000 "
-        "of each; n_imp 2."
+        f"{_APART:g} standard deviations apart, {_N_MAJORITY} points of the majority, {_N_MAJORITY} down to "
+        f"{_N_MAJORITY // _RATIOS[-1]} of the minority; tested with {_N_TEST} of each; n_imp {_N_IMP}."
     ),
     statements=(
         Statement(

@@ -110,7 +110,8 @@ def _reach(values: Values, name: str) -> str:
 EXPERIMENT = Experiment(
     name="iris",
     title="Iris, three classes",
-    about="150 records, n_imp 2, each class against the rest, with 2 and with 4 features; 80 % to train, 20 % to test.",
+    about=f"150 records, n_imp {_N_IMP}, each class against the rest, with 2 and with 4 features; 80 % to train, 20 % "
+    "to test.",
     statements=(
         Statement(
             "3 ellipsoids for setosa, with 2 and with 4 features.",

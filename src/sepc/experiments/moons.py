@@ -21,8 +21,8 @@ EXPERIMENT = Experiment(
     name="moons",
     title="Moons",
     about=(
-        "scikit-learn's generator, n_imp 2. The paper gives neither the number of points nor the noise; the setting "
-        "in the first row is one of ours."
+        f"scikit-learn's generator, n_imp {_N_IMP}. The paper gives neither the number of points nor the noise; the "
+        "setting in the first row is one of ours."
     ),
     statements=generated.separated(_N_ITER, _SETTINGS),
     tables=(generated.tried(_SETTINGS), ACCEPTANCE),

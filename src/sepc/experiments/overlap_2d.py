@@ -20,7 +20,7 @@ from sepc.partitioning import Partition, partition
 from sepc.plot import PartitionDisplay, class_styles
 from sepc.survey import PairOverlap
 
-_N, _N_IMP = 100, 2
+_N, _APART, _N_IMP = 100, 2.5, 2
 _ROW = Row("plane", "two normal distributions")
 
 
@@ -34,7 +34,7 @@ def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
     """
     rng = np.random.default_rng([seed, part])
     X = rng.standard_normal((2 * _N, 2)) * [1.0, 1.2]
-    X[_N:, 0] += 2.5
+    X[_N:, 0] += _APART
     return X, np.repeat(["L+1", "L-1"], _N)
 
 
@@ -104,8 +104,8 @@ EXPERIMENT = Experiment(
     name="overlap_2d",
     title="Overlapping classes in the plane",
     about=(
-        "The paper's first figure, whose data it does not give. Here: 100 points of each of two normal distributions, "
-        "2.5 standard deviations apart; n_imp 2."
+        f"The paper's first figure, whose data it does not give. Here: {_N} points of each of two normal "
+        f"distributions, {_APART:g} standard deviations apart; n_imp {_N_IMP}."
     ),
     statements=(
         Statement(

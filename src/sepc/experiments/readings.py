@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.assessment import Assessment
+from sepc.assessment import Assessment, trust_of
 from sepc.estimator import SEPClassifier
 from sepc.experiments.experiment import Column, Row, Table
 from sepc.geometry._checks import FloatArray
@@ -156,6 +156,32 @@ def by_the_letter(a: Assessment) -> NDArray[Any]:
     alone = [not any(sign in name for sign in "&|@") for name in names]
     own = [name.rpartition("#")[0] for name in names]
     return np.where(alone, own, a.label)
+
+
+def trust_in(label: NDArray[Any], a: Assessment, y: NDArray[Any]) -> FloatArray:
+    """Return the paper's trust in labels of two classes that need not be those of the assessment.
+
+    Parameters
+    ----------
+    label : ndarray of shape (n,)
+    a : Assessment of n points
+    y : ndarray of shape (n_train,)
+        Labels of the training points.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat(["low", "high"], 3)
+    >>> trust_in(y[::-1], classifier("paper", 0).fit(X, y).assess(X), y).round(2).tolist()
+    [0.31, 0.31, 0.31, 0.31, 0.31, 0.31]
+    """
+    own, other = np.where(label == a.label, a.counts.T, a.counts.T[::-1])
+    names, sizes = np.unique(y, return_counts=True)
+    n_own = sizes[np.searchsorted(names, label)]
+    return trust_of(own, other, n_own, len(y) - n_own)
 
 
 def beyond(A: FloatArray, B: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
