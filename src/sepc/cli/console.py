@@ -108,6 +108,17 @@ def _cell(value: Any) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 
+def is_watched() -> bool:
+    """Return whether a person sees the standard error stream, on a screen that can move its cursor.
+
+    Examples
+    --------
+    >>> is_watched() in (True, False)
+    True
+    """
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 @contextmanager
 def progress(what: str, position: Callable[[], int], size: int | None) -> Iterator[Callable[[int], None]]:
     """Show how far a job is, if a person is watching the standard error stream.
@@ -130,7 +141,7 @@ def progress(what: str, position: Callable[[], int], size: int | None) -> Iterat
     >>> with progress("predict", lambda: 0, None) as tell:
     ...     tell(100)
     """
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not is_watched():
         yield lambda _: None
         return
     from rich.console import Console

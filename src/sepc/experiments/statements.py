@@ -8,6 +8,8 @@ from math import inf, isfinite
 from statistics import median_low
 from typing import NamedTuple
 
+from sepc.explain import percent
+
 Values = Mapping[str, Sequence[float]]
 
 RULE = (
@@ -64,7 +66,7 @@ def in_words(value: float, kind: str) -> str:
     if kind == "yes":
         return "yes" if value else "no"
     if kind == "share":
-        return f"{100.0 * value:.1f}".removesuffix(".0") + " %"
+        return percent(value)
     return f"{value:.3g}" if kind == "count" or abs(value) >= 0.01 else f"{value:.2g}"
 
 

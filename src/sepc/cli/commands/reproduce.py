@@ -1,13 +1,11 @@
 """``sepc reproduce``: the paper's figures and tables, with a verdict on each of its statements."""
 
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sepc.cli.console import say, show
+from sepc.cli.console import is_watched, say, show
 from sepc.experiments import EXPERIMENTS
 from sepc.experiments.running import OnProgress, experiment, reproduce
 from sepc.experiments.statements import Kind
@@ -34,7 +32,7 @@ def run(options: Namespace) -> None:
 @contextmanager
 def _progress(total: int) -> Iterator[OnProgress]:
     """Show how far it is: a bar for a person, else a line for each experiment."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not is_watched():
         yield _tell
         return
     from rich.console import Console
