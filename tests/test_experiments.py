@@ -23,6 +23,7 @@ from sepc.experiments.running import reproduce, run
 from sepc.experiments.statements import Expectation, Kind, Statement, spread, spread_in_words
 from sepc.experiments.vertebral import fold_sizes
 
+COMMITTED = Path(__file__).parents[1] / "docs" / "reproduction"
 NEEDS_DATA = {
     "adult": "adult_train_clean.csv",
     "adult_stratum": "adult_train_clean.csv",
@@ -270,6 +271,23 @@ def test_every_number_of_ours_on_the_page_comes_from_the_values(runs):
             assert not set(was) & set(now) - {"none"}
     assert before["statements"][0]["ours"] != after["statements"][0]["ours"]
     assert numbers([result]) != numbers([shifted])
+
+
+@pytest.mark.parametrize("kind", ["md", "html"])
+def test_the_committed_page_is_what_its_numbers_give(kind):
+    for name in NEEDS_DATA:
+        require_data(name)
+    kept = json.loads((COMMITTED / "results.json").read_text())["experiments"]
+    assert list(kept) == list(EXPERIMENTS)
+    results = []
+    for name, one in kept.items():
+        values = {
+            measure: [nan if value is None else value for value in found["values"]]
+            for measure, found in one["measures"].items()
+        }
+        assert (one["form"], one["runs"]) == ("full", EXPERIMENTS[name].full)
+        results.append(Result(EXPERIMENTS[name], True, values))
+    assert rendered(kind, document(results)) == (COMMITTED / f"index.{kind}").read_text()
 
 
 def test_html_escapes_labels(runs):
