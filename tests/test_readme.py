@@ -65,3 +65,9 @@ def test_the_demo_tells_the_whole_story_and_writes_a_report(capsys, tmp_path):
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
 def test_files_that_the_readme_names_are_there(target):
     assert (README.parent / target).exists()
+
+
+def test_the_verdicts_on_the_paper_are_those_of_the_full_run():
+    page = (README.parent / "docs" / "reproduction" / "index.md").read_text(encoding="utf-8")
+    told = re.compile(r"(\d+)\s+statements,?\s+(\d+)\s+match,\s+(\d+)\s+match\s+in\s+part\s+and\s+(\d+)\s+differ")
+    assert told.search(TEXT).groups() == told.search(page).groups()
