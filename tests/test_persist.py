@@ -315,6 +315,12 @@ class TestWithoutRecords:
                 needs()
         assert not hasattr(stored(fitted["ensemble"][0], tmp_path, training_rows=False), "honest_proba_")
 
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_notebook_can_show_the_model_and_complete_its_names(self, fitted, tmp_path, kind):
+        found = stored(fitted[kind][0], tmp_path, training_rows=False)
+        assert "classes_" in dir(found)
+        assert "classes_" in found._repr_html_()
+
     @pytest.mark.parametrize("trust", READINGS)
     def test_no_value_of_a_record_is_in_the_file(self, moons, tmp_path, trust):
         X, y = moons

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.errors import SepcError
+from sepc.errors import MissingRecordsError
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
@@ -250,7 +250,7 @@ class RecordCensus(Census):
         return Tie(counts, False) if any(counts) else Tie(self._count(np.logical_or.reduce(held)), True)
 
 
-def records_are_missing(what: str) -> SepcError:
+def records_are_missing(what: str) -> MissingRecordsError:
     """Return the error for what a model that was saved without its training records cannot do.
 
     Examples
@@ -258,7 +258,7 @@ def records_are_missing(what: str) -> SepcError:
     >>> str(records_are_missing("the landscape"))[:66]
     'the landscape needs the training records, which are not in this mo'
     """
-    return SepcError(
+    return MissingRecordsError(
         f"{what} needs the training records, which are not in this model: it was saved with training_rows=False. Save "
         "the fitted classifier with sepc.save(clf, path, training_rows=True) and load that file."
     )

@@ -35,6 +35,18 @@ class ModelFileError(InputError):
     """
 
 
+class MissingRecordsError(SepcError, AttributeError):
+    """A model was saved without its training records, and they are needed.
+
+    Examples
+    --------
+    An attribute that needs them counts as not there, so that a model can still be shown and looked through.
+
+    >>> issubclass(MissingRecordsError, AttributeError)
+    True
+    """
+
+
 class SepcWarning(UserWarning):
     """Something was done that a user should know of; the message says what it means for the result.
 
