@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from sklearn.datasets import load_breast_cancer
 
 import sepc
 from sepc.cli import console, main, reading, text_files
+from sepc.cli.commands import explain
 from sepc.cli.commands.predict import OURS
 
 COLUMNS = ("size", "weight", "colour", "note")
@@ -426,6 +428,52 @@ class TestInterruption:
             process.stdin.close()
             assert process.stderr.read() == b""
             assert process.wait() == 141
+
+
+@pytest.mark.usefixtures("here")
+class TestWords:
+    """What is printed for a person."""
+
+    @pytest.fixture
+    def odd(self, here):
+        """A table whose labels, values and columns hold line breaks, commands to the terminal, and odd letters."""
+        rows = [
+            [row[0], "a\nb" if row[4] == "yes" else "\x1b[31mc", "no😀" if row[4] == "no" else "é\n"]
+            for row in records(60)
+        ]
+        (here / "odd.csv").write_text(as_csv(rows, ("size", "two\nlines", "label")), encoding="utf-8")
+
+    @pytest.mark.usefixtures("odd")
+    def test_a_name_starts_no_line_and_commands_no_terminal(self, capsys):
+        assert do("fit odd.csv --target label -o odd.sepc") == 0
+        told = capsys.readouterr()
+        for line in ("inspect odd.sepc", "predict odd.sepc odd.csv -o out.csv", "explain odd.sepc odd.csv --row 1"):
+            assert do(line) == 0
+        again = capsys.readouterr()
+        assert "\x1b" not in told.out + told.err + again.out + again.err
+        assert r"é\n#1" in told.out
+        assert r"note: two\nlines: text with 2 values" in told.err
+        assert r"é\n (" in again.err
+
+    @pytest.mark.usefixtures("odd")
+    @pytest.mark.parametrize("option", ["", "--json"])
+    def test_a_terminal_that_lacks_letters_gets_them_spelled_out(self, option):
+        assert do("fit odd.csv --target label -o odd.sepc") == 0
+        done = run("inspect", "odd.sepc", *option.split(), env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True)
+        text = done.stdout.decode("ascii")
+        if option:
+            assert set(json.loads(text)["classes"]) == {"no😀", "é\n"}
+        else:
+            assert r"no\U0001f600" in text
+
+    def test_values_are_not_taken_apart_at_the_end_of_a_line(self, monkeypatch, capsys):
+        long = "-".join(["long"] * 40)
+        monkeypatch.setattr(explain, "read_model", lambda _: None)
+        monkeypatch.setattr(
+            explain, "Reader", lambda *_: SimpleNamespace(explain=lambda *_: SimpleNamespace(text=f"It is {long}, so."))
+        )
+        assert do("explain model.sepc new.csv --row 1") == 0
+        assert long in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("here")

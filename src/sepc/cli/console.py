@@ -1,7 +1,9 @@
 """What is printed: results to the standard output, everything else to the standard error stream."""
 
+import codecs
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +11,30 @@ from math import isfinite
 from typing import Any
 
 _WIDEST = 40
+# They move the cursor, start a line or command the terminal; in a name they are shown instead.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def on_one_line(value: Any) -> str:
+    r"""Return a value as a text; control characters in it are spelled out.
+
+    Examples
+    --------
+    >>> print(on_one_line("two\nlines, \x1b[31mred"))
+    two\nlines, \x1b[31mred
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+
+
+def counted(counts: Mapping[Any, int]) -> str:
+    """Return what there is, and how often.
+
+    Examples
+    --------
+    >>> counted({1: 2000, 2: 70})
+    '1 (2,000), 2 (70)'
+    """
+    return ", ".join(f"{on_one_line(what)} ({n:,})" for what, n in counts.items())
 
 
 def say(text: str) -> None:
@@ -18,7 +44,7 @@ def say(text: str) -> None:
     --------
     >>> say("17 rows read")
     """
-    print(text, file=sys.stderr, flush=True)
+    print(_lines(text), file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
@@ -28,7 +54,7 @@ def note(text: str) -> None:
     --------
     >>> note("one column was left out")
     """
-    say(f"note: {text}")
+    say(f"note: {on_one_line(text)}")
 
 
 def show(text: str) -> None:
@@ -39,7 +65,12 @@ def show(text: str) -> None:
     >>> show("benign")
     benign
     """
-    print(text)
+    encoding = sys.stdout.encoding or "utf-8"
+    print(_lines(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(on_one_line, text.split("\n")))
 
 
 def show_json(value: Any) -> None:
@@ -56,7 +87,8 @@ def show_json(value: Any) -> None:
       ]
     }
     """
-    print(json.dumps(_for_json(value), indent=2, ensure_ascii=False, allow_nan=False))
+    spelled_out = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
+    print(json.dumps(_for_json(value), indent=2, ensure_ascii=spelled_out, allow_nan=False))
 
 
 def _for_json(value: Any) -> Any:
@@ -90,7 +122,7 @@ def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = N
     if not rows:
         return ""
     names = list(rows[0]) if columns is None else list(columns)
-    cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    cells = [[on_one_line(name) for name in names], *([_cell(row[name]) for name in names] for row in rows)]
     width = [max(len(line[k]) for line in cells) for k in range(len(names))]
     right = [all(isinstance(row[name], (int, float)) or row[name] is None for row in rows) for name in names]
     return "\n".join(
@@ -104,7 +136,7 @@ def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = N
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else on_one_line(value)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 

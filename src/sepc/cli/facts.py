@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import aligned
+from sepc.cli.console import aligned, counted
 from sepc.cli.models import classifier_of
 from sepc.cli.samples import Sample
 from sepc.frames import plain
@@ -50,12 +50,11 @@ def facts_in_words(model: Any, n_rows: int | None = None) -> str:
     known = facts(model)
     parameters = ", ".join(f"{name}={value}" for name, value in known["parameters"].items())
     n_features, n_regions = len(known["features"]), known["n_regions"]
-    counts = ", ".join(f"{label} {n:,}" for label, n in known["classes"].items())
     rows = sum(known["classes"].values()) if n_rows is None else n_rows
     return "\n".join(
         [
             f"{known['kind']}({parameters}), {_many(n_features, 'feature')}, {_many(n_regions, 'region')}",
-            f"learned from {rows:,} rows: {counts}",
+            f"learned from {rows:,} rows: {counted(known['classes'])}",
             "",
             regions_in_words(model),
         ]

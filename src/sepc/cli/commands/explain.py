@@ -23,7 +23,8 @@ def run(options: Namespace) -> None:
     if options.json:
         show_json({"row": options.row, **explanation.to_dict()})
     else:
-        show(fill(explanation.text, _WIDTH))
+        # A name or a value is not taken apart.
+        show(fill(explanation.text, _WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def row_of(source: Source, row: int) -> pa.RecordBatch:

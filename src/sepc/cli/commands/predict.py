@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.assessment import Assessment
-from sepc.cli.console import note, progress, say, show_json
+from sepc.cli.console import counted, note, progress, say, show_json
 from sepc.cli.models import Reader, read_model
 from sepc.cli.reading import PIPE, Source, open_table
 from sepc.cli.usage import UsageError
@@ -118,8 +118,8 @@ class _Tally:
             f"{self.n_rows:,} rows; {self.n_accepted:,} ({100 * share:.3g} %) accepted with a trust of at least "
             f"{self.min_trust:g}"
         )
-        say("labels: " + ", ".join(f"{label} {n:,}" for label, n in self.labels.items()))
-        say("reasons: " + ", ".join(f"{reason} {n:,}" for reason, n in self.reasons.most_common()))
+        say(f"labels: {counted(self.labels)}")
+        say(f"reasons: {counted(dict(self.reasons.most_common()))}")
         for column, values in self.unseen.items():
             note(_in_words(column, values))
 
