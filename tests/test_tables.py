@@ -204,7 +204,7 @@ def test_columns_that_lack_are_all_named():
     [
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "several columns named 'a'"),
         (pd.DataFrame({"a": []}), "0 rows and 1 columns"),
-        (pd.DataFrame({"a": [1, 1], "b": [None, None]}), r"a: 1\.0 in all rows; b: no row has a value"),
+        (pd.DataFrame({"a": [1, 1], "b": [None, None]}), r"a: 1 in all rows; b: no row has a value"),
         (pd.DataFrame({"a": [1.0, np.inf]}), "'a' holds inf in data row 2"),
         (pd.DataFrame({"a": [1j, 2j]}), "Complex data"),
     ],

@@ -1,6 +1,7 @@
 """What the texts of a file mean: numbers where they are plainly that, labels, nothing at all."""
 
 from collections.abc import Iterable
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sepc.errors import InputError
 from sepc.tables.cells import MISSING_TEXTS
 
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+# With signs between the thousands, or a comma before the decimals: what is meant depends on the country.
+_OTHER_NUMBER = r"^\s*[+-]?(\d{1,3}([.,' \x{a0}\x{202f}]\d{3})+([.,]\d+)?|\d*,\d+)\s*$"
 _WITH_COMMA = r"^(\s*[+-]?\d*),(\d+\s*)$"
 _WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 _MANY_LABELS = 50
@@ -72,10 +75,12 @@ class Meaning:
 
 
 def _cast(text: pa.Array) -> pa.Array | None:
+    """Return texts as numbers; None if some are none, or too large to be one: then the text says more."""
     try:
-        return compute.cast(text, pa.float64())
+        numbers = compute.cast(text, pa.float64())
     except pa.ArrowInvalid:
         return None
+    return None if compute.any(compute.is_inf(numbers)).as_py() else numbers
 
 
 def is_text(column: pa.Array) -> bool:
@@ -155,13 +160,26 @@ say what is meant: --missing old if it stands for no value, --category age if th
     different = column.unique().drop_null()
     different = different.filter(compute.invert(_means_nothing(different)))
     is_number = compute.match_substring_regex(different, _NUMBER)
-    n_numbers = compute.sum(is_number).as_py() or 0
-    n_strays = len(different) - n_numbers
-    if n_numbers < _MANY_NUMBERS or not 0 < n_strays <= _FEW_STRAYS * len(different):
+    others = different.filter(compute.invert(is_number))
+    in_other_ways = others.filter(compute.match_substring_regex(others, _OTHER_NUMBER))
+    n_strays = len(others) - len(in_other_ways)
+    n_numbers = len(different) - n_strays
+    if n_numbers < _MANY_NUMBERS or n_strays > _FEW_STRAYS * len(different):
         return
-    stray = different.filter(compute.invert(is_number))[0].as_py()
-    raise InputError(
+    if len(in_other_ways):
+        raise _refusal(column, name, in_other_ways[0].as_py(), "digits with no sign but one decimal point")
+    if n_strays:
+        raise _refusal(column, name, others[0].as_py(), "numbers only")
+
+
+def _refusal(column: pa.Array, name: str, stray: str, rule: str) -> InputError:
+    return InputError(
         f"column {name!r} holds numbers, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
-        f"numbers only. Correct it, or say what is meant: --missing {stray} if it stands for no value, "
-        f"--category {name} if these are no numbers, --drop {name}."
+        f"{rule}. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
+        f"{_option('--category', name)} if these are no numbers, {_option('--drop', name)}."
     )
+
+
+def _option(name: str, value: str) -> str:
+    """Return an option as a shell takes it."""
+    return f"{name}{'=' if value.startswith('-') else ' '}{quote(value)}"

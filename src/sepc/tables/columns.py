@@ -23,6 +23,7 @@ from sepc.tables.cells import (
     date_text,
     parsed,
     read_cells,
+    text_of,
 )
 from sepc.vocabulary import Value
 
@@ -274,7 +275,7 @@ def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> C
     flagged = n_missing >= limits.least
     if low == high and not flagged:
         only = Column(name, kind, whole=True, low=low).value_of(low)
-        return Column(name, LEFT_OUT, n_missing=n_missing, reason=f"{only} in all rows")
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason=f"{text_of(only)} in all rows")
     origin = low if kind == DATE else 0.0
     median = float(np.median(known))
     return Column(
