@@ -178,7 +178,7 @@ def of_classes(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> 
                 "few-records",
                 severity,
                 f"few records for the number of features: {_some(few, 'classes')}",
-                f"{len(few)} of {len(labels)} classes have {rule}.",
+                f"{len(few)} of {len(labels)} classes {'has' if len(few) == 1 else 'have'} {rule}.",
                 "Use fewer features (for example sklearn.decomposition.PCA), collect more records, or merge classes.",
             )
     least, most = int(np.argmin(sizes)), int(np.argmax(sizes))

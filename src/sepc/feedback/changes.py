@@ -116,8 +116,9 @@ class PartitionChanges:
             f"appeared, {len(self.changed)} changed, {len(self.disappeared)} disappeared"
         ]
         lines += [f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in self.appeared]
+        n_flips = len(self.flips)
         lines.append(
-            f"{len(self.flips)} of the observed records have another verdict now; right before "
+            f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "
             f"{100 * self.accuracy_before:.3g} %, now, as training records, {100 * self.accuracy_after:.3g} %"
         )
         return lines

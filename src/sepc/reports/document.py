@@ -107,10 +107,10 @@ class Report:
         return json.dumps(self._content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
     def __repr__(self) -> str:
-        result = self._content["results"]
+        result, told = self._content["results"], len(self._content["verdicts"])
         return (
-            f"Report {self._content['title']!r} on {result['n_records']} test records: right on "
-            f"{percent(result['accuracy'])}, {len(self._content['verdicts'])} verdicts told one by one"
+            f"Report {self._content['title']!r} on {_many(result['n_records'], 'test record')}: right on "
+            f"{percent(result['accuracy'])}, {_many(told, 'verdict')} told one by one"
         )
 
     def _repr_html_(self) -> str:
@@ -191,3 +191,7 @@ def _form_of(path: str | os.PathLike[str]) -> str:
             f"path is {os.fspath(path)!r}; expected a name that ends in .html, .md or .json, which says what to write."
         )
     return _SUFFIXES[suffix]
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
