@@ -311,6 +311,18 @@ def test_reports_on_raw_tables_speak_of_their_columns_and_values(raw_table, ense
     assert closed["neighbours"] == {}
 
 
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_a_test_with_training_records_is_called_what_it_is(iris, ensemble):
+    X, _, y, _ = iris
+    clf = (SEPEnsembleClassifier(n_estimators=2) if ensemble else SEPClassifier()).fit(X, y)
+    told = [report(clf, A, y, max_records=0).to_dict() for A in (X, X + 0.01)]
+    codes = [[finding["code"] for finding in one["landscape"]["findings"]] for one in told]
+    assert codes[0][0] == "known-test-records"
+    assert "known-test-records" not in codes[1]
+    assert told[0]["landscape"]["findings"][0]["title"] == f"{len(X)} of {len(X)} test records are training records"
+    assert "others" not in told[0]["summary"]
+
+
 def test_a_label_that_training_never_had_is_wrong_and_has_a_row_of_its_own(iris, iris_clf):
     _, X_test, _, y_test = iris
     y_test = y_test.to_numpy().copy()

@@ -148,6 +148,11 @@ class Model:
             raise records_are_missing("this")
         return self.records
 
+    def recorded(self, Z: FloatArray) -> NDArray[np.bool_]:
+        """Return which points, in the model's units, are training points, shape (n,)."""
+        seen = {row.tobytes() for row in self.points}
+        return np.array([row.tobytes() in seen for row in Z + 0.0], dtype=bool)  # -0.0 becomes 0.0
+
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that they are judged in."""
         return np.asarray((X - self.mean) / self.scale)

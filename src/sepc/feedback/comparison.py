@@ -85,8 +85,7 @@ def held_out(model: Model, models: list[Any], parts: list[Rows]) -> tuple[Rows, 
 
 def require_new_records(model: Model, X: FloatArray) -> None:
     """Refuse training records as a reference: they are inside by construction."""
-    seen = {row.tobytes() for row in model.points}
-    known = sum(row.tobytes() in seen for row in model.units(X) + 0.0)
+    known = np.count_nonzero(model.recorded(model.units(X)))
     if 2 * known > len(X):
         raise InputError(
             f"reference has {known} training records among {len(X)}; expected records that had no part in training. "

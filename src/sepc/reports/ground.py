@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from sepc.estimator import SEPClassifier
 from sepc.findings import Finding, gravest_first
 from sepc.frames import FrameMaker
@@ -42,7 +44,11 @@ def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
     made = set(model.features) - set(subject.columns)
     # Features that an encoder made of one column depend on each other by design.
     known = {f"{name} is a linear combination of other features" for name in made}
-    found = [*of_new_values(subject), *(finding for finding in view.findings if finding.title not in known)]
+    found = [
+        *of_known_records(subject),
+        *of_new_values(subject),
+        *(finding for finding in view.findings if finding.title not in known),
+    ]
     if isinstance(subject.judge, SEPClassifier):
         found += of_terrain(subject.judge.landscape_, training_rows)
     return {
@@ -88,6 +94,29 @@ def of_new_values(subject: Subject) -> Iterator[Finding]:
                 f"{column}: {', '.join([*named, *more])}.",
                 "Check the spelling; labels of these records rest on their other columns.",
             )
+
+
+def of_known_records(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding if most of the test records are training records.
+
+    A few equal ones are no wonder where values are few.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> [finding.title for finding in of_known_records(Subject.of(clf, [[0.0], [0.5], [9.0]], ["low", "low", "high"]))]
+    ['2 of 3 test records are training records']
+    """
+    known, n = int(np.count_nonzero(subject.model.recorded(subject.points))), len(subject.points)
+    if 2 * known > n:
+        yield Finding(
+            "known-test-records",
+            "problem",
+            f"{known} of {n} test records are training records",
+            "They have the very values of records that the model has learned from, so the test results flatter.",
+            "Test with records that had no part in training.",
+        )
 
 
 def of_terrain(terrain: Terrain, training_rows: bool = True) -> Iterator[Finding]:

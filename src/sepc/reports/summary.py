@@ -90,7 +90,7 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
         accepted = "it accepts all of them."
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {_features(about['n_features'])} in "
-        f"{subject.n_classes} classes ({_named(subject)}) and tested on {n:,} others. It is right on "
+        f"{subject.n_classes} classes ({_named(subject)}) and tested on {n:,} records. It is right on "
         f"{result['n_right']:,} of these ({percent(result['accuracy'])}). With a trust of at least "
         f"{exact(at['min_trust'])} {accepted}"
     )
