@@ -48,6 +48,20 @@ def test_a_link_to_a_pipe_is_written_to():
         assert pipe.read() == b"all"
 
 
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path):
+    path = tmp_path / ("n" * 255)
+    with written_whole(path) as file:
+        file.write(b"all")
+    assert path.read_bytes() == b"all"
+
+
+def test_an_error_names_the_file_that_was_meant(tmp_path):
+    path = tmp_path / "nowhere" / "model"
+    with pytest.raises(FileNotFoundError) as caught, written_whole(path):
+        pass
+    assert caught.value.filename == str(path)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
 def test_a_full_disk_is_an_error():
     with pytest.raises(OSError, match="No space left"), written_whole("/dev/full") as file:

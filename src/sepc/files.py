@@ -36,9 +36,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with given.open("wb") as file:
             yield file
         return
-    part = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+    part = target.with_name(f".{uuid4().hex}.tmp")  # of a length of its own: the name may be as long as names can be
     try:
-        with part.open("xb") as file:
+        with _opened(part, given) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -47,3 +47,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _opened(part: Path, given: Path) -> BinaryIO:
+    try:
+        return part.open("xb")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(given)) from error
