@@ -329,7 +329,7 @@ BAD_TRAINING = {
     "thousands with points": (
         "x;label\n" + "".join(f"{1 + i}.{500 + i},5;{'ab'[i % 2]}\n" for i in range(50)),
         "",
-        "column 'x' holds numbers, but '1.500,5' in row 1; expected digits with no sign but one decimal point",
+        "but '1.500,5' in row 1; expected digits with nothing between them but a decimal point",
     ),
     "commas for points": (
         "x,label\n" + "".join(f'"{i},5",{"ab"[i % 2]}\n' for i in range(50)),
@@ -380,6 +380,15 @@ class TestBadData:
         assert do("predict model.sepc bad.csv -o out.csv") == 1
         assert message in capsys.readouterr().err
         assert files(here) == {"bad.csv"}
+
+    def test_what_fails_at_the_first_row_leaves_a_pipe_empty(self, capsys):
+        Path("bad.csv").write_text("size,weight,colour\n1,two,red\n")
+        parquet.write_table(
+            pa.table({"size": [1.0], "weight": [2.0], "colour": ["red"], "list": [[1]]}), "list.parquet"
+        )
+        for name in ("bad.csv", "list.parquet"):
+            assert do(f"predict model.sepc {name}") == 1
+            assert capsys.readouterr().out == ""
 
     def test_a_damaged_model_is_refused(self, capsys):
         Path("broken.sepc").write_bytes(Path("model.sepc").read_bytes()[:-100])
@@ -530,6 +539,11 @@ class TestFit:
         assert found["rows"] == 300
         assert sum(found["classes"].values()) == 300
 
+    def test_labels_that_were_never_learned_are_told(self, capsys):
+        Path("test.csv").write_text(as_csv([[*row[:-1], "maybe"] for row in records(3)] + records(20)))
+        assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
+        assert "labels that the model has not learned; they count as wrong: maybe (3)." in capsys.readouterr().err
+
     def test_an_ensemble_and_a_model_without_records(self, capsys):
         assert do("fit train.csv --target label -o m.sepc --ensemble --no-training-rows") == 0
         assert "SEPEnsembleClassifier" in capsys.readouterr().out
@@ -621,6 +635,12 @@ class TestOthers:
         assert do("feedback m.sepc train.csv --target label") == 1
         assert "Fit a model without --ensemble" in capsys.readouterr().err
 
+    def test_feedback_needs_the_training_records(self, capsys):
+        assert do("fit train.csv --target label -o bare.sepc --no-training-rows") == 0
+        assert do("feedback bare.sepc train.csv --target label -o m2.sepc") == 1
+        assert "Fit a model without --no-training-rows." in capsys.readouterr().err
+        assert not Path("m2.sepc").exists()
+
     @pytest.mark.parametrize("suffix", ["html", "md", "json"])
     def test_a_report_is_tested_with_rows_that_were_held_back(self, suffix, capsys):
         assert do(f"report train.csv --target label -o out.{suffix} --title 'Big <or> small'") == 0
@@ -635,6 +655,18 @@ class TestOthers:
         assert ("Big <or> small" if suffix == "json" else "Big &lt;or&gt; small") in text
         if suffix == "json":
             assert json.loads(text)["results"]["n_records"] == n_tested
+
+    def test_a_report_names_records_by_their_rows_in_the_file(self):
+        rows = records(120)
+        Path("numbered.csv").write_text(as_csv(rows))
+        assert do("report numbered.csv --target label -o r.json") == 0
+        content = json.loads(Path("r.json").read_text())
+        told = content["records"]
+        truth = [content["labels"][code] for code in told["truth"]]
+        assert truth == [rows[number - 1][-1] for number in told["id"]]
+        for one in content["verdicts"]:
+            number = told["id"][one["record"]]
+            assert one["values"][0] == float(rows[number - 1][0])
 
     def test_a_report_on_a_model_takes_all_rows(self):
         Path("test.csv").write_text(as_csv(records(50, seed=2)))

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -31,6 +31,8 @@ class Sample:
         The columns to learn from.
     labels : ndarray of int or object, shape (n,)
         None where one is missing.
+    numbers : ndarray of int, shape (n,), or None
+        Of the rows in the file, from 1; None for all of them.
 
     Examples
     --------
@@ -39,11 +41,15 @@ class Sample:
     [True, False, True]
     >>> sample.rows(np.array([2])).table.to_pydict()
     {'x': [3.0]}
+    >>> sample.rows(np.array([2])).frame()
+         x
+    3  3.0
     """
 
     name: str
     table: pa.Table
     labels: NDArray[Any]
+    numbers: NDArray[np.int64] | None = None
 
     def labelled(self) -> NDArray[np.bool_]:
         """Return which rows have a label, shape (n,)."""
@@ -52,7 +58,16 @@ class Sample:
     def rows(self, which: NDArray[Any]) -> "Sample":
         """Return some of the rows, by number or by flag."""
         numbers = np.flatnonzero(which) if which.dtype == bool else which
-        return Sample(self.name, self.table.take(pa.array(numbers)), _as_array(self.labels[numbers].tolist()))
+        labels = _as_array(self.labels[numbers].tolist())
+        return Sample(self.name, self.table.take(pa.array(numbers)), labels, self._in_file[numbers])
+
+    @property
+    def _in_file(self) -> NDArray[np.int64]:
+        return np.arange(1, len(self.labels) + 1) if self.numbers is None else self.numbers
+
+    def frame(self) -> Any:
+        """Return the table as a pandas frame; its index holds the numbers of the rows in the file, from 1."""
+        return self.table.to_pandas().set_axis(self._in_file, axis=0)
 
     def in_terms_of(self, classes: Iterable[Any]) -> "Sample":
         """Return the sample with the labels that a model knows: "1" is 1 to a model of numbers, and "1" to others.
@@ -65,7 +80,7 @@ class Sample:
         """
         known = {str(plain(label)): plain(label) for label in classes}
         labels = [label if label is None else known.get(str(label), label) for label in self.labels.tolist()]
-        return Sample(self.name, self.table, _as_array(labels))
+        return replace(self, labels=_as_array(labels))
 
 
 def _as_array(labels: list[Any]) -> NDArray[Any]:

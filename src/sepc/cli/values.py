@@ -167,7 +167,7 @@ say what is meant: --missing old if it stands for no value, --category age if th
     if n_numbers < _MANY_NUMBERS or n_strays > _FEW_STRAYS * len(different):
         return
     if len(in_other_ways):
-        raise _refusal(column, name, in_other_ways[0].as_py(), "digits with no sign but one decimal point")
+        raise _refusal(column, name, in_other_ways[0].as_py(), "digits with nothing between them but a decimal point")
     if n_strays:
         raise _refusal(column, name, others[0].as_py(), "numbers only")
 

@@ -68,8 +68,7 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterato
     with _target(path) as file:
         if form in ("csv", "tsv"):
             with _packed(file, path) as text:
-                text.write(_lines([pa.array([name]) for name in schema.names], "\t" if form == "tsv" else delimiter))
-                yield lambda batch: _write_text(text, batch, "\t" if form == "tsv" else delimiter)
+                yield _text_writer(text, schema, "\t" if form == "tsv" else delimiter)
         elif form == "parquet":
             with parquet.ParquetWriter(file, schema) as table:
                 yield table.write_batch
@@ -112,9 +111,17 @@ def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
         yield text
 
 
-def _write_text(file: Any, batch: pa.RecordBatch, delimiter: str) -> None:
-    columns = [as_text(column, name) for column, name in zip(batch.columns, batch.schema.names, strict=True)]
-    file.write(_lines(columns, delimiter))
+def _text_writer(file: Any, schema: pa.Schema, delimiter: str) -> Write:
+    """Return what writes rows, and above the first of them the names: what fails before leaves a pipe empty."""
+    above = [_lines([pa.array([name]) for name in schema.names], delimiter)]
+
+    def write(batch: pa.RecordBatch) -> None:
+        columns = [as_text(column, name) for column, name in zip(batch.columns, schema.names, strict=True)]
+        lines = _lines(columns, delimiter)
+        file.write(above.pop() if above else b"")
+        file.write(lines)
+
+    return write
 
 
 def as_text(column: pa.Array, name: str) -> pa.Array:

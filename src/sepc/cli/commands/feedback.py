@@ -7,7 +7,7 @@ from sepc.cli.console import say, show, show_json
 from sepc.cli.models import categories_of, classifier_of, columns_of, read_model
 from sepc.cli.samples import Sample, read_sample, require_columns
 from sepc.cli.writing import require_place
-from sepc.errors import InputError
+from sepc.errors import InputError, MissingRecordsError
 from sepc.feedback import FeedbackMonitor
 from sepc.persist import save
 from sepc.tables import TablePipeline
@@ -50,13 +50,23 @@ def _watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
     features = (
         model["columns"].transform(sample.table) if isinstance(model, TablePipeline) else sample.table.to_pandas()
     )
-    monitor = FeedbackMonitor(clf)
+    monitor = _monitor(clf, path)
     labelled = sample.labelled()
     if labelled.any():
         monitor.observe(features[labelled], sample.rows(labelled).labels)
     if not labelled.all():
         monitor.observe(features[~labelled])
     return monitor
+
+
+def _monitor(clf: Any, path: str) -> FeedbackMonitor:
+    try:
+        return FeedbackMonitor(clf)
+    except MissingRecordsError as error:
+        raise InputError(
+            f"{path} holds a model without its training records; expected them there, to compare with. "
+            "Fit a model without --no-training-rows."
+        ) from error
 
 
 def _learned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[Any, Any]:

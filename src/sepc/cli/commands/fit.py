@@ -2,11 +2,12 @@
 
 import sys
 from argparse import Namespace
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import note, say, show, show_json
+from sepc.cli.console import counted, note, say, show, show_json
 from sepc.cli.facts import facts, facts_in_words, results, results_in_words
 from sepc.cli.samples import Sample, read_sample, require_labels
 from sepc.cli.usage import UsageError
@@ -27,7 +28,9 @@ def run(options: Namespace) -> None:
     require_labels(sample, options.target)
     train, test = _split(options, sample)
     model = fitted(classifier, train)
-    report = {"rows": len(train.labels), **facts(model), "test": results(model, test.in_terms_of(model.classes_))}
+    test = test.in_terms_of(model.classes_)
+    report = {"rows": len(train.labels), **facts(model), "test": results(model, test)}
+    _tell_unknown(test, model.classes_.tolist())
     save(model, options.output, training_rows=not options.no_training_rows)
     say(f"model written to {options.output}")
     if options.json:
@@ -92,6 +95,12 @@ def held_back(sample: Sample, share: float) -> tuple[Sample, Sample]:
         rows = np.flatnonzero(sample.labels == label)
         back[rng.permutation(rows)[: min(round(share * len(rows)), len(rows) - 1)]] = True
     return sample.rows(~back), sample.rows(back)
+
+
+def _tell_unknown(test: Sample, classes: list[Any]) -> None:
+    unknown = Counter(label for label in test.labels.tolist() if label not in classes)
+    if unknown:
+        note(f"{test.name} has labels that the model has not learned; they count as wrong: {counted(unknown)}.")
 
 
 def _tested_with(options: Namespace) -> str:

@@ -23,7 +23,7 @@ def run(options: Namespace) -> None:
         raise UsageError(f"{options.output}: expected a report that ends in {', '.join(_SUFFIXES)}.")
     require_place(options.output, options.data, *([options.model] if options.model else []))
     model, test = _model_and_test(options)
-    report(model, test.table.to_pandas(), test.labels, title=options.title or test.name).write(options.output)
+    report(model, test.frame(), test.labels, title=options.title or test.name).write(options.output)
     say(f"report written to {options.output}")
 
 
