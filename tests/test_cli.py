@@ -627,7 +627,7 @@ class TestOthers:
         assert do("feedback model.sepc labelled.csv --target label -o new.sepc") == 0
         told = capsys.readouterr()
         assert "nothing to learn, and new.sepc is not written" in told.err
-        assert "1 records observed" in told.out
+        assert "1 record observed" in told.out
         assert files(here) == {"labelled.csv"}
 
     def test_feedback_needs_a_single_partition(self, capsys):

@@ -180,7 +180,8 @@ class FeedbackReport:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        lines = [f"{self.n} records observed, {self.n_labelled} with a label, {self.n_outside} outside every ellipsoid"]
+        seen = f"{self.n} record{'' if self.n == 1 else 's'} observed"
+        lines = [f"{seen}, {self.n_labelled} with a label, {self.n_outside} outside every ellipsoid"]
         if self.n_labelled:
             share = self.n_right / self.n_labelled
             lines.append(f"{self.n_wrong} wrong ({100 * share:.3g} % right), mean trust {100 * self.trust:.3g} %")
