@@ -628,6 +628,9 @@ class TestOthers:
         told = capsys.readouterr()
         assert "nothing to learn, and new.sepc is not written" in told.err
         assert "1 record observed" in told.out
+        assert do("predict model.sepc labelled.csv -o out.csv") == 0
+        assert capsys.readouterr().err.splitlines()[1].startswith("1 row; 1 (100 %) accepted")
+        Path("out.csv").unlink()
         assert files(here) == {"labelled.csv"}
 
     def test_feedback_needs_a_single_partition(self, capsys):

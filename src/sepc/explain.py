@@ -434,6 +434,17 @@ def listed(parts: list[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def many(n: int, what: str) -> str:
+    """Return how many there are of what, in the plural where it belongs.
+
+    Examples
+    --------
+    >>> many(1, "record"), many(2000, "record")
+    ('1 record', '2,000 records')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def percent(share: float) -> str:
     """Return a share in per cent.
 

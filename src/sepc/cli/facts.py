@@ -7,6 +7,7 @@ import numpy as np
 from sepc.cli.console import aligned, counted
 from sepc.cli.models import classifier_of
 from sepc.cli.samples import Sample
+from sepc.explain import many
 from sepc.frames import plain
 from sepc.tables import TablePipeline
 
@@ -53,16 +54,12 @@ def facts_in_words(model: Any, n_rows: int | None = None) -> str:
     rows = sum(known["classes"].values()) if n_rows is None else n_rows
     return "\n".join(
         [
-            f"{known['kind']}({parameters}), {_many(n_features, 'feature')}, {_many(n_regions, 'region')}",
+            f"{known['kind']}({parameters}), {many(n_features, 'feature')}, {many(n_regions, 'region')}",
             f"learned from {rows:,} rows: {counted(known['classes'])}",
             "",
             regions_in_words(model),
         ]
     )
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def regions_in_words(model: Any) -> str:

@@ -171,7 +171,10 @@ def _output(command: ArgumentParser, metavar: str, about: str, required: bool = 
 
 
 def _count_or_share(text: str) -> int | float:
-    return int(text) if text.isdecimal() else _share(text)
+    try:
+        return int(text) if text.isdecimal() else _share(text)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{text} is neither a count nor a share, strictly between 0 and 1") from error
 
 
 def _row(text: str) -> int:

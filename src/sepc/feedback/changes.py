@@ -111,9 +111,10 @@ class PartitionChanges:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
+        added = f"{self.n_added} observed record{'' if self.n_added == 1 else 's'}"
         lines = [
-            f"{self.n_added} observed records joined {self.n_before} training records: {len(self.appeared)} ellipsoids "
-            f"appeared, {len(self.changed)} changed, {len(self.disappeared)} disappeared"
+            f"{added} joined {self.n_before} training records: {len(self.appeared)} ellipsoids appeared, "
+            f"{len(self.changed)} changed, {len(self.disappeared)} disappeared"
         ]
         lines += [f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in self.appeared]
         n_flips = len(self.flips)

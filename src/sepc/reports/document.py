@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sepc.errors import InputError
-from sepc.explain import percent
+from sepc.explain import many, percent
 from sepc.files import written_whole
 from sepc.reports.html import as_html
 from sepc.reports.markdown import as_markdown
@@ -109,8 +109,8 @@ class Report:
     def __repr__(self) -> str:
         result, told = self._content["results"], len(self._content["verdicts"])
         return (
-            f"Report {self._content['title']!r} on {_many(result['n_records'], 'test record')}: right on "
-            f"{percent(result['accuracy'])}, {_many(told, 'verdict')} told one by one"
+            f"Report {self._content['title']!r} on {many(result['n_records'], 'test record')}: right on "
+            f"{percent(result['accuracy'])}, {many(told, 'verdict')} told one by one"
         )
 
     def _repr_html_(self) -> str:
@@ -191,7 +191,3 @@ def _form_of(path: str | os.PathLike[str]) -> str:
             f"path is {os.fspath(path)!r}; expected a name that ends in .html, .md or .json, which says what to write."
         )
     return _SUFFIXES[suffix]
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"

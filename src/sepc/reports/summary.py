@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sepc.explain import listed, percent
+from sepc.explain import listed, many, percent
 from sepc.reports.card import card
 from sepc.reports.ground import findings
 from sepc.reports.regions import regions_table
@@ -89,12 +89,8 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     if at["n_accepted"] == n:
         accepted = "it accepts all of them."
     return (
-        f"{about['model']} was fitted to {about['n_training']:,} records with {_features(about['n_features'])} in "
-        f"{subject.n_classes} classes ({_named(subject)}) and tested on {n:,} records. It is right on "
+        f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "
+        f"in {subject.n_classes} classes ({_named(subject)}) and tested on {many(n, 'record')}. It is right on "
         f"{result['n_right']:,} of these ({percent(result['accuracy'])}). With a trust of at least "
         f"{exact(at['min_trust'])} {accepted}"
     )
-
-
-def _features(n: int) -> str:
-    return f"{n:,} feature{'' if n == 1 else 's'}"

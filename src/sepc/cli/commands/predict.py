@@ -15,6 +15,7 @@ from sepc.cli.reading import PIPE, Source, open_table
 from sepc.cli.usage import UsageError
 from sepc.cli.values import Meaning
 from sepc.cli.writing import form_of, require_place, written_table
+from sepc.explain import many
 
 OURS = ("label", "trust", "reason", "region", "accepted")
 # So many different values are remembered for each column: a file may hold more than fit into memory.
@@ -115,7 +116,7 @@ class _Tally:
         """Say what was done."""
         share = self.n_accepted / self.n_rows
         say(
-            f"{self.n_rows:,} rows; {self.n_accepted:,} ({100 * share:.3g} %) accepted with a trust of at least "
+            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({100 * share:.3g} %) accepted with a trust of at least "
             f"{self.min_trust:g}"
         )
         say(f"labels: {counted(self.labels)}")

@@ -24,7 +24,10 @@ def run(options: Namespace) -> None:
     require_place(options.output, options.data, *([options.model] if options.model else []))
     model, test = _model_and_test(options)
     report(model, test.frame(), test.labels, title=options.title or test.name).write(options.output)
-    say(f"report written to {options.output}")
+    say(
+        f"report written to {options.output}; it names test records by their rows in the file, from 1, and training "
+        "records by their place among those that the model has learned from, from 0"
+    )
 
 
 def _model_and_test(options: Namespace) -> tuple[Any, Sample]:
