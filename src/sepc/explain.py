@@ -450,9 +450,11 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.5), percent(0.99996)
-    ('50 %', 'over 99.9 %')
+    >>> percent(0.5), percent(0.99996), percent(1e-9), percent(0.0)
+    ('50 %', 'over 99.9 %', 'under 0.1 %', '0 %')
     """
-    # 99.96 % must not read as certainty.
+    # 99.96 % must not read as certainty, nor 0.04 % as what cannot be.
     text = f"{100 * share:.1f}"
+    if text == "0.0" and share > 0.0:
+        return "under 0.1 %"
     return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"

@@ -20,6 +20,7 @@
     // Of two equally near numbers take the even one, as Python does.
     if ((value * 10) % 1 === 0.5) text = ((Math.floor(value * 10) + (Math.floor(value * 10) % 2)) / 10).toFixed(1);
     if (text === "100.0" && share < 1) return "over 99.9 %";
+    if (text === "0.0" && share > 0) return "under 0.1 %";
     return `${text.replace(/\.0$/, "")} %`;
   }
   const count = (number) => number.toLocaleString("en-US");
