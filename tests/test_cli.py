@@ -440,9 +440,9 @@ class TestInterruption:
             process.stdin.write(head + b"\n" + body * 200)
             process.stdin.flush()
             deadline = time.monotonic() + 60.0
-            while not any(path.stat().st_size for path in here.glob(".out.csv.*")) and time.monotonic() < deadline:
+            while not any(path.stat().st_size for path in here.glob(".*.tmp")) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            assert len(list(here.glob(".out.csv.*"))) == 1
+            assert len(list(here.glob(".*.tmp"))) == 1
             process.send_signal(number)
             told = process.communicate()[1].decode()
         assert process.returncode == code
