@@ -454,3 +454,20 @@ class TestExplain:
             fitted.explain(X[:2])
         with pytest.raises(sepc.InputError, match="NaN"):
             fitted.explain(X.iloc[0] * np.nan)
+
+
+def test_an_explanation_tells_the_bound_of_the_error_only_where_the_records_do_not_refute_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    X[200:, 0] += 1.5
+    clf = SEPClassifier(n_imp=20).fit(X, np.repeat(["a", "b"], 200))
+    a = clf.assess(X)
+    told = {True: 0, False: 0}
+    for i in np.flatnonzero(a.reason == "overlap")[:60]:
+        why = clf.explain(X[i])
+        if why.error_bound is not None:
+            own, others = why.counts.values()
+            refuted = others > why.error_bound * (own + others)
+            assert ("which bounds the error" in why.text) is not refuted
+            told[refuted] += 1
+    assert all(told.values())

@@ -244,11 +244,18 @@ class Explanation(Told):
         if self.reason == "outside" and not (self.regions and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE):
             return "No group of training records covers it: treat the label as a guess from what is nearest."
         if self.error_bound is not None and self.reason == "overlap":
-            return (
-                "Labels overlap here: look at the counts before relying on it. Read as normal distributions, two of "
-                f"these ellipsoids of different labels overlap by {percent(self.error_bound)}, which bounds the error."
-            )
+            return f"Labels overlap here: look at the counts before relying on it.{self._bound(self.error_bound)}"
         return ""
+
+    def _bound(self, error_bound: float) -> str:
+        """Tell the paper's bound of the error, unless the records that are there refute it."""
+        own, others = self.counts.values()
+        if others > error_bound * (own + others):
+            return ""
+        return (
+            " Read as normal distributions, two of these ellipsoids of different labels overlap by "
+            f"{percent(error_bound)}, which bounds the error."
+        )
 
     def _length(self, distance: float) -> str:
         return length_in_words(distance, self.unit)
