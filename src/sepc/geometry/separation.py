@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.linalg.lapack import dgeqp3, dpotrf, dpotrs
+from scipy.linalg.lapack import dgeqp3, dposv, dpotrs
 
 from sepc.geometry._checks import FloatArray, same_features
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -21,6 +21,10 @@ _EVEN = 0.01
 _TINY = 1e-140
 # What a Newton step this small leaves behind, its square, is below the tolerance of contact.
 _LAST_STEP = 2e-5
+# Of ellipsoids that are apart only the normal is wanted. It errs by the square of such a step, the margin by the fourth
+# power.
+_LAST_STEP_APART = 1e-3
+_CLEARLY = 1.0 + 1e-6
 # Bisection alone would need fewer; reached only when rounding hides the root.
 _MAX_STEPS = 60
 
@@ -151,13 +155,14 @@ class _Pair:
         pulls = (y @ self.rows.reshape(2, self.dim, self.dim))[:, 0]
         return pulls
 
-    def solver(self, p: float, q: float) -> Callable[[FloatArray], FloatArray]:
-        """Return the map from b to the x with ``(S_E/p + S_F/q) x = b``."""
+    def solve(self, p: float, q: float, toward: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Return the x with ``(S_E/p + S_F/q) x = toward``, and the map from other right-hand sides to theirs."""
         if self.even:
             matrix = np.array((1.0 / p, 1.0 / q)).dot(self.flat_matrices).reshape(self.dim, -1)
-            triangle = dpotrf(matrix, clean=0)[0]
-            return lambda b: dpotrs(triangle, b)[0]
-        return _graded_solver(self.rows, self.spread(1.0 / sqrt(p), 1.0 / sqrt(q)) * self.radii)
+            triangle, x, _ = dposv(matrix.T, toward, overwrite_a=1)
+            return x, lambda b: dpotrs(triangle, b)[0]
+        solver = _graded_solver(self.rows, self.spread(1.0 / sqrt(p), 1.0 / sqrt(q)) * self.radii)
+        return solver(toward), solver
 
     def spread(self, e: float, f: float) -> FloatArray:
         """Return one number per row: `e` for those of E, `f` for those of F."""
@@ -226,29 +231,30 @@ def _contact(pair: _Pair) -> tuple[FloatArray, float]:
     h_e, h_f = pair.supports(toward)
     balance = min(max(log(h_f / h_e), low), high)
     for _ in range(_MAX_STEPS):
-        normal, turn, excess, slope = _on_curve(pair, toward, balance)
+        normal, turn, excess, slope, apart = _on_curve(pair, toward, balance)
         low, high = (balance, high) if excess > 0.0 else (low, balance)
         step = -excess / slope if slope < 0.0 else high - low
-        if abs(step) <= _LAST_STEP:
+        if abs(step) <= (_LAST_STEP_APART if apart else _LAST_STEP):
             balance, normal = balance + step, normal + step * turn
             break
         balance = balance + step if low < balance + step < high else 0.5 * (low + high)
     return normal / sqrt(normal.dot(normal)), balance
 
 
-def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArray, FloatArray, float, float]:
-    """Return the normal n, ``log(h_F/h_E) - balance``, and the derivatives of both by the balance.
+def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArray, FloatArray, float, float, bool]:
+    """Return the normal n, ``log(h_F/h_E) - balance``, the derivatives of both by the balance, and if n separates.
 
     n solves ``(S_E/p + S_F/q) n = toward`` with ``log(q/p) = balance`` and ``p + q = 1``.
     """
     p, q = _shares(balance)
-    solve = pair.solver(p, q)
-    normal = solve(toward)
+    normal, solve = pair.solve(p, q, toward)
     pulls = pair.pulls(normal)
     turn = solve(np.array((-q / p, p / q)).dot(pulls))
     ee, ff = pulls.dot(normal).tolist()
     e_turn, f_turn = pulls.dot(turn).tolist()
-    return normal, turn, 0.5 * log(ff / ee) - balance, f_turn / ff - e_turn / ee - 1.0
+    reach = (ee / p + ff / q) * (pair.far / pair.unit)
+    apart = pair.even and reach > _CLEARLY * (sqrt(ee) + sqrt(ff))
+    return normal, turn, 0.5 * log(ff / ee) - balance, f_turn / ff - e_turn / ee - 1.0, apart
 
 
 def _shares(balance: float) -> tuple[float, float]:
