@@ -7,9 +7,15 @@ import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Sums may be reordered and products fused, which is what lets loops become vector instructions.
-# NaN and infinity keep their meaning: the solvers test for them.
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
+_OPTIONS: dict[str, Any] = {
+    # Sums may be reordered and products fused, which is what lets loops become vector instructions.
+    # NaN and infinity keep their meaning: the solvers test for them.
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
+    "error_model": "numpy",
+    # Compiling takes less time without what plain loops do not need: fused array expressions, an entry for C.
+    "no_rewrites": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 def kernel(function: F) -> F:
@@ -19,7 +25,7 @@ def kernel(function: F) -> F:
     """
     compiled: Any
     try:
-        compiled = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")(function)
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no place for its cache
-        compiled = numba.njit(fastmath=_FAST, error_model="numpy")(function)
+        compiled = numba.njit(**_OPTIONS)(function)
     return cast(F, compiled)
