@@ -58,8 +58,7 @@ class DesignSearch:
         self.X, self.kernels, self.on_step = X, kernels, on_step
         self.origin, self.center, self.unit, covariance = kernels.moments(X, unit)
         self.directions, variance = kernels.rows_svd(covariance)
-        self.columns, self.offset = kernels.whitening(self.directions, variance, self.unit, FLAT)
-        self.spread = np.sqrt(variance)
+        self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
         self.base = self.columns, self.offset
         self.n = n = self.rank + 1
@@ -125,7 +124,7 @@ class DesignSearch:
         if len(leverage) <= self.first_size:
             return np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
-            return np.flatnonzero(leverage > 0.9 * self.n)
+            return (leverage > 0.9 * self.n).nonzero()[0]
         return _largest(leverage, size)
 
     def explore(self) -> tuple[Rows, FloatArray, FloatArray, bool]:
@@ -146,11 +145,13 @@ class DesignSearch:
             before = self.gap
             weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * before, 1)
             stretch = 0.0
-            missing = self._move(transform @ previous, rows, leverage)
+            missing = self._move(transform.dot(previous), rows, leverage)
             if self.broken or (weights[-1] <= _FAINT and (not len(missing) or self.gap > _BRISK * before)):
                 break
             previous = dtrtri(transform, lower=1)[0]
             u[-1] *= _FADING
+            if not len(missing):
+                continue
             new = missing[_largest(self.bound[missing], self.first_size // 2)]
             new_u, new_s = self._entry(new, u, s)
             rows = np.concatenate([rows, new])
@@ -225,7 +226,7 @@ class DesignSearch:
         self._enter(transform)
         self.top = inner = float(leverage.max())
         self.bound *= growth
-        rows = np.flatnonzero(self.bound > inner)
+        rows: Rows = (self.bound > inner).nonzero()[0]
         if len(rows):
             top = self._read(rows)
             self.n_read += len(rows)
@@ -269,7 +270,7 @@ class DesignSearch:
         """Return the rows, other than these, whose bound exceeds a level; if they are too many, the uppermost."""
         above = self.bound > level
         above[rows] = False
-        others = np.flatnonzero(above)
+        others = above.nonzero()[0]
         return others[_largest(self.bound[others], most)]
 
 

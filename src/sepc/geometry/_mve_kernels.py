@@ -61,11 +61,13 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
         for j in range(i + 1):
             covariance[i, j] = covariance[i, j] / N - mean[i] * mean[j]
         largest = max(largest, covariance[i, i])
-    unit = np.ones(d)
+    if largest == 0.0:
+        largest = 1.0
+    unit = np.empty(d)
     for j in range(d):
         if len(given_unit):
             unit[j] = given_unit[j]
-        elif largest > 0.0:
+        else:
             unit[j] = np.sqrt(covariance[j, j] if covariance[j, j] > 0.0 else largest)
     for i in range(d):
         for j in range(i + 1):
@@ -82,10 +84,11 @@ def rows_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     precision, so that small singular values and small entries of U survive beside large ones.
     """
     d, m = matrix.shape
-    R = matrix.copy()
-    U = np.zeros((d, d))  # its rows are the left singular vectors
+    R = np.zeros((d, m + d))  # the rows, and beside them, how they are made of those of the matrix
     for i in range(d):
-        U[i, i] = 1.0
+        R[i, m + i] = 1.0
+        for k in range(m):
+            R[i, k] = matrix[i, k]
     rounding = 1e-16 * (m + 8)
     for _ in range(40):
         rotated = False
@@ -110,55 +113,53 @@ def rows_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
                         t = -t
                 cosine = 1.0 / np.sqrt(1.0 + t * t)
                 sine = cosine * t
-                for k in range(m):
+                for k in range(m + d):
                     x = R[i, k]
                     y = R[j, k]
                     R[i, k] = cosine * x - sine * y
                     R[j, k] = sine * x + cosine * y
-                for k in range(d):
-                    x = U[i, k]
-                    y = U[j, k]
-                    U[i, k] = cosine * x - sine * y
-                    U[j, k] = sine * x + cosine * y
         if not rotated:
             break
-    s = np.zeros(d)
+    length = np.zeros(d)
     for i in range(d):
         for k in range(m):
-            s[i] += R[i, k] * R[i, k]
-        s[i] = np.sqrt(s[i])
-    for i in range(d - 1):
-        longest = i
-        for j in range(i + 1, d):
-            if s[j] > s[longest]:
+            length[i] += R[i, k] * R[i, k]
+    U = np.empty((d, d))
+    s = np.empty(d)
+    for i in range(d):
+        longest = 0
+        for j in range(d):
+            if length[j] > length[longest]:
                 longest = j
-        if longest != i:
-            s[i], s[longest] = s[longest], s[i]
-            for k in range(d):
-                U[i, k], U[longest, k] = U[longest, k], U[i, k]
+        s[i] = np.sqrt(length[longest])
+        length[longest] = -1.0
+        for k in range(d):
+            U[i, k] = R[longest, m + k]
     return U, s
 
 
 @kernel
 def whitening(
     directions: FloatArray, variance: FloatArray, unit: FloatArray, flat: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the frame in which the uniform design of the points has the identity for its moment matrix.
 
     `directions` has the principal directions as rows, longest first; those with less than `flat` RMS spread are left
-    out. The frame is a pair of arrays of shape (d, rank + 1) and (rank + 1,).
+    out. The frame is a pair of arrays of shape (d, rank + 1) and (rank + 1,); the RMS spreads follow, shape (d,).
     """
     d = len(unit)
+    spread = np.empty(d)
     rank = 0
-    while rank < d and variance[rank] >= flat * flat:
-        rank += 1
+    for j in range(d):
+        spread[j] = np.sqrt(variance[j])
+        rank += spread[j] >= flat
     columns = np.zeros((d, rank + 1))
     offset = np.zeros(rank + 1)
     offset[rank] = 1.0
     for i in range(d):
         for j in range(rank):
-            columns[i, j] = directions[j, i] / (unit[i] * np.sqrt(variance[j]))
-    return columns, offset
+            columns[i, j] = directions[j, i] / (unit[i] * spread[j])
+    return columns, offset, spread
 
 
 @kernel

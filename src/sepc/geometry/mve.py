@@ -26,6 +26,7 @@ _FINEST_TOL = 1e-12
 _ULPS = 4.0 * float(np.finfo(np.float64).eps)
 # From here on it pays to find out which points need no second look.
 _MANY = 1000
+_OWN_UNITS = np.empty(0)  # how kernels are told to find them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,9 +155,9 @@ def _load_kernels() -> ModuleType:
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:
-    """Return the units of length that were asked for; an empty array stands for the points' own."""
+    """Return the units of length that were asked for."""
     if unit is None:
-        return np.empty(0)
+        return _OWN_UNITS
     length = as_vector(unit, "unit", d)
     if length.min() <= 0.0:
         raise InputError(f"unit has the entry {length.min()}; expected positive lengths, one per feature.")
