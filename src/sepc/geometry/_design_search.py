@@ -28,7 +28,7 @@ _FADING = 0.2
 _FAINT = 0.1
 # While a step leaves no more of the gap than this, letting in what sticks out is better than a new working set; a new
 # one takes in the points this near to the boundary, as a part of the gap.
-_BRISK = 0.7
+_BRISK = 0.5
 _NEAR = 0.25
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
@@ -173,7 +173,7 @@ class DesignSearch:
                 rows, u, s, stretch = rows[held], u[held], s[held], 0.0
             else:
                 rows, u = self._working_set(rows[held], u[held])
-                s, stretch = np.empty(len(rows)), 1.05
+                s, stretch = np.empty(len(rows)), 1.02
             Q = self.lift(rows, self.columns, self.offset)
             target = max(0.3 * tol, _GAIN * before)
             weights, leverage, transform = self._step(Q, u, s, stretch, target, _MAX_STEPS)
