@@ -15,6 +15,7 @@ import gc
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -45,16 +46,19 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="a million training points, too")
     parser.add_argument("--quick", action="store_true", help="nothing above 10 000 training points")
     parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--classes", type=int, default=2, help=argparse.SUPPRESS)
+    parser.add_argument("--apart", type=float, default=2.0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.memory:
-        print(fit_copies(options.memory))
+        print(fit_copies(options.memory, options.classes, options.apart))
         return
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
     SEPClassifier().fit(*gaussians(2000))  # the compiled code is loaded
     real_sets(options)
     ensembles(options)
     growth(options)
+    several_classes()
     prediction(options)
 
 
@@ -139,6 +143,13 @@ def growth(options: argparse.Namespace) -> None:
         before = n, seconds
 
 
+def several_classes() -> None:
+    print("\n### Memory of a fit with several classes, 10 features, n_imp = 0.01\n")
+    table("rows", "classes", "centres apart", "copies of the data at peak")
+    for n, k, apart in ((20_000, 3, 2.0), (100_000, 3, 2.0), (20_000, 3, 1.0), (20_000, 5, 1.0)):
+        row(f"{n:,}", k, f"{apart * 2**0.5:.1f}", memory(n, k, apart))
+
+
 def prediction(options: argparse.Namespace) -> None:
     n = 10_000 if options.quick else 1_000_000
     print(f"\n### {n:,} rows, 10 features, to predict; trained on 10,000\n")
@@ -185,25 +196,35 @@ def gaussians(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def classes(n: int, seed: int = 0, k: int = 3, apart: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return k Gaussians, each moved along an axis of its own."""
+    rng = np.random.default_rng([n, seed])
+    y = np.arange(n) % k
+    X = rng.standard_normal((n, 10))
+    X[np.arange(n), y] += apart
+    return X, y
+
+
 def plain_pass(X: np.ndarray) -> np.ndarray:
     Y = X @ np.eye(X.shape[1])
     return np.einsum("ij,ij->i", Y, Y)
 
 
-def memory(n: int) -> str:
+def memory(n: int, k: int = 2, apart: float = 2.0) -> str:
     """Peak memory of a fit in a process of its own, in copies of its input, the input not counted."""
     if not Path("/proc/self/clear_refs").exists():
         return "not on Linux"
-    command = [sys.executable, __file__, "--memory", str(n)]
+    command = [sys.executable, __file__, "--memory", str(n), "--classes", str(k), "--apart", str(apart)]
     return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.2f}"
 
 
-def fit_copies(n: int) -> float:
+def fit_copies(n: int, k: int, apart: float) -> float:
+    make = gaussians if k == 2 else partial(classes, k=k, apart=apart)
     # What the libraries and the compiled code themselves take is taken before, and what that fit took is given back.
-    SEPClassifier(n_imp=0.01).fit(*gaussians(min(n, 30_000), seed=1))
+    SEPClassifier(n_imp=0.01).fit(*make(min(n, 30_000), seed=1))
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    X, y = gaussians(n)
+    X, y = make(n)
     return peak_growth(lambda: SEPClassifier(n_imp=0.01).fit(X, y)) / X.nbytes
 
 
