@@ -7,19 +7,19 @@ the set as one block. What can no longer be split ends as one last ellipsoid per
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
+from sepc.geometry._checks import FloatArray, Rows, as_vector, same_features
 from sepc.geometry._chunks import S, chunks
-from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
+from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
+from sepc.geometry.points import LocalPoints, Points, as_set
 from sepc.geometry.separation import separate
 
 SIDES = ("A", "B")
@@ -27,6 +27,8 @@ SIDES = ("A", "B")
 _HALF_SPACE_TOLERANCE = 1e-9
 # Points whose distance is below this share of the range coincide.
 _SAME_POINT = 1e-8
+
+_ENDS = (np.min, "low"), (np.max, "high")
 
 OnStep = Callable[[int, int], None]
 
@@ -120,8 +122,8 @@ class Partition:
 
 
 def partition(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: ArrayLike | Points,
+    B: ArrayLike | Points,
     n_imp: int | float = 2,
     *,
     relax: bool = False,
@@ -134,8 +136,8 @@ def partition(
 
     Parameters
     ----------
-    A : array-like of shape (n_a, d)
-    B : array-like of shape (n_b, d)
+    A : array-like of shape (n_a, d), or ScatteredPoints
+    B : array-like of shape (n_b, d), or ScatteredPoints
     n_imp : int or float, default=2
         How many points of the other label an ellipsoid may hold: a count, or a share of the smaller set, strictly
         between 0 and 1 and rounded down. Left-overs may hold more.
@@ -162,10 +164,16 @@ def partition(
     >>> partition(A, B, n_imp=0)
     Partition(A 4 | B 4 +1, n_imp=0, n_iter=1)
     """
-    points_a, points_b = as_points(A, "A"), as_points(B, "B")
-    same_features(points_b, points_a.shape[1], "B", "A")
-    length = None if unit is None else as_vector(unit, "unit", points_a.shape[1])
-    return partition_in_place(points_a.copy(), points_b.copy(), n_imp, relax=relax, unit=length, on_step=on_step)
+    points_a, points_b = as_set(A, "A"), as_set(B, "B")
+    same_features(points_b, points_a.dim, "B", "A")
+    length = None if unit is None else as_vector(unit, "unit", points_a.dim)
+    if isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints):
+        a, b = points_a.array.copy(), points_b.array.copy()
+        return partition_in_place(a, b, n_imp, relax=relax, unit=length, on_step=on_step)
+    allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
+    if length is None:
+        length = _units(location_and_scale_of(points_a, points_b)[1])
+    return _Run((_Scattered(points_a), _Scattered(points_b)), allowed, relax, length, on_step).result()
 
 
 def partition_in_place(
@@ -235,28 +243,44 @@ def canonical_order(points: FloatArray) -> Rows:
 
 
 class _Cloud:
-    """Some points of one label, in canonical order, with their ellipsoid, found when it is first asked for."""
+    """Some points of one label with their ellipsoid, found when it is first asked for."""
 
-    def __init__(self, points: FloatArray, rows: Rows) -> None:
-        self.points, self.rows = points, rows
+    def __init__(self, points: Points) -> None:
+        self.points = points
         self._ellipsoid: Ellipsoid | None = None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.points)
 
-    def where(self, mask: np.ndarray) -> "_Cloud":
-        return self if mask.all() else _Cloud(self.points[mask], self.rows[mask])
-
-    @cached_property
-    def centroid(self) -> FloatArray:
-        origin: FloatArray = self.points[0]  # the rounding of a large offset stays out of the mean
-        mean: FloatArray = origin + (self.points - origin).mean(axis=0)
-        return mean
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "_Cloud":
+        """Return what lies on one side of a hyperplane; the same object if that is all."""
+        part = self.points.beyond(origin, direction, slack)
+        return self if part is self.points else _Cloud(part)
 
     def ellipsoid(self, unit: FloatArray) -> Ellipsoid:
         if self._ellipsoid is None:
             self._ellipsoid = min_volume_ellipsoid(self.points, unit=unit).ellipsoid
         return self._ellipsoid
+
+
+class _Remaining(Protocol):
+    """The points of one label that have not left in a block."""
+
+    remaining: _Cloud
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave."""
+
+
+class _Scattered:
+    """All points of one label that are not in one memory."""
+
+    def __init__(self, points: Points) -> None:
+        self.remaining = _Cloud(points)
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave."""
+        self.remaining = _Cloud(self.remaining.points.without(part))
 
 
 class _Side:
@@ -268,18 +292,18 @@ class _Side:
             points[:] = points[self.rows]
         for x in chunks(points):
             x += 0.0  # -0.0 becomes 0.0
-        self.remaining = _Cloud(points, self.rows)
+        self.remaining = _Cloud(LocalPoints(points, self.rows))
 
-    def leave(self, rows: Rows) -> None:
+    def leave(self, part: Points) -> None:
         """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
         n = len(self.remaining)
         stays = np.ones(len(self.rows), dtype=bool)
-        stays[rows] = False
+        stays[part.members] = False
         stays = stays[self.rows[:n]]
         for array in (self.points[:n], self.rows[:n]):
             _move_to_front(array, stays)
-        left = n - len(rows)
-        self.remaining = _Cloud(self.points[:left], self.rows[:left])
+        left = n - len(part)
+        self.remaining = _Cloud(LocalPoints(self.points[:left], self.rows[:left]))
 
     def put_back(self) -> None:
         """Bring the points into the order in which they came."""
@@ -287,9 +311,9 @@ class _Side:
 
 
 class _Pure(NamedTuple):
-    """The points of a block on its way, by row, and their ellipsoid."""
+    """The points of a block on its way, and their ellipsoid."""
 
-    rows: Rows
+    points: Points
     ellipsoid: Ellipsoid
 
 
@@ -306,14 +330,14 @@ class _Cut(NamedTuple):
         if self.ends is None:
             return cloud
         sign = 1.0 - 2.0 * side
-        return cloud.where(_along(cloud.points, self.ends[side], sign * self.direction) >= -self.slack)
+        return cloud.beyond(self.ends[side], sign * self.direction, self.slack)
 
 
 class _Run:
     """One partition on its way."""
 
     def __init__(
-        self, sides: tuple[_Side, _Side], allowed: int, relax: bool, unit: FloatArray, on_step: OnStep | None
+        self, sides: tuple[_Remaining, _Remaining], allowed: int, relax: bool, unit: FloatArray, on_step: OnStep | None
     ) -> None:
         self.sides = sides
         self.n_imp = self.allowed = allowed
@@ -369,29 +393,27 @@ class _Run:
         return ""
 
     def settle(self, side: int, found: _Pure, iteration: int) -> None:
-        members = np.sort(found.rows)
-        self.blocks.append(Block(side, members, found.ellipsoid, iteration))
-        self.sides[side].leave(members)
+        self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
+        self.sides[side].leave(found.points)
         self.report()
 
     def left_over(self, side: int) -> Rows:
         """Put what remains of one side into a last ellipsoid, or return its rows if these are too few."""
         rest = self.remaining[side]
         if len(rest) >= len(self.unit):
-            self.settle(side, _Pure(rest.rows, rest.ellipsoid(self.unit)), iteration=0)
-        return np.sort(self.remaining[side].rows)
+            self.settle(side, _Pure(rest.points, rest.ellipsoid(self.unit)), iteration=0)
+        alone: Rows = self.remaining[side].points.members
+        return alone
 
     def purify(self, a: _Cloud, b: _Cloud) -> _Pure | None:
         """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
         while len(a) > len(self.unit):
-            gauges = a.ellipsoid(self.unit).gauge(b.points)
+            held = b.points.held_by(a.ellipsoid(self.unit))
             self.report()
-            if np.count_nonzero(gauges <= 1.0 + MEMBERSHIP_TOLERANCE) <= self.allowed:
-                return _Pure(a.rows, a.ellipsoid(self.unit))
+            if held.n <= self.allowed:
+                return _Pure(a.points, a.ellipsoid(self.unit))
             # A point of b in it is in both ellipsoids: no need to ask whether these meet.
-            inside = gauges.min() <= 1.0
-            del gauges
-            cut = self.cut(a, b) if inside else self.split(a, b)
+            cut = self.cut(a, b) if held.smallest_gauge <= 1.0 else self.split(a, b)
             if cut is None or len(part := cut.part(a, 0)) == len(a):
                 return None
             a = part
@@ -407,7 +429,7 @@ class _Run:
         few, many = sorted((a, b), key=len)
         # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
         for own, other in ((few, many), (many, few)):
-            if own.ellipsoid(self.unit).gauge(other.points).min() <= 1.0:
+            if other.points.held_by(own.ellipsoid(self.unit)).smallest_gauge <= 1.0:
                 return None
             self.report()
         verdict = separate(a.ellipsoid(self.unit), b.ellipsoid(self.unit))
@@ -422,9 +444,9 @@ class _Run:
         self.report()
         c, d, w, meet = pair.c, pair.d, pair.normal, pair.meet
         if meet:  # reduce the larger hull all the way
-            c, d = a.centroid, b.centroid
+            c, d = a.points.extent.mean, b.points.extent.mean
             w = c - d
-            reach = max(np.abs(x - c).max() for cloud in (a, b) for x in chunks(cloud.points))
+            reach = max(cloud.points.extent.reach(c) for cloud in (a, b))
             if np.linalg.norm(w) <= _SAME_POINT * reach:
                 return None
         else:
@@ -457,7 +479,10 @@ def units_of_length(*sets: FloatArray) -> FloatArray:
     >>> units_of_length(np.array([[1.0, 7.0]]), np.array([[5.0, 7.0]])).tolist()
     [2.0, 2.0]
     """
-    spread = location_and_scale(*sets)[1]
+    return _units(location_and_scale(*sets)[1])
+
+
+def _units(spread: FloatArray) -> FloatArray:
     return np.where(spread > 0.0, spread, spread.max() or 1.0)
 
 
@@ -475,5 +500,17 @@ def location_and_scale(*sets: FloatArray) -> tuple[FloatArray, FloatArray]:
     return origin + mean, np.sqrt(square)
 
 
-def _along(points: FloatArray, origin: FloatArray, direction: FloatArray) -> FloatArray:
-    return np.concatenate([(x - origin) @ direction for x in chunks(points)])
+def location_and_scale_of(*sets: Points) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of each feature over the points of all sets, wherever these are.
+
+    Examples
+    --------
+    >>> location_and_scale_of(LocalPoints(np.array([[1.0, 0.1], [3.0, 0.1]])))
+    (array([2. , 0.1]), array([1., 0.]))
+    """
+    n = sum(map(len, sets))
+    low, high = (fold([getattr(points.extent, end) for points in sets], axis=0) for fold, end in _ENDS)
+    varies = low < high
+    mean = np.where(varies, sum(len(points) * points.extent.mean for points in sets) / n, low)
+    square = sum(points.moments(mean).products.diagonal() for points in sets) / n
+    return mean, np.where(varies, np.sqrt(square), 0.0)

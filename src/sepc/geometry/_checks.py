@@ -1,6 +1,6 @@
 """What comes in: arrays of points, checked once at the door."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,15 @@ from sepc.errors import InputError
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+
+class HasShape(Protocol):
+    """An array, or whatever else has a shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths along the dimensions."""
+
 
 # Squares of larger numbers may overflow float64.
 LARGEST_COORDINATE = 1e150
@@ -47,7 +56,7 @@ def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:
     return vector
 
 
-def same_features(points: FloatArray, d: int, name: str, other: str) -> None:
+def same_features(points: HasShape, d: int, name: str, other: str) -> None:
     """Raise `InputError` unless `points` has `d` columns, the number that `other` has."""
     if points.shape[-1] != d:
         raise InputError(

@@ -20,6 +20,8 @@ from sepc.geometry._interior_point import interior_point
 FLAT = 1e-6
 
 OnStep = Callable[[int, float], None]
+# Origin, mean relative to it, units of length and covariance in these units.
+Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 
@@ -41,6 +43,8 @@ _MAX_STEPS = 80
 _SHORT = 120_000
 _LOW = 36
 _TRIES = 6
+# From here on it pays to find out which points need no second look.
+_MANY = 1000
 # Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
 _TINY = 120
 _SMALL = 6 * 10**6
@@ -54,9 +58,9 @@ class DesignSearch:
     wherever it could be the largest.
     """
 
-    def __init__(self, X: FloatArray, unit: FloatArray, kernels: ModuleType, on_step: OnStep | None) -> None:
+    def __init__(self, X: FloatArray, measures: Measures, kernels: ModuleType, on_step: OnStep | None) -> None:
         self.X, self.kernels, self.on_step = X, kernels, on_step
-        self.origin, self.center, self.unit, covariance = kernels.moments(X, unit)
+        self.origin, self.center, self.unit, covariance = measures
         self.directions, variance = kernels.rows_svd(covariance)
         self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
@@ -77,6 +81,15 @@ class DesignSearch:
     def broken(self) -> bool:
         """Whether the moment matrix was singular: the leverages of a design have the mean n, none is below it alone."""
         return not self.gap >= -_BROKEN  # so that NaN is not overlooked
+
+    @property
+    def n_passes(self) -> float:
+        """How often the points were read, in multiples of reading each once."""
+        return self.n_read / len(self.X)
+
+    def carriers(self, rows: Rows) -> FloatArray | None:  # noqa: ARG002
+        """Return the points at these rows where they are not the caller's own."""
+        return None
 
     def certified(self, tol: float) -> bool:
         """Return whether the gap is at most `tol`."""
@@ -190,6 +203,47 @@ class DesignSearch:
         """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
         lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
         return lifted
+
+    def extend(self, points: FloatArray, leverage: FloatArray) -> None:
+        """Take in further points, whose leverages under the current design are known."""
+        self.X, self.bound = np.concatenate([self.X, points]), np.concatenate([self.bound, leverage])
+        self.top = max(self.top, float(leverage.max()))
+
+    def widest_deviation(self, columns: FloatArray) -> float:
+        """Return the largest of ``|columns' x|^2`` over all points x, relative to the center."""
+        self.n_read += len(self.X)
+        nothing = np.zeros(columns.shape[1])
+        widest: float = self.kernels.leverages(
+            self.X, EVERY_ROW, self.origin, self.center, columns, nothing, np.empty(len(self.X))
+        )
+        return widest
+
+    def square_of_reach(self, center: FloatArray, frame: FloatArray, slack: float) -> float:
+        """Return the largest of ``|frame' (x - center)|^2`` over all points x.
+
+        Parameters
+        ----------
+        center : ndarray of shape (d,)
+        frame : ndarray of shape (d, d)
+            The axes of the current design's ellipsoid, divided by its radii.
+        slack : float
+            How far, relatively, rounding may move such a number.
+        """
+        rows = EVERY_ROW
+        if len(self.X) > _MANY and self.rank == len(center):
+            rows = np.flatnonzero(self.bound > 1.0 + (1.0 - slack) * (self.top - 1.0))
+        self.n_read += len(rows) or len(self.X)
+        nothing = np.zeros(len(center))
+        square: float = self.kernels.leverages(self.X, rows, nothing, center, frame, nothing, self.bound)
+        return square
+
+    def all_weights(self, rows: Rows, weights: FloatArray) -> FloatArray:
+        """Return the weights of all points, given those of some; the search is over."""
+        full = self.bound  # no longer needed: its memory becomes the answer's
+        full.fill(0.0)
+        full[rows] = weights
+        full.setflags(write=False)
+        return full
 
     def _read(self, rows: Rows) -> float:
         """Make `bound` exact for some rows (all, if none are named); return the largest of these."""

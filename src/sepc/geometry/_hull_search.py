@@ -6,7 +6,7 @@ import numpy as np
 
 from sepc.geometry._box_problem import solve_box
 from sepc.geometry._checks import FloatArray
-from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm
 from sepc.geometry._hull_kernels import spread
 from sepc.geometry._hull_side import Picked, Side, by_column, mean_from
 from sepc.geometry._smooth_hulls import Undecided, half_width
@@ -44,28 +44,40 @@ class Search:
 
     def __init__(
         self,
+        sides: list[Side],
+        shift: FloatArray,
+        bounds: tuple[FloatArray, FloatArray],
+        tol: float,
+        on_step: StepCallback | None,
+    ) -> None:
+        self.sides, self.shift, self.tol, self.on_step = sides, shift, tol, on_step
+        self.low, self.high = bounds
+        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
+        self.unit = float((self.high - self.low).max())
+        self.free = [side for side in self.sides if side.is_free]
+        self.n_rows = sum(len(side.points) for side in self.free)
+        self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
+
+    @classmethod
+    def among(
+        cls,
         points_a: FloatArray,
         points_b: FloatArray,
         caps: tuple[float, float],
         tol: float,
         on_step: StepCallback | None,
-    ) -> None:
-        self.tol, self.on_step = tol, on_step
-        self.low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
-        self.high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
-        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
-        self.unit = float((self.high - self.low).max())
+    ) -> "Search":
+        """Return the search among all points of two sets."""
+        low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
+        high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
         smaller = points_a if len(points_a) < len(points_b) else points_b
         offset = mean_from(smaller, smaller[0])
-        far = max(float(-self.low.min()), float(self.high.max())) > _NEAR * self.unit
-        self.shift = smaller[0] + offset if far else np.zeros_like(offset)
-        self.sides = [Side(points_a, -1.0, caps[0], self.shift), Side(points_b, 1.0, caps[1], self.shift)]
-        for side, points in zip(self.sides, (points_a, points_b), strict=True):
+        shift = smaller[0] + offset if is_far(low, high) else np.zeros_like(offset)
+        sides = [Side(points_a, -1.0, caps[0], shift), Side(points_b, 1.0, caps[1], shift)]
+        for side, points in zip(sides, (points_a, points_b), strict=True):
             # What rounding of the shift leaves, or the mean itself.
-            side.image = (smaller[0] - self.shift) + offset if points is smaller else mean_from(side.points, side.shift)
-        self.free = [side for side in self.sides if side.is_free]
-        self.n_rows = sum(len(side.points) for side in self.free)
-        self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
+            side.image = (smaller[0] - shift) + offset if points is smaller else mean_from(side.points, side.shift)
+        return cls(sides, shift, (low, high), tol, on_step)
 
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
@@ -121,8 +133,9 @@ class Search:
     def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float]:
         """Return the normal that at least n points of each side give, and the width of the slab that this leaves."""
         blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
-        fixed = self.normal + sum(side.sign * side.image for side in self.free)
-        shares = [np.full(len(block), 1.0 / cap / len(block)) for block, cap in zip(blocks, caps, strict=True)]
+        fixed = self.normal + sum(side.sign * (side.image - side.settled) for side in self.free)
+        weights = [side.cap * side.n_caps for side in self.free]
+        shares = [np.full(len(x), w / cap / len(x)) for x, cap, w in zip(blocks, caps, weights, strict=True)]
         columns = np.ascontiguousarray(np.concatenate(blocks).T)
         sample = Undecided(columns, list(caps), shares, fixed)
         sample.start(self.normal, 1.0)
@@ -196,7 +209,7 @@ class Search:
         for side in self.sides:
             if side.is_free:
                 side.project(direction, side.score)
-                lower -= support(side.score, side.cap)
+                lower -= side.lowest(direction, side.score)
             else:
                 lower -= side.sign * float(side.image @ direction)
         self.n_passes += 1.0
@@ -274,6 +287,11 @@ class Search:
             side.share[pick] = after[group]
             change = columns[:, group] @ (after[group] - before[group])
             side.image -= side.sign * self.unit * change
+
+
+def is_far(low: FloatArray, high: FloatArray) -> bool:
+    """Return whether points within these bounds are better moved to the origin."""
+    return bool(max(float(-low.min()), float(high.max())) > _NEAR * float((high - low).max()))
 
 
 def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:

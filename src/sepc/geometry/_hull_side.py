@@ -3,6 +3,7 @@
 import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._hull_gap import largest_sum
 
 # Points read at a time, so that temporaries stay small.
 _CHUNK = 4096
@@ -17,13 +18,24 @@ class Side:
     """One point set while its weights are sought; all shares are equal at first.
 
     ``sign`` is -1 for A, whose weights go to the points lowest along the normal, and 1 for B. The weights are
-    ``cap * share``; ``image`` is the weighted mean of the points relative to ``shift``.
+    ``cap * share``; ``image`` is the weighted mean of the points relative to ``shift``. Of a set that is too large for
+    memory these are the undecided points alone: ``n_caps`` is the sum of their shares, ``settled`` what all others add
+    to the image.
     """
 
-    def __init__(self, points: FloatArray, sign: float, cap: float, shift: FloatArray) -> None:
+    def __init__(
+        self,
+        points: FloatArray,
+        sign: float,
+        cap: float,
+        shift: FloatArray,
+        n_caps: float | None = None,
+        settled: FloatArray | None = None,
+    ) -> None:
         n = len(points)
-        self.n_caps = 1.0 / cap
-        self.is_free = cap * n > 1.0 + 1e-12
+        self.n_caps = 1.0 / cap if n_caps is None else n_caps
+        self.settled = np.zeros_like(shift) if settled is None else settled
+        self.is_free = cap * n > cap * self.n_caps + 1e-12
         if self.is_free and points.size <= _SMALL and shift.any():
             points, shift = moved(points, -shift), np.zeros_like(shift)
         self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
@@ -35,7 +47,8 @@ class Side:
     def sample(self, n: int) -> tuple[FloatArray, float]:
         """Return a strided sample of at least n points, as `signed` does, and a cap that gives them the same room."""
         points = self.signed(slice(None, None, max(len(self.points) // n, 1)))
-        return points, min(max(self.cap * len(self.points) / len(points), 1.0 / len(points)), 1.0)
+        whole = self.cap * self.n_caps
+        return points, min(max(self.cap * len(self.points) / len(points), whole / len(points)), whole)
 
     def signed(self, rows: Picked) -> FloatArray:
         """Return points relative to the shift, times the sign."""
@@ -61,12 +74,16 @@ class Side:
             rows = slice(start, start + _CHUNK)
             np.dot(moved(self.points[rows], -self.shift), direction, out=out[rows])
 
+    def lowest(self, direction: FloatArray, score: FloatArray) -> float:
+        """Return the lowest that the image can get along the direction that has these scores, for B its negative."""
+        return self.sign * float(self.settled @ direction) + largest_sum(score, self.cap, self.n_caps)
+
     def read_image(self) -> None:
         """Set `image` from the shares."""
         if not self.is_shifted:
-            self.image = self.cap * (self.share @ self.points)
+            self.image = self.settled + self.cap * (self.share @ self.points)
             return
-        self.image = np.zeros_like(self.shift)
+        self.image = self.settled.copy()
         for start in range(0, len(self.share), _CHUNK):
             rows = slice(start, start + _CHUNK)
             self.image += self.cap * (self.share[rows] @ moved(self.points[rows], -self.shift))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,11 @@ from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, as_points, same_features
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry._threads import one_blas_thread
+from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, as_set
+
+if TYPE_CHECKING:
+    from sepc.geometry._far_hulls import FarSearch
+    from sepc.geometry._hull_search import Search
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -26,8 +31,9 @@ class HullPair:
     normal : ndarray of shape (n_features,)
         ``c - d`` as the solver knows it: more accurate than the difference of the two rounded fields where
         the origin is far, or the hulls all but touch.
-    weights_a, weights_b : ndarray of shape (n_a,), (n_b,)
-        Nonnegative, at most the cap of their side, of sum 1: ``c = weights_a @ A``, ``d = weights_b @ B``.
+    weights_a, weights_b : ndarray of shape (n_a,), (n_b,), or None
+        Nonnegative, at most the cap of their side, of sum 1: ``c = weights_a @ A``, ``d = weights_b @ B``. None where
+        the points of a set are scattered.
     caps : tuple of two float
         Upper bounds of the weights of A and of B.
     data_range : float
@@ -52,8 +58,8 @@ class HullPair:
     c: FloatArray
     d: FloatArray
     normal: FloatArray
-    weights_a: FloatArray
-    weights_b: FloatArray
+    weights_a: FloatArray | None
+    weights_b: FloatArray | None
     caps: tuple[float, float]
     data_range: float
     gap: float
@@ -63,7 +69,8 @@ class HullPair:
 
     def __post_init__(self) -> None:
         for array in (self.c, self.d, self.normal, self.weights_a, self.weights_b):
-            array.flags.writeable = False
+            if array is not None:
+                array.flags.writeable = False
 
     @property
     def distance(self) -> float:
@@ -100,6 +107,8 @@ class HullPair:
         >>> nearest_points(A, B).certificate(A, B) < 1e-9
         True
         """
+        if self.weights_a is None or self.weights_b is None:
+            raise InputError("scattered points have no weights to judge by; `gap` was certified by passes over them.")
         points = as_points(A, "A"), as_points(B, "B")
         shift = points[0][0] + (points[1] - points[0][0]).mean(axis=0)
         images, lower, data_range = [], 0.0, 0.0
@@ -114,8 +123,8 @@ class HullPair:
 
 
 def nearest_points(
-    A: ArrayLike,
-    B: ArrayLike,
+    A: ArrayLike | Points,
+    B: ArrayLike | Points,
     cap: float | tuple[float, float] | None = None,
     *,
     tol: float = 1e-9,
@@ -128,8 +137,8 @@ def nearest_points(
 
     Parameters
     ----------
-    A : array-like of shape (n_a, n_features)
-    B : array-like of shape (n_b, n_features)
+    A : array-like of shape (n_a, n_features), or ScatteredPoints
+    B : array-like of shape (n_b, n_features), or ScatteredPoints
     cap : float or pair of float, optional
         Largest weight of one point, on both sides or one for each; ``1 / n <= cap <= 1``. The default is the
         paper's ``1 / min(n_a, n_b)``, which makes the smaller set's point its centroid.
@@ -157,28 +166,44 @@ def nearest_points(
     >>> pair.d.round(6).tolist()
     [0.5, 3.0]
     """
-    points_a, points_b = as_points(A, "A"), as_points(B, "B")
-    same_features(points_b, points_a.shape[1], "B", "A")
+    points_a, points_b = as_set(A, "A"), as_set(B, "B")
+    same_features(points_b, points_a.dim, "B", "A")
     caps = _check_caps(cap, len(points_a), len(points_b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
     # Compiled code is loaded by those who solve, not by those who only import this module.
+    from sepc.geometry._far_hulls import FarSearch
     from sepc.geometry._hull_search import Search
 
-    with one_blas_thread(points_a.size + points_b.size):
-        search = Search(points_a, points_b, caps, float(tol), on_step)
+    if not (isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints)):
+        with one_blas_thread(ScatteredPoints.local_size):
+            far = FarSearch(points_a, points_b, caps, float(tol), on_step)
+            far.run()
+        return _pair(far, far.images, None, None, caps)
+    with one_blas_thread(points_a.array.size + points_b.array.size):
+        search = Search.among(points_a.array, points_b.array, caps, float(tol), on_step)
         search.run()
     a, b = search.sides
+    return _pair(search, [a.image, b.image], a.cap * a.share, b.cap * b.share, caps)
+
+
+def _pair(
+    search: "Search | FarSearch",
+    images: list[FloatArray],
+    weights_a: FloatArray | None,
+    weights_b: FloatArray | None,
+    caps: tuple[float, float],
+) -> HullPair:
     return HullPair(
-        c=search.shift + a.image,
-        d=search.shift + b.image,
+        c=search.shift + images[0],
+        d=search.shift + images[1],
         normal=search.normal,
-        weights_a=a.cap * a.share,
-        weights_b=b.cap * b.share,
+        weights_a=weights_a,
+        weights_b=weights_b,
         caps=caps,
         data_range=search.data_range,
         gap=search.gap,
-        converged=search.gap <= tol,
+        converged=search.gap <= search.tol,
         n_iter=search.n_iter,
         n_passes=search.n_passes,
     )

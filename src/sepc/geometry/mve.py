@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
-from sepc.geometry._design_search import EVERY_ROW, FLAT, DesignSearch, OnStep
+from sepc.geometry._core_search import CoreSearch
+from sepc.geometry._design_search import FLAT, DesignSearch, OnStep
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.points import Points, ScatteredPoints, as_array
 
 # Tighter than this rounding decides.
 _FINEST_TOL = 1e-12
 # A few units in the last place.
 _ULPS = 4.0 * float(np.finfo(np.float64).eps)
-# From here on it pays to find out which points need no second look.
-_MANY = 1000
 _OWN_UNITS = np.empty(0)  # how kernels are told to find them
 
 
@@ -38,7 +38,8 @@ class MVE:
     ellipsoid : Ellipsoid
         Contains every point it was built on.
     weights : ndarray of shape (n,)
-        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid.
+        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid. Where the points
+        are scattered, those of `carriers` alone.
     gap : float
         Certified: the ellipsoid's log volume exceeds the minimum by at most ``(rank + 1) / 2 * gap``.
     rank : int
@@ -49,6 +50,8 @@ class MVE:
         How often the solver read the points, in multiples of reading each once; the check of the input is not counted.
     converged : bool
         Whether the gap is at most the tolerance asked for.
+    carriers : ndarray of shape (n_carriers, d) or None
+        The points that may carry weight where these are scattered, else None.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class MVE:
     n_iter: int
     n_passes: float
     converged: bool
+    carriers: FloatArray | None = None
 
     def certificate(self, points: ArrayLike, unit: ArrayLike | None = None) -> float:
         """Recompute the gap from the weights alone, inside the hull of the points that carry weight.
@@ -102,7 +106,11 @@ class MVE:
 
 
 def min_volume_ellipsoid(
-    points: ArrayLike, tol: float = 1e-7, *, unit: ArrayLike | None = None, on_step: OnStep | None = None
+    points: ArrayLike | Points,
+    tol: float = 1e-7,
+    *,
+    unit: ArrayLike | None = None,
+    on_step: OnStep | None = None,
 ) -> MVE:
     """Return the ellipsoid of least volume that contains all points.
 
@@ -111,7 +119,7 @@ def min_volume_ellipsoid(
 
     Parameters
     ----------
-    points : array-like of shape (n, d)
+    points : array-like of shape (n, d), or ScatteredPoints
         Finite numbers, n >= 1 and d >= 1.
     tol : float, default=1e-7
         Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. Below 1e-12 rounding
@@ -132,17 +140,24 @@ def min_volume_ellipsoid(
     >>> m.ellipsoid.center.round(6).tolist(), m.ellipsoid.radii.round(6).tolist()
     ([2.0, 1.0], [2.828427, 1.414214])
     """
-    X = as_points(points, "points")
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
+    if isinstance(points, ScatteredPoints):
+        length = _units(unit, points.dim)
+        with one_blas_thread(points.local_size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            far = CoreSearch(points, length, _load_kernels(), on_step)
+            return _answer(far, *far.solve(max(tol, _FINEST_TOL)), tol)
+    X = as_array(points, "points")
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        run = DesignSearch(X, _units(unit, X.shape[1]), _load_kernels(), on_step)
+        kernels = _load_kernels()
+        run = DesignSearch(X, kernels.moments(X, _units(unit, X.shape[1])), kernels, on_step)
         design = run.solve(max(tol, _FINEST_TOL))
         if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
             return _answer(run, *design, tol)
         # Hundreds of copies of a point can fill a working set and make it singular: each point once.
-        again = DesignSearch(X[distinct], run.unit, run.kernels, on_step)
+        once = X[distinct]
+        again = DesignSearch(once, kernels.moments(once, run.unit), kernels, on_step)
         return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
 
 
@@ -189,14 +204,13 @@ def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> M
     )
     axes_t, radii = kernels.rows_svd(factor)
     axes = axes_t.T.copy()
-    radii *= _own_reach(run, center, axes, radii)
+    # The largest gauge of the own points, in the arithmetic of those who will ask for it.
+    square = run.square_of_reach(center, axes / radii, 4.0 * _gauge_noise(center, axes, radii))
+    radii *= sqrt(square) * (1.0 + _ULPS) if square > 0.0 else 1.0
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
-    full = run.bound  # no longer needed: its memory becomes the answer's
-    full.fill(0.0)
-    full[rows] = weights
-    full.setflags(write=False)
-    passes = run.n_read / len(full)
-    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, passes, run.certified(tol))
+    full = run.all_weights(rows, weights)
+    certified = run.certified(tol)
+    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, run.n_passes, certified, run.carriers(rows))
 
 
 def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
@@ -208,24 +222,9 @@ def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
     rank, d = run.rank, len(run.unit)
     if rank == d:
         return 1.0, FLAT
-    columns = (run.directions[rank:] / (run.unit * FLAT)).T.copy()
-    deviations = np.empty(len(run.X))
-    worst = run.kernels.leverages(run.X, EVERY_ROW, run.origin, run.center, columns, np.zeros(d - rank), deviations)
-    run.n_read += len(run.X)
+    worst = run.widest_deviation((run.directions[rank:] / (run.unit * FLAT)).T.copy())
     widening = max(1.0, worst * d / (d - rank))
     return float(1.0 / np.sqrt(1.0 - worst / widening)) if rank else 1.0, float(FLAT * np.sqrt(widening))
-
-
-def _own_reach(run: DesignSearch, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
-    """Return the largest gauge of the own points, in the arithmetic of those who will ask for it."""
-    rows = EVERY_ROW
-    if len(run.X) > _MANY and run.rank == len(radii):
-        slack = 4.0 * _gauge_noise(center, axes, radii)
-        rows = np.flatnonzero(run.bound > 1.0 + (1.0 - slack) * (run.top - 1.0))
-    run.n_read += len(rows) or len(run.X)
-    nothing = np.zeros(len(radii))
-    square = run.kernels.leverages(run.X, rows, nothing, center, axes / radii, nothing, run.bound)
-    return sqrt(square) * (1.0 + _ULPS) if square > 0.0 else 1.0
 
 
 def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:

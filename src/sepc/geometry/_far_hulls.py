@@ -1,0 +1,324 @@
+"""The nearest points of reduced hulls of sets that are not in memory.
+
+The dual problem is that of `_smooth_hulls`: its value, gradient and Hessian are sums over all points, one pass each.
+Newton's method on these sums, from the solution for a sample on, finds the normal; or it finds that the hulls meet.
+Then the points near the thresholds come into memory, where the problem is solved exactly with all others settled. A
+pass over all points certifies the result, exactly, and brings in what is near the new thresholds.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from sepc.geometry._checks import FloatArray
+from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, largest_sum, norm
+from sepc.geometry._hull_kernels import TAU, THRESHOLD
+from sepc.geometry._hull_search import Search, StepCallback, is_far
+from sepc.geometry._hull_side import Side
+from sepc.geometry._questions import Slab, Window
+from sepc.geometry._smooth_hulls import Undecided, half_width
+from sepc.geometry.points import Points
+
+# Numbers in a sample of one side, and in what comes into memory of one side at a time.
+_SAMPLE = 1 << 19
+_WINDOW = 1 << 21
+# The slab of the sample is left this wide: so many times the square root of its points, the noise of its threshold.
+_NOISE = 10.0
+# Newton's method goes on until the gradient is this share of r, or for so many passes.
+_ROUGHLY = 0.5
+_MAX_PASSES = 60
+_NARROWING = 0.2
+# So many half-widths off the threshold a point may be, and come into memory.
+_NEAR = 3.0
+_MAX_WINDOWS = 40
+_MAX_ROUNDS = 12
+
+
+@dataclass(eq=False, slots=True)
+class _FarSide:
+    """One of the two sets: what is known of it, and where along the normal its weights end."""
+
+    points: Points
+    sign: float
+    cap: float
+    mean: FloatArray
+    threshold: float = 0.0
+    tau: float = 0.0
+
+    @property
+    def n_caps(self) -> float:
+        return 1.0 / self.cap
+
+    def cap_of_sample(self, n: int) -> float:
+        """Return the cap that gives a sample of n points the same room."""
+        return min(max(self.cap * len(self.points) / n, 1.0 / n), 1.0)
+
+    @property
+    def is_free(self) -> bool:
+        return self.cap * len(self.points) > 1.0 + 1e-12
+
+
+class FarSearch:
+    """The state of one search; the attributes are those of `Search`."""
+
+    def __init__(
+        self, a: Points, b: Points, caps: tuple[float, float], tol: float, on_step: StepCallback | None
+    ) -> None:
+        self.tol, self.on_step = tol, on_step
+        extents = a.extent, b.extent
+        self.low = np.minimum(extents[0].low, extents[1].low)
+        self.high = np.maximum(extents[0].high, extents[1].high)
+        self.unit = float((self.high - self.low).max())
+        smaller = extents[0] if len(a) < len(b) else extents[1]
+        self.shift = smaller.mean if is_far(self.low, self.high) else np.zeros_like(smaller.mean)
+        self.sides = [
+            _FarSide(points, sign, cap, extent.mean - self.shift)
+            for points, sign, cap, extent in zip((a, b), (-1.0, 1.0), caps, extents, strict=True)
+        ]
+        self.images = [side.mean for side in self.sides]
+        self.free = [side for side in self.sides if side.is_free]
+        # What r is without the weights of the free sides.
+        self.fixed = -sum((s.sign * s.mean for s in self.sides if not s.is_free), np.zeros_like(self.shift))
+        self.n_iter, self.n_passes, self.gap = 0, 1.0, 0.0 if not self.free else np.inf
+
+    @property
+    def normal(self) -> FloatArray:
+        """The difference of the two points."""
+        return self.images[0] - self.images[1]
+
+    @property
+    def data_range(self) -> float:
+        """The largest distance of a coordinate from the point of A's hull."""
+        c = self.shift + self.images[0]
+        return float(max((self.high - c).max(), (c - self.low).max()))
+
+    def run(self) -> None:
+        """Bring the gap below the tolerance, or as far down as rounding allows."""
+        distance = norm(self.normal)
+        if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
+            self.gap = certified_gap(distance, 0.0, self.data_range)
+        if not self.free or self.gap <= self.tol:
+            return
+        w = self._newton(self._from_sample())
+        if norm(self.normal) > self._flat:
+            self._settle(w)
+
+    @property
+    def _flat(self) -> float:
+        """Distance from which on nothing needs to be gained: the hulls meet."""
+        return 0.1 * self.tol * self.unit
+
+    def _report(self) -> None:
+        if self.on_step is not None:
+            self.on_step(self.n_iter, self.gap)
+
+    def _from_sample(self) -> FloatArray:
+        """Return the normal of samples, and set the thresholds and the widths of the slabs that they leave."""
+        n = _SAMPLE // len(self.shift)
+        blocks = [side.sign * (side.points.sample(n) - self.shift) for side in self.free]
+        caps = [side.cap_of_sample(len(x)) for side, x in zip(self.free, blocks, strict=True)]
+        shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
+        sample = Undecided(np.ascontiguousarray(np.concatenate(blocks).T), caps, shares, self.fixed)
+        sample.start(self.normal, 1.0)
+        sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), 1e-3 * self.unit)
+        self.n_iter += sample.n_steps
+        for side, found, x in zip(self.free, sample.per_side, blocks, strict=True):
+            # Points that tie are no reason for a slab without width.
+            least = half_width(x @ sample.w, 1e-6)
+            side.threshold, side.tau = float(found[THRESHOLD]), max(float(found[TAU]), least)
+        return sample.w
+
+    def _newton(self, w: FloatArray) -> FloatArray:
+        """Return the normal for all points, with slabs narrow enough for what they hold to come into memory.
+
+        Where the hulls meet, the normal shrinks with the slabs, and so do the two points' distance and this search.
+        """
+        last = self._at(w)
+        length, good, before, factor = 1.0, last, np.inf, _NARROWING
+        for _ in range(_MAX_PASSES):
+            if length < 1.0 or last.error > _ROUGHLY * last.distance or last.lack > 1e-6:
+                last, length = self._step(last)
+                if length == 0.0:
+                    break
+                continue
+            good = last
+            if last.distance <= self._flat:
+                break
+            few = last.n_inside * len(self.shift) * _NEAR <= _WINDOW
+            if few and last.lower > 0.5 * last.distance:
+                break
+            shrinks = last.distance <= 0.5 * before
+            # The better the normal shrinks, the faster the slabs may narrow.
+            factor = max(factor**3, 0.5 * self._flat / last.distance) if shrinks else _NARROWING
+            before = last.distance
+            if last.lower > 0.0 and not few:
+                factor = min(factor, 0.5 * _WINDOW / (last.n_inside * len(self.shift) * _NEAR))
+            for side in self.free:
+                side.tau *= factor
+                side.threshold *= factor if shrinks else 1.0
+            if min(side.tau for side in self.free) < 1e-13 * max(abs(s.threshold) + s.tau for s in self.free):
+                break
+            last = self._at(factor * last.w if shrinks else last.w)
+        self._take(good)
+        return good.w
+
+    def _step(self, last: "_Sums") -> tuple["_Sums", float]:
+        """Take a Newton step, as long a part of it as lowers the value; return what is there, and the part."""
+        thresholds = [side.threshold for side in self.free]
+        move = last.direction()
+        d = len(self.shift)
+        length = 1.0
+        while length > 1e-3:
+            for side, at, change in zip(self.free, thresholds, move[d:].tolist(), strict=True):
+                side.threshold = at + length * change
+            found = self._at(last.w + length * move[:d])
+            if found.value <= last.value + 1e-4 * length * last.slope(move) + 1e-13 * last.size:
+                self.n_iter += 1
+                return found, length
+            if found.error < 0.5 * last.error:
+                self.n_iter += 1
+                return found, length
+            length *= 0.4
+        for side, at in zip(self.free, thresholds, strict=True):
+            side.threshold = at
+        return last, 0.0
+
+    def _at(self, w: FloatArray) -> "_Sums":
+        """Read all points: value and derivatives at a normal and the present thresholds and slabs."""
+        slabs = [side.points.slab(self.shift, side.sign * w, side.threshold, side.tau) for side in self.free]
+        self.n_passes += 1.0
+        found = _Sums(w, self.free, slabs, self.fixed)
+        self._report()
+        return found
+
+    def _take(self, found: "_Sums") -> None:
+        """Make the pair of points that shares of the slabs give the present one."""
+        for side, image in zip(self.free, found.images, strict=True):
+            self.images[self.sides.index(side)] = image
+        distance = norm(self.normal)
+        self.gap = certified_gap(distance, found.lower, self.data_range)
+
+    def _settle(self, w: FloatArray) -> None:
+        """Solve for the points near the thresholds, read all points to see how good that is, and again."""
+        widths = [_NEAR * side.tau for side in self.free]
+        windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
+        best = self.images, self.gap
+        for _ in range(_MAX_ROUNDS):
+            search = self._solved(windows)
+            r = search.normal
+            scale = norm(r) / max(norm(w), 1e-300)
+            widths = [width * scale for width in widths]
+            w = r
+            for side, found in zip(self.sides, search.sides, strict=True):
+                if side.is_free:
+                    side.threshold = _threshold(found, r)
+            self.images = [side.image for side in search.sides]
+            windows = [self._window(side, r, width) for side, width in zip(self.free, widths, strict=True)]
+            self.gap = self._certified(r, windows)
+            self._report()
+            if self.gap < best[1]:
+                best = self.images, self.gap
+            elif self.gap > self.tol:
+                widths = [3.0 * width for width in widths]
+            if self.gap <= self.tol:
+                return
+        self.images, self.gap = best
+
+    def _solved(self, windows: list[Window]) -> Search:
+        """Return the search in memory, at its end, for the points in the windows."""
+        by_side = dict(zip(map(id, self.free), windows, strict=True))
+        sides = []
+        for side in self.sides:
+            held = by_side.get(id(side))
+            if held is None:
+                near = Side(np.zeros((1, len(self.shift))) + self.shift, side.sign, 1.0, self.shift)
+                near.image = near.settled = side.mean
+            else:
+                n_caps = side.n_caps - held.n_above
+                near = Side(held.points, side.sign, side.cap, self.shift, n_caps, side.cap * held.above)
+                near.read_image()
+            sides.append(near)
+        search = Search(sides, self.shift, (self.low, self.high), self.tol, None)
+        search.run()
+        self.n_iter += search.n_iter
+        return search
+
+    def _window(self, side: _FarSide, w: FloatArray, width: float) -> Window:
+        """Return the points near the threshold: as many above it as have full weight, and some on both sides of it."""
+        direction = side.sign * w
+        at, n_caps = side.threshold, side.n_caps
+        for _ in range(_MAX_WINDOWS):
+            found = side.points.window(self.shift, direction, at - width, at + width)
+            self.n_passes += len(side.points) / sum(len(s.points) for s in self.free)
+            inside = len(found.points)
+            if found.n_above <= n_caps - 1e-9 and found.n_above + inside >= n_caps + 1e-9:
+                side.threshold = at
+                return found
+            # The threshold is beyond the window: by how far, its density tells.
+            lack = (found.n_above - n_caps) if found.n_above > n_caps - 1e-9 else (found.n_above + inside - n_caps)
+            step = 2.0 * width * (lack / max(inside, 1) + np.sign(lack or 1.0) * 0.5)
+            at += float(np.clip(step, -8.0 * width, 8.0 * width))
+            width *= 2.0
+        self.n_passes += 1.0
+        return side.points.window(self.shift, direction, -np.inf, np.inf)
+
+    def _certified(self, r: FloatArray, windows: list[Window]) -> float:
+        """Return the certified gap of the present pair along r, from windows along r that hold the thresholds."""
+        lower = float(self.fixed @ r)
+        for side, held in zip(self.free, windows, strict=True):
+            beyond = side.cap * side.sign * float(held.above @ r)
+            lower -= beyond + largest_sum(held.scores, side.cap, side.n_caps - held.n_above)
+        return certified_gap(norm(self.normal), lower / max(norm(r), 1e-300), self.data_range)
+
+
+class _Sums:
+    """Value and derivatives of the smooth dual at one point: a normal, and a threshold for each free side."""
+
+    def __init__(self, w: FloatArray, sides: list[_FarSide], slabs: list[Slab], fixed: FloatArray) -> None:
+        d = len(w)
+        self.w = w
+        self.gradient = np.concatenate([w - fixed, np.zeros(len(sides))])
+        self.hessian = np.eye(d + len(sides))
+        self.value = 0.5 * float(w @ w) - float(w @ fixed)
+        self.size = abs(self.value) + float(w @ w)
+        self.images, self.lack, self.n_inside, support = [], 0.0, 0, 0.0
+        for k, (side, slab) in enumerate(zip(sides, slabs, strict=True)):
+            m, inside = slab.inside.n, side.sign * slab.inside.total
+            weight = side.cap / (2.0 * side.tau)
+            support += side.cap * (side.n_caps * side.threshold + slab.cost)
+            self.gradient[:d] += side.cap * side.sign * slab.weighted
+            lack = side.n_caps - slab.share
+            self.gradient[d + k] = side.cap * lack
+            self.hessian[:d, :d] += weight * slab.inside.products
+            self.hessian[:d, d + k] = self.hessian[d + k, :d] = -weight * inside
+            self.hessian[d + k, d + k] = weight * max(m, 1)
+            # What is missing of the sum goes to the points inside.
+            self.images.append(side.cap * (slab.weighted + slab.inside.total * (lack / max(m, 1))))
+            self.lack = max(self.lack, abs(lack) / max(m, 1))
+            self.n_inside = max(self.n_inside, m)
+        self.value += support
+        self.size += abs(support)
+        r = w - self.gradient[:d]
+        self.distance, self.error = norm(r), norm(self.gradient[:d])
+        # The smooth support functions are no smaller than the true ones.
+        self.lower = (float(w @ fixed) - support) / max(norm(w), 1e-300)
+
+    def direction(self) -> FloatArray:
+        """Return the Newton step."""
+        scale = 1.0 / np.sqrt(self.hessian.diagonal())
+        system = self.hessian * np.outer(scale, scale)
+        system.flat[:: len(system) + 1] += 1e-14
+        step: FloatArray = -scale * np.linalg.solve(system, scale * self.gradient)
+        return step
+
+    def slope(self, move: FloatArray) -> float:
+        return float(self.gradient @ move)
+
+
+def _threshold(side: Side, r: FloatArray) -> float:
+    """Return where, along r, the weights of a solved side end: between the points with some and those with none."""
+    score = np.empty(len(side.points))
+    side.project(r, score)
+    k = min(max(round(side.n_caps), 0), len(score) - 1)
+    return float(np.partition(score, len(score) - 1 - k)[len(score) - 1 - k])

@@ -1,0 +1,350 @@
+"""What the solvers ask of a set of points, wherever it is kept.
+
+A solver reads the points in whole passes and does everything else on a few of them. So this is all it needs: sums over
+all points, the farthest ones under an ellipsoid, those between two parallel hyperplanes, those beyond one.
+`LocalPoints` has its points in memory; `ScatteredPoints` puts the same questions to one chunk after another, wherever
+these are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sepc.errors import InputError
+from sepc.geometry import _questions as questions
+from sepc.geometry._checks import FloatArray, Rows, as_points
+from sepc.geometry._questions import Far, Slab, Sums, Window
+from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
+
+
+class Extent(NamedTuple):
+    """Where points lie: the smallest and the largest value of each feature, and the mean; arrays of shape (d,).
+
+    Examples
+    --------
+    >>> LocalPoints(np.array([[1.0], [5.0], [3.0]])).extent.mean.tolist()
+    [3.0]
+    """
+
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+    def reach(self, center: FloatArray) -> float:
+        """Return the largest difference of a coordinate from the center's."""
+        return float(max((self.high - center).max(), (center - self.low).max()))
+
+
+class Held(NamedTuple):
+    """What an ellipsoid holds of some points: how many, and the smallest gauge of any.
+
+    Examples
+    --------
+    >>> LocalPoints(np.array([[1.0], [5.0]])).held_by(Ellipsoid([0.0], [[1.0]], [2.0]))
+    Held(n=1, smallest_gauge=0.5)
+    """
+
+    n: int
+    smallest_gauge: float
+
+
+class Points(ABC):
+    """A set of points in d dimensions, each with the number that it has in the set it comes from.
+
+    Nothing that is asked of it changes it; subsets are new sets.
+
+    Examples
+    --------
+    >>> A = LocalPoints(np.array([[1.0, 0.0], [5.0, 0.0], [3.0, 2.0]]))
+    >>> len(A), A.dim, len(A.beyond(np.array([2.0, 0.0]), np.array([1.0, 0.0]), 0.0))
+    (3, 2, 2)
+    """
+
+    dim: int
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of points, and of features."""
+        return len(self), self.dim
+
+    @property
+    @abstractmethod
+    def members(self) -> Any:
+        """The numbers of the points, ascending, shape (n,)."""
+
+    @property
+    @abstractmethod
+    def extent(self) -> Extent:
+        """Where the points lie."""
+
+    @abstractmethod
+    def held_by(self, E: Ellipsoid) -> Held:
+        """Return how many points an ellipsoid holds, and the smallest gauge."""
+
+    @abstractmethod
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "Points":
+        """Return the points x with ``direction @ (x - origin) >= -slack``; the same object if these are all."""
+
+    @abstractmethod
+    def without(self, others: "Points") -> "Points":
+        """Return the points that are not among these others, a subset."""
+
+    @abstractmethod
+    def sample(self, n: int) -> FloatArray:
+        """Return points at even distances in their order, at least `n` of them or all; shape (n_sample, d)."""
+
+    @abstractmethod
+    def moments(self, origin: FloatArray) -> Sums:
+        """Return sums, and sums of products, of the differences from `origin`."""
+
+    @abstractmethod
+    def slab(self, shift: FloatArray, direction: FloatArray, threshold: float, tau: float) -> Slab:
+        """Return the sums of a slab along a direction that Newton's method for reduced hulls needs."""
+
+    @abstractmethod
+    def window(self, shift: FloatArray, direction: FloatArray, low: float, high: float) -> Window:
+        """Return the points whose score along a direction is between two values, and the sums of those above."""
+
+
+class LocalPoints(Points):
+    """Points in memory.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, d)
+    rows : ndarray of int, shape (n,), optional
+        The numbers of the points; 0, 1, 2 and so on by default.
+
+    Examples
+    --------
+    >>> LocalPoints(np.array([[1.0], [5.0]]), np.array([7, 3])).members.tolist()
+    [3, 7]
+    """
+
+    def __init__(self, array: FloatArray, rows: Rows | None = None) -> None:
+        self.array, self.dim = array, array.shape[1]
+        if rows is not None:
+            self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The numbers of the points, in the order of the points, shape (n,)."""
+        return np.arange(len(self.array))
+
+    @property
+    def members(self) -> Rows:
+        """The numbers of the points, ascending, shape (n,)."""
+        return np.sort(self.rows)
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Where the points lie."""
+        origin = self.array[0]  # the rounding of a large offset stays out of the mean
+        low, high, total, n = questions.merged_extents([questions.extent(np, self.array, origin)])
+        return Extent(low, high, origin + total / n)
+
+    def held_by(self, E: Ellipsoid) -> Held:
+        """Return how many points an ellipsoid holds, and the smallest gauge."""
+        gauges = E.gauge(self.array)
+        return Held(int(np.count_nonzero(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)), float(gauges.min()))
+
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "LocalPoints":
+        """Return the points on one side of a hyperplane."""
+        mask = questions.beyond(np, self.array, origin, direction, slack)
+        return self if mask.all() else LocalPoints(self.array[mask], self.rows[mask])
+
+    def without(self, others: Points) -> "LocalPoints":
+        """Return the points that are not among these others."""
+        stays = ~np.isin(self.rows, others.members)
+        return LocalPoints(self.array[stays], self.rows[stays])
+
+    def sample(self, n: int) -> FloatArray:
+        """Return points at even distances in their order."""
+        every: FloatArray = self.array[:: max(len(self) // n, 1)]
+        return every
+
+    def moments(self, origin: FloatArray) -> Sums:
+        """Return sums, and sums of products, of the differences from `origin`."""
+        return questions.moments(np, self.array, origin)
+
+    def slab(self, shift: FloatArray, direction: FloatArray, threshold: float, tau: float) -> Slab:
+        """Return the sums of a slab along a direction."""
+        return questions.slab(np, self.array, shift, direction, threshold, tau)
+
+    def window(self, shift: FloatArray, direction: FloatArray, low: float, high: float) -> Window:
+        """Return the points between two values along a direction, and the sums of those above."""
+        return questions.window(np, self.array, shift, direction, low, high)
+
+
+Question = Callable[..., Any]
+
+
+class ScatteredPoints(Points):
+    """Points in chunks: in a file, on a device, on the machines of a cluster.
+
+    Whoever keeps the chunks has to put a question to each of them, and to make a subset. A question is a function
+    ``question(xp, points, *arguments)`` of one chunk, an array of shape (n_chunk, d) of the namespace `xp`; its answer
+    is small. Chunks may be empty.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of points in each chunk.
+    dim : int
+    """
+
+    # Numbers in a set of points that is brought into memory: small beside what a machine has, large enough for the
+    # many small problems at the end of a partition to be solved there.
+    local_size: int = 1 << 22
+
+    def __init__(self, sizes: Sequence[int], dim: int) -> None:
+        self.sizes, self.dim = list(sizes), dim
+        self.n_passes = 0
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    @abstractmethod
+    def ask(self, question: Question, *arguments: Any) -> list[Any]:
+        """Return the answers of all chunks that are not empty, in their order."""
+
+    @abstractmethod
+    def ask_each(self, question: Question, arguments: Sequence[Any]) -> list[Any]:
+        """Return the answers of all chunks, with an argument of its own for each; None is for chunks not to ask."""
+
+    @abstractmethod
+    def keep(self, test: Question, *arguments: Any) -> Self:
+        """Return the points for which ``test(xp, points, *arguments)``, a mask of shape (n_chunk,), is true."""
+
+    @abstractmethod
+    def drop(self, others: Points) -> Self:
+        """Return the points that are not among these others."""
+
+    @abstractmethod
+    def local(self) -> LocalPoints:
+        """Return the points in memory."""
+
+    def at_hand(self) -> Points:
+        """Return the points in memory if they are few, else as they are."""
+        return self.local() if len(self) * self.dim <= self.local_size else self
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Where the points lie."""
+        origin = self.take(np.zeros(1, np.int64))[0]
+        low, high, total, n = questions.merged_extents(self.ask(questions.extent, origin))
+        return Extent(low, high, origin + total / n)
+
+    def held_by(self, E: Ellipsoid) -> Held:
+        """Return how many points an ellipsoid holds, and the smallest gauge."""
+        found = self.ask(questions.held, E.center, E.axes, E.radii)
+        return Held(sum(count for count, _ in found), min(smallest for _, smallest in found))
+
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> Points:
+        """Return the points on one side of a hyperplane."""
+        kept = self.keep(questions.beyond, origin, direction, slack)
+        return self if len(kept) == len(self) else kept.at_hand()
+
+    def without(self, others: Points) -> Points:
+        """Return the points that are not among these others."""
+        return self.drop(others).at_hand()
+
+    def take(self, positions: Rows) -> FloatArray:
+        """Return the points at ascending positions, shape (n_positions, d)."""
+        ends = np.cumsum(self.sizes)
+        cuts = np.searchsorted(positions, ends)
+        starts = ends - self.sizes
+        parts = np.split(positions, cuts[:-1])
+        wanted = [part - start if len(part) else None for part, start in zip(parts, starts, strict=True)]
+        found = [points for points in self.ask_each(questions.take, wanted) if points is not None]
+        return np.concatenate(found) if found else np.empty((0, self.dim))
+
+    def sample(self, n: int) -> FloatArray:
+        """Return points at even distances in their order."""
+        return self.take(np.arange(0, len(self), max(len(self) // n, 1)))
+
+    def moments(self, origin: FloatArray) -> Sums:
+        """Return sums, and sums of products, of the differences from `origin`."""
+        return questions.merged_sums(self.ask(questions.moments, origin))
+
+    def farthest(
+        self,
+        origin: FloatArray,
+        center: FloatArray,
+        columns: FloatArray,
+        offset: FloatArray,
+        level: float = -np.inf,
+        count: int = 0,
+    ) -> Far:
+        """Return the largest of ``|columns' (x - origin - center) + offset|^2``, and points above a level.
+
+        Parameters
+        ----------
+        origin, center : ndarray of shape (d,)
+        columns : ndarray of shape (d, m)
+        offset : ndarray of shape (m,)
+        level : float, optional
+        count : int, default=0
+            At most so many points.
+
+        Returns
+        -------
+        Far
+        """
+        frame = origin, center, columns, offset
+        return questions.merged_far(self.ask(questions.farthest, *frame, level, count), count)
+
+    def slab(self, shift: FloatArray, direction: FloatArray, threshold: float, tau: float) -> Slab:
+        """Return the sums of a slab along a direction."""
+        return questions.merged_slabs(self.ask(questions.slab, shift, direction, threshold, tau))
+
+    def window(self, shift: FloatArray, direction: FloatArray, low: float, high: float) -> Window:
+        """Return the points between two values along a direction, and the sums of those above."""
+        return questions.merged_windows(self.ask(questions.window, shift, direction, low, high), self.dim)
+
+
+def as_set(points: ArrayLike | Points, name: str) -> Points:
+    """Return points as a set of them, checked if they are an array.
+
+    Examples
+    --------
+    >>> as_set([[1, 2], [3, 4]], "points").shape
+    (2, 2)
+    """
+    return points if isinstance(points, Points) else LocalPoints(as_points(points, name))
+
+
+def as_array(points: ArrayLike | Points, name: str) -> FloatArray:
+    """Return points in memory as an array of shape (n, d), checked.
+
+    Examples
+    --------
+    >>> as_array(LocalPoints(np.array([[1.0, 2.0]])), "points").tolist()
+    [[1.0, 2.0]]
+    """
+    if isinstance(points, Points):
+        if not isinstance(points, LocalPoints):
+            raise InputError(f"{name} are {type(points).__name__}; expected points in memory, such as an array.")
+        points = points.array
+    return as_points(points, name)
+
+
+def chunk_slices(n: int, rows: int) -> Iterator[slice]:
+    """Yield slices of at most so many rows.
+
+    Examples
+    --------
+    >>> list(chunk_slices(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
