@@ -12,7 +12,7 @@ from sepc.errors import MissingRecordsError
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
-from sepc.rolls import Flags, Patterns, Rolls, has, n_words
+from sepc.rolls import Flags, PatternRolls, Patterns, Rolls, has, n_words
 
 if TYPE_CHECKING:  # counting needs no solver
     from sepc.partitioning import Partition
@@ -98,14 +98,10 @@ class Census(ABC):
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges, shape (n, 2)."""
 
+    @property
     @abstractmethod
-    def _voters(self) -> tuple[Patterns, NDArray[np.integer]]:
-        """Return which ellipsoids hold each voter, one bit each, and whose voter it is."""
-
-    @cached_property
-    def rolls(self) -> Rolls:
-        """Which voters each ellipsoid holds; as large as the patterns of the voters."""
-        return Rolls(*self._voters(), len(self.stack))
+    def rolls(self) -> Rolls | PatternRolls:
+        """Counts the voters in intersections and unions of ellipsoids."""
 
     @abstractmethod
     def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
@@ -236,8 +232,10 @@ class RecordCensus(Census):
             self._beyond[which] = limit, near_a, near_b
         return self._beyond[which]
 
-    def _voters(self) -> tuple[Patterns, NDArray[np.integer]]:
-        return self.patterns()[self.voters], self.side[self.voters]
+    @cached_property
+    def rolls(self) -> Rolls:
+        """Which voters each ellipsoid holds; as large as the patterns of the voters."""
+        return Rolls(self.patterns()[self.voters], self.side[self.voters], len(self.stack))
 
     def _count(self, held: Flags) -> list[int]:
         return _count(self.side, self._votes, held)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +133,21 @@ def _log_sum_exp(logs: FloatArray) -> FloatArray:
     return np.asarray(top + np.log(total))
 
 
+class Component(NamedTuple):
+    """The points of a block, of one class: mean of shape (d,), sums of squares and products about it, and how many.
+
+    Examples
+    --------
+    >>> Component(0, np.zeros(1), np.eye(1), 2).n
+    2
+    """
+
+    code: int
+    mean: FloatArray
+    scatter: FloatArray
+    n: int
+
+
 def local_densities(
     points: FloatArray, blocks: Sequence[tuple[int, Rows]], class_count: NDArray[np.integer], unit: FloatArray
 ) -> LocalDensities:
@@ -159,14 +175,40 @@ def local_densities(
     """
     with one_blas_thread(points.size):
         center = location_and_scale(points)[0]
-        parts = [(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks]
-        d = points.shape[1]
-        common = sum(scatter for _, _, scatter, _ in parts) / max(sum(n - 1 for *_, n in parts), 1)
-        common += _COMMON_RIDGE * np.eye(d)
-        strength = SHRINKAGE * (d + 1)
-        components = [_component(mean, (scatter + strength * common) / (n + strength)) for _, mean, scatter, n in parts]
-    codes = np.array([code for code, *_ in parts], dtype=np.int64)
-    counts = np.array([n for *_, n in parts], dtype=np.float64)
+        parts = [Component(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks]
+        return densities_of(parts, class_count, center, unit)
+
+
+def densities_of(
+    parts: Sequence[Component], class_count: NDArray[np.integer], center: FloatArray, unit: FloatArray
+) -> LocalDensities:
+    """Return the densities of components whose moments are known.
+
+    Parameters
+    ----------
+    parts : sequence of Component
+        Class by class.
+    class_count : ndarray of int, shape (n_classes,)
+    center, unit : ndarray of shape (d,)
+        The moments are those of ``(x - center) / unit``.
+
+    Returns
+    -------
+    LocalDensities
+
+    Examples
+    --------
+    >>> one = densities_of([Component(0, np.zeros(1), np.eye(1), 2)], np.array([2]), np.zeros(1), np.ones(1))
+    >>> one.codes.tolist()
+    [0]
+    """
+    d = len(unit)
+    common = sum(part.scatter for part in parts) / max(sum(part.n - 1 for part in parts), 1)
+    common += _COMMON_RIDGE * np.eye(d)
+    strength = SHRINKAGE * (d + 1)
+    components = [_component(p.mean, (p.scatter + strength * common) / (p.n + strength)) for p in parts]
+    codes = np.array([part.code for part in parts], dtype=np.int64)
+    counts = np.array([part.n for part in parts], dtype=np.float64)
     of_class = np.bincount(codes, counts, minlength=len(class_count))[codes]
     prior = class_count[codes] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - np.array([log_scale for _, log_scale in components])

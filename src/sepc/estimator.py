@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.assessment import TRUSTS, lower_bound_of, share_of, trust_of
 from sepc.base import TrustClassifier, as_it_was_on_error
+from sepc.bulk.dispatch import bulk_set
+from sepc.bulk.sets import BulkSet
 from sepc.census import records_are_missing
 from sepc.densities import LocalDensities, local_densities
 from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.inputs import training_set
+from sepc.inputs import names_of, training_set
 from sepc.model import Model, Outline, TrainingRecords
 from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, units_of_length
 from sepc.problems import Problem, canonical_rows, class_blocks, problems, renumbered
@@ -26,6 +28,9 @@ from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
 from sepc.terrain import Terrain
 from sepc.vocabulary import Vocabulary
+
+# Ways to read the regions that do not need the training points in sorted order.
+_WITHOUT_ORDER = ("local", "paper")
 
 
 class SEPClassifier(TrustClassifier):
@@ -118,7 +123,9 @@ class SEPClassifier(TrustClassifier):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            An array, or a pandas or polars frame.
+            An array, or a pandas or polars frame. Dask arrays and frames stay on their cluster, arrays of 256 MB and
+            more that are mapped from a file (``numpy.load(path, mmap_mode="r")``) stay on disk, and PyTorch and CuPy
+            arrays on their device under scikit-learn's ``array_api_dispatch``; the model then has no training records.
         y : array-like of shape (n,)
             Labels of any type, two or more different ones.
 
@@ -135,6 +142,9 @@ class SEPClassifier(TrustClassifier):
             frames = FrameMaker.like(X)
             impurity_count(self.n_imp, 1)  # refused before anything is computed
             self._require_a_trust()
+            bulk = bulk_set(X, y, self.standardize, self.n_jobs)
+            if bulk is not None:
+                return self._fit_in_bulk(bulk, names_of(X))
             X, codes, classes, features = training_set(X, y, self)
             order = canonical_rows(X, codes, len(classes))
             points, codes = X[order], codes[order]
@@ -161,13 +171,44 @@ class SEPClassifier(TrustClassifier):
                 for p, problem in zip(partitions, asked, strict=True)
             ]
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._model, self.partitions_ = model, in_rows
-            self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
-            self.classes_, self.class_count_ = classes, model.class_count
-            self.mean_, self.scale_ = mean, scale
-            self._calibration = None  # it spoke of the classifier that was
+            self._keep(model, in_rows, frames)
         self._warn_of_isolated()
         return self
+
+    def _fit_in_bulk(self, training: BulkSet, names: NDArray[np.object_] | None) -> Self:
+        """Partition a training set that is not in memory; the model has no training records."""
+        from sepc.bulk.fitting import fitted
+
+        if self.trust not in _WITHOUT_ORDER:
+            raise InputError(
+                f"trust is {self.trust!r}; expected one of {', '.join(map(repr, _WITHOUT_ORDER))} for a training set "
+                "that is not in memory: records that only vote are chosen in sorted order, which chunks do not have."
+            )
+        d = len(training.mean)
+        features = [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
+        tasks = [labels[0] for _, labels in problems(np.empty(0, dtype=np.int64), training.classes)]
+        progress = Progress(self, tasks, self.verbose)
+        on_steps = [progress.of(k) for k in range(len(tasks))]
+        unit = "standard deviations" if self.standardize else "units"
+        model, partitions = fitted(training, features, self.n_imp, self.trust, unit, on_steps)
+        progress.finish()
+        self._keep(model, partitions, FrameMaker())
+        self.n_features_in_ = d
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._is_frame = names is not None
+        self._warn_of_isolated()
+        return self
+
+    def _keep(self, model: Model, partitions: list[Partition], frames: FrameMaker) -> None:
+        """Become the classifier that was fitted."""
+        self._model, self.partitions_ = model, partitions
+        self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
+        self.classes_, self.class_count_ = model.classes, model.class_count
+        self.mean_, self.scale_ = model.mean, model.scale
+        self._calibration = None  # it spoke of the classifier that was
 
     def _standardise(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bring the points into standardised units, in place; return these units."""

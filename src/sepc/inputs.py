@@ -1,5 +1,6 @@
 """A training set at the door: numbers, labels and names, checked once."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from sepc.errors import InputError
 from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
@@ -67,7 +68,7 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
     names = getattr(door, "feature_names_in_", None)
     require_numbers(X, names)
     classes, codes = _classes(y)
-    _require_two_classes(classes)
+    require_two_classes(classes)
     features = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
     return TrainingSet(X, codes, classes, features)
 
@@ -85,27 +86,76 @@ def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
     """
     if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
         return
-    bad = ~(np.abs(X) <= LARGEST_COORDINATE)
-    columns = np.flatnonzero(bad.any(axis=0))
-    kinds = [
-        kind
-        for kind, there in (
-            ("NaN", np.isnan(X).any()),
-            ("inf", np.isinf(X).any()),
-            (f"numbers beyond {LARGEST_COORDINATE:g}", (bad & np.isfinite(X)).any()),
-        )
-        if there
-    ]
-    shown = [f"{j if names is None else repr(names[j])} ({np.count_nonzero(bad[:, j])} rows)" for j in columns[:5]]
+    is_nan, is_inf = np.isnan(X), np.isinf(X)
+    is_large = (np.abs(X) > LARGEST_COORDINATE) & ~is_inf
+    raise no_numbers(np.count_nonzero([is_nan, is_inf, is_large], axis=1), names)
+
+
+def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] | None) -> InputError:
+    """Return the error for columns with so many entries that are NaN, infinite or too large, shape (3, d).
+
+    Examples
+    --------
+    >>> str(no_numbers(np.array([[0, 2], [0, 0], [0, 0]]), ["age", "dose"]))[:42]
+    "X contains NaN in column 'dose' (2 rows); "
+    """
+    bad = counts.sum(axis=0)
+    columns = np.flatnonzero(bad)
+    named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
+    kinds = [kind for kind, found in zip(named, counts, strict=True) if found.any()]
+    shown = [f"{j if names is None else repr(names[j])} ({bad[j]} rows)" for j in columns[:5]]
     more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
-    raise InputError(
+    return InputError(
         f"X contains {' and '.join(kinds)} in column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{more}; "
         "expected finite numbers. Drop such rows, or impute them: "
         "make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
     )
 
 
-def _require_two_classes(classes: NDArray[Any]) -> None:
+def labels_of(y: Any) -> tuple[NDArray[Any], Rows]:
+    """Return the sorted labels, two or more, and the number of each point's label among them.
+
+    Examples
+    --------
+    >>> labels_of(["b", "a", "b"])[1].tolist()
+    [1, 0, 1]
+    """
+    classes, codes = _classes(column_or_1d(y))
+    require_two_classes(classes)
+    return classes, codes
+
+
+def different_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, in any order.
+
+    Examples
+    --------
+    >>> different_labels(np.array([2, 1, 2])).tolist()
+    [2, 1]
+    """
+    found = _few_labels(y) if len(y) else None
+    return np.unique(y) if found is None else found[0]
+
+
+def names_of(X: Any) -> NDArray[np.object_] | None:
+    """Return the names of the columns of a frame, None if X has none that are texts.
+
+    Examples
+    --------
+    >>> names_of([[1.0]]) is None
+    True
+    """
+    columns = list(getattr(X, "columns", []))
+    return np.array(columns, dtype=object) if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Raise an `InputError` unless there are two or more classes.
+
+    Examples
+    --------
+    >>> require_two_classes(np.array(["a", "b"]))
+    """
     if len(classes) < 2:
         raise InputError(
             f"y has 1 class, {classes[0]!r}; expected at least two different labels. "

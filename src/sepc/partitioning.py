@@ -19,7 +19,7 @@ from sepc.geometry._chunks import S, chunks
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.points import LocalPoints, Points, as_set
+from sepc.geometry.points import LocalPoints, Points, as_set, bounds_of
 from sepc.geometry.separation import separate
 
 SIDES = ("A", "B")
@@ -27,8 +27,6 @@ SIDES = ("A", "B")
 _HALF_SPACE_TOLERANCE = 1e-9
 # Points whose distance is below this share of the range coincide.
 _SAME_POINT = 1e-8
-
-_ENDS = (np.min, "low"), (np.max, "high")
 
 OnStep = Callable[[int, int], None]
 
@@ -172,8 +170,51 @@ def partition(
         return partition_in_place(a, b, n_imp, relax=relax, unit=length, on_step=on_step)
     allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
     if length is None:
-        length = _units(location_and_scale_of(points_a, points_b)[1])
-    return _Run((_Scattered(points_a), _Scattered(points_b)), allowed, relax, length, on_step).result()
+        length = units_from(location_and_scale_of(points_a, points_b)[1])
+    return partition_of_sets(points_a, points_b, allowed, relax=relax, unit=length, on_step=on_step)[0]
+
+
+OnBlock = Callable[[int, Points], None]
+
+
+def partition_of_sets(
+    a: Points,
+    b: Points,
+    allowed: int,
+    *,
+    unit: FloatArray,
+    relax: bool = False,
+    on_step: OnStep | None = None,
+    on_block: OnBlock | None = None,
+) -> tuple[Partition, tuple[Points, Points]]:
+    """Do what `partition` does, wherever the points are; return the isolated ones, too.
+
+    Parameters
+    ----------
+    a, b : Points
+    allowed : int
+        How many points of the other label an ellipsoid may hold.
+    unit, relax, on_step
+        As for `partition`.
+    on_block : callable, optional
+        Called as ``on_block(side, points)`` when a block leaves its set.
+
+    Returns
+    -------
+    Partition
+    tuple of Points
+        The isolated points of A, and of B.
+
+    Examples
+    --------
+    >>> a, b = LocalPoints(np.array([[2.0], [0.0], [1.0]])), LocalPoints(np.array([[5.0], [6.0], [9.0]]))
+    >>> partition_of_sets(a, b, 0, unit=np.ones(1))[0]
+    Partition(A 3 | B 3, n_imp=0, n_iter=1)
+    """
+    run = _Run((_Scattered(a), _Scattered(b)), allowed, relax, unit, on_step, on_block)
+    result = run.result()
+    rest_a, rest_b = run.remaining
+    return result, (rest_a.points, rest_b.points)
 
 
 def partition_in_place(
@@ -337,9 +378,15 @@ class _Run:
     """One partition on its way."""
 
     def __init__(
-        self, sides: tuple[_Remaining, _Remaining], allowed: int, relax: bool, unit: FloatArray, on_step: OnStep | None
+        self,
+        sides: tuple[_Remaining, _Remaining],
+        allowed: int,
+        relax: bool,
+        unit: FloatArray,
+        on_step: OnStep | None,
+        on_block: OnBlock | None = None,
     ) -> None:
-        self.sides = sides
+        self.sides, self.on_block = sides, on_block
         self.n_imp = self.allowed = allowed
         self.relax, self.unit, self.on_step = relax, unit, on_step
         self.total = sum(map(len, self.remaining))
@@ -394,6 +441,8 @@ class _Run:
 
     def settle(self, side: int, found: _Pure, iteration: int) -> None:
         self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
+        if self.on_block is not None:
+            self.on_block(side, found.points)
         self.sides[side].leave(found.points)
         self.report()
 
@@ -479,10 +528,17 @@ def units_of_length(*sets: FloatArray) -> FloatArray:
     >>> units_of_length(np.array([[1.0, 7.0]]), np.array([[5.0, 7.0]])).tolist()
     [2.0, 2.0]
     """
-    return _units(location_and_scale(*sets)[1])
+    return units_from(location_and_scale(*sets)[1])
 
 
-def _units(spread: FloatArray) -> FloatArray:
+def units_from(spread: FloatArray) -> FloatArray:
+    """Return standard deviations as units of length: the largest in place of those that are 0.
+
+    Examples
+    --------
+    >>> units_from(np.array([2.0, 0.0])).tolist()
+    [2.0, 2.0]
+    """
     return np.where(spread > 0.0, spread, spread.max() or 1.0)
 
 
@@ -509,7 +565,7 @@ def location_and_scale_of(*sets: Points) -> tuple[FloatArray, FloatArray]:
     (array([2. , 0.1]), array([1., 0.]))
     """
     n = sum(map(len, sets))
-    low, high = (fold([getattr(points.extent, end) for points in sets], axis=0) for fold, end in _ENDS)
+    low, high = bounds_of([points.extent for points in sets])
     varies = low < high
     mean = np.where(varies, sum(len(points) * points.extent.mean for points in sets) / n, low)
     square = sum(points.moments(mean).products.diagonal() for points in sets) / n

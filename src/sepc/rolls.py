@@ -87,6 +87,47 @@ class Rolls:
         )
 
 
+class PatternRolls:
+    """The same counts where points are known by the sets of ellipsoids that they lie in.
+
+    Parameters
+    ----------
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        Different sets of ellipsoids, one bit each.
+    counts : ndarray of int, shape (n_patterns, 2)
+        Points of A and of B that lie in just these.
+    n_ellipsoids : int
+
+    Examples
+    --------
+    >>> rolls = PatternRolls(packed(np.array([[True, True], [True, False]])), np.array([[1, 1], [1, 0]]), 2)
+    >>> rolls.in_all(np.array([[True, True], [True, False]])).tolist()
+    [[1, 1], [2, 1]]
+    """
+
+    def __init__(self, patterns: Patterns, counts: Rows, n_ellipsoids: int) -> None:
+        self.held = unpacked(patterns, n_ellipsoids).T.astype(np.float64)
+        self.counts = counts
+
+    def in_all(self, sets: Flags) -> Rows:
+        """Count the points of A and of B in the intersection of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, np.count_nonzero(sets, axis=1))
+
+    def in_any(self, sets: Flags) -> Rows:
+        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, np.ones(len(sets), dtype=np.int64))
+
+    def _counted(self, sets: Flags, least: Rows) -> Rows:
+        """Count the points that lie in at least so many ellipsoids of each set."""
+        step = max(_TABLE // max(len(self.counts), 1), 1)
+        out = np.empty((len(sets), 2), dtype=np.int64)
+        for start in range(0, len(sets), step):
+            some = slice(start, start + step)
+            common = sets[some].astype(np.float64) @ self.held
+            out[some] = (common >= least[some, None]) @ self.counts
+        return out
+
+
 def has(patterns: Patterns, which: int) -> Flags:
     """Return which patterns have one ellipsoid's bit.
 

@@ -1,6 +1,7 @@
 """Counts of training points that are gone: what is kept of them so that every verdict stays as it was."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -17,7 +18,11 @@ from sepc.census import (
 )
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.stack import EllipsoidStack
-from sepc.rolls import Flags, Patterns, has
+from sepc.rolls import Flags, PatternRolls, Patterns, has
+
+# Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
+# counted as the next smaller one of these.
+LADDER = 1.0 + np.geomspace(1e-6, 1e6, 6001)
 
 
 class TallyCensus(Census):
@@ -33,7 +38,10 @@ class TallyCensus(Census):
         Voters of A and of B that lie in just these.
     outside : sequence of pairs of ndarray, or None
         For each ellipsoid the gauges, ascending, of the voters of A and of B that it does not hold. None if grown
-        ellipsoids are never asked about.
+        ellipsoids are never asked about, or are counted by a ladder.
+    ladder : ndarray of int, shape (n_ellipsoids, 2, len(LADDER)), or None
+        In place of `outside`: how many voters of A and of B that each ellipsoid does not hold it holds when grown to
+        each of `LADDER`.
 
     Examples
     --------
@@ -55,10 +63,11 @@ class TallyCensus(Census):
         patterns: Patterns,
         pattern_counts: Rows,
         outside: Sequence[tuple[FloatArray, FloatArray]] | None,
+        ladder: Rows | None = None,
     ) -> None:
         self.stack, self.held, self.totals, self.all_vote = stack, held, totals, all_vote
         self.isolated, self.patterns, self.pattern_counts = isolated, patterns, pattern_counts
-        self.outside = outside
+        self.outside, self.ladder = outside, ladder
         self.counts = np.array(
             [pattern_counts[has(patterns, k)].sum(axis=0) for k in range(len(stack))], dtype=np.int64
         ).reshape(-1, 2)
@@ -93,16 +102,21 @@ class TallyCensus(Census):
 
     def grown(self, which: int, gauges: FloatArray) -> Rows:
         """Count the voters in one ellipsoid grown to each of several gauges beyond 1, shape (n, 2)."""
-        return grown_counts(self.counts[which], self._beyond(which), grown_limits(gauges))
+        limits = grown_limits(gauges)
+        if self.ladder is None:
+            return grown_counts(self.counts[which], self._beyond(which), limits)
+        steps = np.searchsorted(LADDER, limits, side="right")
+        return np.asarray(self.counts[which] + np.pad(self.ladder[which], ((0, 0), (1, 0)))[:, steps].T)
 
     def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
         if self.outside is None:
             raise records_are_missing("counting what a grown ellipsoid of an ensemble holds")
         return self.outside[which]
 
-    def _voters(self) -> tuple[Patterns, Rows]:
-        by_side = [np.repeat(self.patterns, n, axis=0) for n in self.pattern_counts.T]
-        return np.concatenate(by_side), np.repeat([0, 1], [len(mine) for mine in by_side])
+    @cached_property
+    def rolls(self) -> PatternRolls:
+        """Which patterns each ellipsoid holds."""
+        return PatternRolls(self.patterns, self.pattern_counts, len(self.stack))
 
     def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie | None:
         """Count the voters in grown ellipsoids and at isolated points that are equally near.
@@ -132,6 +146,8 @@ class TallyCensus(Census):
         return out
 
     def _in_grown(self, which: int, gauge: float) -> Rows:
+        if self.ladder is not None:
+            return np.asarray(self.grown(which, np.array([gauge]))[0])
         beyond = [np.count_nonzero(holds(of_side / gauge)) for of_side in self._beyond(which)]
         return np.asarray(self.counts[which] + beyond)
 

@@ -18,7 +18,7 @@ from sepc.geometry._hull_search import Search, StepCallback, is_far
 from sepc.geometry._hull_side import Side
 from sepc.geometry._questions import Slab, Window
 from sepc.geometry._smooth_hulls import Undecided, half_width
-from sepc.geometry.points import Points
+from sepc.geometry.points import Points, bounds_of
 
 # Numbers in a sample of one side, and in what comes into memory of one side at a time.
 _SAMPLE = 1 << 19
@@ -67,8 +67,7 @@ class FarSearch:
     ) -> None:
         self.tol, self.on_step = tol, on_step
         extents = a.extent, b.extent
-        self.low = np.minimum(extents[0].low, extents[1].low)
-        self.high = np.maximum(extents[0].high, extents[1].high)
+        self.low, self.high = bounds_of(extents)
         self.unit = float((self.high - self.low).max())
         smaller = extents[0] if len(a) < len(b) else extents[1]
         self.shift = smaller.mean if is_far(self.low, self.high) else np.zeros_like(smaller.mean)

@@ -39,6 +39,18 @@ class Extent(NamedTuple):
         return float(max((self.high - center).max(), (center - self.low).max()))
 
 
+def bounds_of(extents: Sequence[Extent]) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of each feature over several sets, arrays of shape (d,).
+
+    Examples
+    --------
+    >>> ends = [LocalPoints(np.array([[1.0], [x]])).extent for x in (0.0, 4.0)]
+    >>> [bound.tolist() for bound in bounds_of(ends)]
+    [[0.0], [4.0]]
+    """
+    return np.min([e.low for e in extents], axis=0), np.max([e.high for e in extents], axis=0)
+
+
 class Held(NamedTuple):
     """What an ellipsoid holds of some points: how many, and the smallest gauge of any.
 

@@ -15,7 +15,7 @@ from sepc.partitioning import Block, Hyperplane, Partition
 from sepc.persist.drawers import Inbox, Outbox, require, require_whole
 from sepc.rolls import n_words
 from sepc.rules import Rules
-from sepc.tallies import TallyCensus
+from sepc.tallies import LADDER, TallyCensus
 
 Header = dict[str, Any]
 
@@ -93,6 +93,8 @@ def pack_census(out: Outbox, census: Census, training_rows: bool, growing: bool 
         gauges = [of_side for pair in tallies.outside for of_side in pair]
         out.put("gauges", np.concatenate([np.empty(0), *gauges]))
         out.put("gauge_ends", _ends(gauges))
+    if tallies.ladder is not None:
+        out.put("ladder", tallies.ladder)
 
 
 def unpack_rules(
@@ -122,6 +124,7 @@ def unpack_tallied_rules(
         patterns=patterns,
         pattern_counts=pattern_counts,
         outside=_outside(box, len(stack), n_rows) if "gauges" in box else None,
+        ladder=_ladder(box, len(stack), n_rows) if "ladder" in box else None,
     )
     return Rules.by(census, _sides(p), labels)
 
@@ -151,6 +154,12 @@ def _outside(box: Inbox, n_ellipsoids: int, n_rows: int) -> list[tuple[FloatArra
     parts = box.split("gauges", box.whole("gauge_ends", (2 * n_ellipsoids,), 0, n_ellipsoids * n_rows + 1))
     require(all(bool((np.diff(part) >= 0.0).all()) for part in parts), "gauges are not ascending")
     return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _ladder(box: Inbox, n_ellipsoids: int, n_rows: int) -> Rows:
+    ladder = box.whole("ladder", (n_ellipsoids, 2, len(LADDER)), 0, n_rows + 1)
+    require(bool((np.diff(ladder, axis=2) >= 0).all()), "ladder is not ascending")
+    return ladder
 
 
 def _isolated(box: Inbox, dim: int, n_rows: int) -> Isolated:

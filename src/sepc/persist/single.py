@@ -104,7 +104,7 @@ def _rules(
     parts = zip(boxes, partitions, asked, strict=True)
     if records is None:
         all_vote = require_flag(header["all_vote"])
-        require(all("gauges" in one for one in boxes), "gauges")
+        require(all("gauges" in one or "ladder" in one for one in boxes), "gauges")
         return [unpack_tallied_rules(one, p, q.labels, known.dim, known.n, all_vote) for one, p, q in parts]
     votes = None
     if not require_flag(header["all_vote"]):

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,20 @@ def _remove(paths: Iterable[str]) -> None:
             os.remove(path)
 
 
+class Readable(Protocol):
+    """Points that can be read."""
+
+    @property
+    def n(self) -> int:
+        """How many."""
+
+    def points(self) -> FloatArray:
+        """Read the points, shape (n, d)."""
+
+    def rows(self) -> Rows:
+        """Read their numbers, shape (n,)."""
+
+
 class Chunk(NamedTuple):
     """Points that are next to each other in a store."""
 
@@ -95,7 +109,7 @@ class FilePoints(ScatteredPoints):
 
     Parameters
     ----------
-    chunks : sequence of Chunk
+    chunks : sequence of Readable
     dim : int
     n_threads : int, default=1
         How many chunks are read and asked at the same time.
@@ -109,7 +123,9 @@ class FilePoints(ScatteredPoints):
     ([2, 2, 1], [4.0, 5.0])
     """
 
-    def __init__(self, chunks: Sequence[Chunk], dim: int, n_threads: int = 1, traffic: Traffic | None = None) -> None:
+    def __init__(
+        self, chunks: Sequence[Readable], dim: int, n_threads: int = 1, traffic: Traffic | None = None
+    ) -> None:
         super().__init__([chunk.n for chunk in chunks], dim)
         self.chunks, self.n_threads = list(chunks), n_threads
         self.traffic = Traffic() if traffic is None else traffic
@@ -135,7 +151,7 @@ class FilePoints(ScatteredPoints):
         store.close()
         return cls(chunks, d, n_threads)
 
-    def _like(self, chunks: Sequence[Chunk]) -> Self:
+    def _like(self, chunks: Sequence[Readable]) -> Self:
         made = type(self)(chunks, self.dim, self.n_threads, self.traffic)
         made.local_size = self.local_size
         return made
@@ -160,7 +176,7 @@ class FilePoints(ScatteredPoints):
     def keep(self, test: Question, *arguments: Any) -> Self:
         """Return the points for which a test is true."""
 
-        def kept(chunk: Chunk) -> tuple[FloatArray, Rows]:
+        def kept(chunk: Readable) -> tuple[FloatArray, Rows]:
             points = chunk.points()
             mask = test(np, points, *arguments) if chunk.n else np.empty(0, dtype=bool)
             return points[mask], chunk.rows()[mask]
@@ -170,7 +186,7 @@ class FilePoints(ScatteredPoints):
     def drop(self, others: Points) -> Self:
         """Return the points that are not among these others."""
 
-        def kept(pair: tuple[Chunk, Callable[[], Rows]]) -> tuple[FloatArray, Rows]:
+        def kept(pair: tuple[Readable, Callable[[], Rows]]) -> tuple[FloatArray, Rows]:
             chunk, others_here = pair
             mask = not_among(chunk.rows(), others_here())
             return chunk.points()[mask], chunk.rows()[mask]
@@ -190,7 +206,7 @@ class FilePoints(ScatteredPoints):
         self._count(len(self), store.n)
         return self._like(chunks)
 
-    def _read(self, chunks: Sequence[Chunk], function: Callable[[FloatArray, int], Any]) -> list[Any]:
+    def _read(self, chunks: Sequence[Readable], function: Callable[[FloatArray, int], Any]) -> list[Any]:
         self._count(sum(chunk.n for chunk in chunks), 0)
         return list(in_order(lambda k: function(chunks[k].points(), k), range(len(chunks)), self.n_threads))
 

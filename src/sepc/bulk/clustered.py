@@ -1,0 +1,96 @@
+"""Training sets in Dask arrays and data frames: split by class where they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from sepc.bulk.sets import BulkSet, require_shape, sorted_classes, standardised, units_of
+from sepc.geometry._checks import FloatArray
+from sepc.inputs import different_labels, names_of
+from sepc.scale.clusters import ClusterChunk, ClusterPoints
+
+
+def cluster_set(X: Any, y: Any, standardize: bool) -> BulkSet:
+    """Return a training set that stays on the workers.
+
+    Parameters
+    ----------
+    X : dask array or data frame of shape (n, d)
+    y : dask array or series, or array-like, of shape (n,)
+    standardize : bool
+
+    Returns
+    -------
+    BulkSet
+    """
+    require_shape(X.shape, None)
+    names = names_of(X)
+    blocks = _blocks(X)
+    sizes = list(dask.compute(*map(_n_rows, blocks)))
+    starts = np.cumsum([0, *sizes]).tolist()
+    labels = _label_blocks(y, sizes)
+    parts = [_raw(block, start) for block, start in zip(blocks, starts[:-1], strict=True)]
+    raw = ClusterPoints(parts, X.shape[1], sizes)
+    mean, scale = units_of(raw, names, standardize)
+    classes = sorted_classes(dask.compute(*map(_different, labels)))
+    units = delayed((mean, scale), pure=False, traverse=False)
+    points = [
+        ClusterPoints(
+            [_of_class(chunk, mine, label, units) for chunk, mine in zip(raw.chunks, labels, strict=True)],
+            raw.dim,
+            bytes_received=raw.bytes_received,
+        )
+        for label in classes
+    ]
+    return BulkSet(points, classes, mean, scale)
+
+
+def _blocks(X: Any) -> list[Delayed]:
+    """Return the rows of X block by block."""
+    if hasattr(X, "rechunk"):
+        return list(X.rechunk({1: -1}).to_delayed().ravel())
+    return list(X.to_delayed())
+
+
+def _label_blocks(y: Any, sizes: Sequence[int]) -> list[Delayed]:
+    """Return the labels in blocks of these sizes."""
+    if not dask.is_dask_collection(y):
+        y = np.asarray(y)
+        require_shape((sum(sizes), 1), len(y))
+        return [delayed(part, pure=False, traverse=False) for part in np.split(y, np.cumsum(sizes)[:-1])]
+    blocks = list(y.to_delayed().ravel()) if hasattr(y, "rechunk") else list(y.to_delayed())
+    found = list(dask.compute(*map(_n_rows, blocks)))
+    if found == list(sizes):
+        return blocks
+    require_shape((sum(sizes), 1), sum(found))
+    if not hasattr(y, "rechunk"):
+        y = y.to_dask_array(lengths=found)
+    elif np.isnan(y.shape[0]):
+        y._chunks = (tuple(found),)
+    return list(y.rechunk({0: tuple(sizes)}).to_delayed().ravel())
+
+
+@delayed
+def _n_rows(block: Any) -> int:
+    return len(block)
+
+
+@delayed
+def _raw(block: Any, start: int) -> ClusterChunk:
+    points = np.ascontiguousarray(block, dtype=np.float64)
+    return ClusterChunk(points, np.arange(start, start + len(points)))
+
+
+@delayed
+def _different(labels: Any) -> NDArray[Any]:
+    return different_labels(np.asarray(labels))
+
+
+@delayed
+def _of_class(chunk: ClusterChunk, labels: Any, label: Any, units: tuple[FloatArray, FloatArray]) -> ClusterChunk:
+    mine = np.asarray(labels) == label
+    return ClusterChunk(standardised(chunk.points[mine], *units), chunk.rows[mine])

@@ -1,0 +1,159 @@
+"""Counts of scattered training points: one pass over them tells all that a verdict will ask for."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.census import Isolated, common_side
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._questions import gauges, like, parts, to_host
+from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
+from sepc.geometry.points import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.stack import EllipsoidStack
+from sepc.partitioning import Partition
+from sepc.rolls import Patterns, n_words, unpacked
+from sepc.tallies import LADDER, TallyCensus
+
+# Up to so many gauges, those of all points under all ellipsoids, each one is kept; then a ladder has to do.
+KEPT_GAUGES = 1 << 24
+
+Frames = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Tally(NamedTuple):
+    """What is counted of some points.
+
+    Attributes
+    ----------
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        The different sets of ellipsoids that points lie in, one bit each.
+    counts : ndarray of int, shape (n_patterns,)
+        How many points lie in just these.
+    outside : list of ndarray
+        For each ellipsoid the gauges, ascending, of the points that it does not hold; or how many of these have a
+        gauge up to each of `LADDER`.
+    """
+
+    patterns: Patterns
+    counts: Rows
+    outside: list[Any]
+
+
+def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[LocalPoints], exact: bool) -> TallyCensus:
+    """Count scattered points of both sides under the ellipsoids of their partition.
+
+    Parameters
+    ----------
+    partition : Partition
+    sides : pair of Points
+        All points of A, and of B.
+    alone : pair of LocalPoints
+        The isolated ones among them.
+    exact : bool
+        Whether the gauge of every point is kept; else grown ellipsoids are counted by a ladder.
+
+    Returns
+    -------
+    TallyCensus
+    """
+    stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
+    frames = stack.centers[:, 0], stack.axes, stack.radii
+    of_a, of_b = (_merged(_asked(points, _tally_of_chunk, frames, exact), exact) for points in sides)
+    patterns, counts = _side_by_side(of_a, of_b)
+    held = [counts[flags].sum(axis=0) for flags in unpacked(patterns, len(stack)).T]
+    pairs = list(zip(of_a.outside, of_b.outside, strict=True))
+    return TallyCensus(
+        stack=stack,
+        held=np.array(held, dtype=np.int64).reshape(-1, 2),
+        totals=np.array([len(points) for points in sides]),
+        all_vote=True,
+        isolated=_isolated(alone, sides),
+        patterns=patterns,
+        pattern_counts=counts,
+        outside=pairs if exact else None,
+        ladder=None if exact else np.array(pairs, dtype=np.int64).reshape(-1, 2, len(LADDER)),
+    )
+
+
+def _asked(points: Points, question: Any, *arguments: Any) -> list[Any]:
+    if isinstance(points, ScatteredPoints):
+        return points.ask(question, *arguments)
+    assert isinstance(points, LocalPoints)
+    return [question(np, points.array, *arguments)]
+
+
+def _tally_of_chunk(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
+    return _merged([_tally(xp, x, frames, exact) for x in parts(xp, points)], exact)
+
+
+def _tally(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
+    """Count some points of a chunk."""
+    n = points.shape[0]
+    words = [xp.zeros(n, dtype=xp.int64, device=points.device) for _ in range(n_words(len(frames[0])))]
+    ladder = None if exact else like(xp, points, LADDER)
+    outside: list[Any] = []
+    for k, frame in enumerate(zip(*frames, strict=True)):
+        (gauge,) = gauges(xp, points, *frame)
+        held = gauge <= 1.0 + MEMBERSHIP_TOLERANCE
+        # The sign bit is the last one of a word.
+        bit = 1 << k % 64 if k % 64 < 63 else -(1 << 63)
+        words[k // 64] = xp.where(held, words[k // 64] + bit, words[k // 64])
+        beyond = xp.sort(xp.take(gauge, xp.nonzero(~held)[0]))
+        outside.append(to_host(beyond if ladder is None else xp.searchsorted(beyond, ladder, side="right")))
+    patterns, counts = _distinct(xp, words, n)
+    return Tally(patterns, counts, outside)
+
+
+def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
+    """Return the different patterns, and how many points have each, without bringing all of them to the host.
+
+    Points are sorted by one word after the other, the last one first; where two neighbours differ, a pattern begins.
+    """
+    if not words:
+        return np.empty((1, 0), dtype=np.uint64), np.array([n])
+    order = xp.argsort(words[-1], stable=True)
+    for word in words[-2::-1]:
+        order = xp.take(order, xp.argsort(xp.take(word, order), stable=True))
+    arranged = [xp.take(word, order) for word in words]
+    differs = [to_host(xp.nonzero(word[1:] != word[:-1])[0]) for word in arranged]
+    starts = np.unique(np.concatenate([[0], *(rows + 1 for rows in differs)]).astype(np.int64))
+    first = like(xp, arranged[0], starts)
+    patterns = np.stack([to_host(xp.take(word, first)) for word in arranged], axis=1).astype(np.int64)
+    return patterns.view(np.uint64), np.diff(np.append(starts, n))
+
+
+def _merged(found: Sequence[Tally], exact: bool) -> Tally:
+    """Return one tally of several."""
+    patterns, back = np.unique(np.concatenate([t.patterns for t in found]), axis=0, return_inverse=True)
+    counts = np.bincount(back.reshape(-1), np.concatenate([t.counts for t in found]), minlength=len(patterns))
+    outside = zip(*(t.outside for t in found), strict=True)
+    joined = [np.sort(np.concatenate(of_one)) if exact else np.sum(of_one, axis=0) for of_one in outside]
+    return Tally(patterns, np.rint(counts).astype(np.int64), joined)
+
+
+def _side_by_side(a: Tally, b: Tally) -> tuple[Patterns, Rows]:
+    """Return the patterns of both sides, and how many points of A and of B have each."""
+    patterns, back = np.unique(np.concatenate([a.patterns, b.patterns]), axis=0, return_inverse=True)
+    counts = np.zeros((len(patterns), 2), dtype=np.int64)
+    of_b = np.repeat([0, 1], [len(a.counts), len(b.counts)])
+    counts[back.reshape(-1), of_b] = np.concatenate([a.counts, b.counts])
+    return patterns, counts
+
+
+def _isolated(alone: Sequence[LocalPoints], sides: Sequence[Points]) -> Isolated:
+    """Collect isolated points; equal ones are one region, whatever their labels."""
+    every = np.concatenate([points.array for points in alone])
+    side = np.repeat([0, 1], [len(points) for points in alone])
+    found, first = np.unique(every, axis=0, return_index=True)
+    common = [common_side(side[(every == x).all(axis=1)]) for x in found]
+    none = np.zeros(len(found), dtype=np.int64)
+    copies = [sum(_asked(points, _copies, found), none) if len(found) else none for points in sides]
+    return Isolated(found, side[first].astype(np.int64), np.array(common, dtype=np.int64), np.stack(copies, axis=1))
+
+
+def _copies(xp: Any, points: Any, targets: FloatArray) -> Rows:
+    """Count the points that are equal to each target."""
+    there = [like(xp, points, target)[None, :] for target in targets]
+    found = [[xp.count_nonzero(xp.all(x == target, axis=1)) for target in there] for x in parts(xp, points)]
+    return np.asarray(np.sum([[int(n) for n in row] for row in found], axis=0, dtype=np.int64))
