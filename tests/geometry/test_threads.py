@@ -1,13 +1,16 @@
 """BLAS threads: one inside the solvers, as many as before outside."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
 
-import numpy as np  # noqa: F401  (a BLAS to look at)
+import numpy as np
 import pytest
 import scipy.linalg.cython_blas  # noqa: F401  (another)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sepc.geometry._threads import one_blas_thread
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.stack import EllipsoidStack
 
 MANY = 10**6
 
@@ -34,19 +37,25 @@ def test_small_work_leaves_the_threads_alone():
             assert blas_threads() == before
 
 
-def test_only_the_main_thread_changes_what_belongs_to_the_process():
+def test_threads_share_the_change_and_the_last_one_takes_it_back():
+    entered, may_leave = Barrier(3), [Event(), Event()]
     inside = []
 
-    def work(_):
+    def work(which):
         with one_blas_thread(MANY):
+            entered.wait()
+            may_leave[which].wait()
             inside.append(blas_threads())
 
-    with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(work, range(4)))
-        assert inside == [before] * 4
-        assert blas_threads() == before
+    before = blas_threads()
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(work, which) for which in (0, 1)]
+        entered.wait()
+        for job, event in zip(jobs, may_leave, strict=True):
+            event.set()
+            job.result()
+    assert inside == [{1}, {1}]
+    assert blas_threads() == before
 
 
 def test_an_error_inside_gives_the_threads_back():
@@ -55,3 +64,15 @@ def test_an_error_inside_gives_the_threads_back():
         with pytest.raises(KeyboardInterrupt), one_blas_thread(MANY):
             raise KeyboardInterrupt
         assert blas_threads() == before
+
+
+def test_an_answer_has_the_same_bits_in_every_thread():
+    rng = np.random.default_rng(0)
+    d = 150  # products so large that BLAS would share them out among threads
+    stack = EllipsoidStack([Ellipsoid(np.zeros(d), np.linalg.qr(rng.normal(size=(d, d)))[0], np.ones(d))] * 3, d)
+    X = rng.normal(size=(300, d))
+    with threadpool_limits(1, user_api="blas"):
+        one = stack.gauges(X)
+    with ThreadPoolExecutor(2) as pool:
+        others = list(pool.map(stack.gauges, [X] * 4))
+    assert all(np.array_equal(one, other) for other in [stack.gauges(X), *others])

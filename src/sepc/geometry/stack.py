@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid, distance_from_axes
 
 # Distances that differ by less than this share are equal.
@@ -147,11 +148,12 @@ class EllipsoidStack:
         block = np.zeros((_BLOCK, self.dim))
         away, y = np.empty((2, len(axes), _BLOCK, self.dim))
         wide = away.reshape(len(axes), _BLOCK // _ROWS_AT_ONCE, _ROWS_AT_ONCE * self.dim)
-        for start in range(0, len(points), _BLOCK):
-            rows = slice(start, min(start + _BLOCK, len(points)))
-            block[: rows.stop - start] = points[rows]
-            np.subtract(block.reshape(wide.shape[1:]), centers, out=wide)
-            yield rows, np.matmul(away, axes, out=y)
+        with one_blas_thread(self.dim**2):
+            for start in range(0, len(points), _BLOCK):
+                rows = slice(start, min(start + _BLOCK, len(points)))
+                block[: rows.stop - start] = points[rows]
+                np.subtract(block.reshape(wide.shape[1:]), centers, out=wide)
+                yield rows, np.matmul(away, axes, out=y)
 
     def _may_be_nearest(self, y: FloatArray, limit: FloatArray) -> np.ndarray:
         """Return which ellipsoids may be the nearest of each point, by two bounds of the distance.
