@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,6 +272,18 @@ class Assessment:
     [True, False]
     """
 
+    # What makes up an assessment; all the rest follows from it.
+    _FIELDS: ClassVar[tuple[str, ...]] = (
+        "label",
+        "trust",
+        "rule",
+        "reason",
+        "region",
+        "counts",
+        "distance",
+        "error_bound",
+    )
+
     def __init__(
         self,
         decision: Decision,
@@ -298,6 +310,28 @@ class Assessment:
     def reasons(rule: Rows, contested: NDArray[np.bool_]) -> NDArray[np.str_]:
         """Return the reason that goes with each rule, or that the label is contested."""
         return np.array(REASONS)[np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the assessment of all points, those of the first part first.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> Assessment.joined([clf.assess([[0.5]]), clf.assess([[8.0]])]).label.tolist()
+        [0, 1]
+        """
+        first = parts[0]
+        whole = type(first).__new__(type(first))
+        fields = {name: np.concatenate([getattr(part, name) for part in parts]) for name in first._FIELDS}
+        frames = FrameMaker.joined([part._frames for part in parts])
+        vars(whole).update(fields, _classes=first._classes, _frames=frames)
+        return whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies for other processes hold what is said of the points, and no training records.
+        return {name: getattr(self, name) for name in (*self._FIELDS, "_classes", "_frames")}
 
     def __len__(self) -> int:
         return len(self.trust)
@@ -356,6 +390,30 @@ class Assessment:
         """
         enough = self.trust >= self._limits(min_trust)
         return enough if allow_outside else enough & (self.rule != Rule.R3.name)
+
+    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
+        """Return the accepted labels, and `abstain_label` in place of the others.
+
+        Parameters
+        ----------
+        abstain_label : object
+        min_trust : float or dict, default=0.95
+            As for `accepted`.
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [3.5]]).label_or("unsure").tolist()
+        [0, 'unsure']
+        """
+        labels = self.label.astype(object)
+        labels[~self.accepted(min_trust)] = abstain_label
+        return labels
 
     def _limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
         if not isinstance(min_trust, Mapping):

@@ -2,44 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sepc.answers import Answers, Judge
 from sepc.assessment import Assessment
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
 from sepc.inputs import require_numbers
 from sepc.label_sets import LabelSetMixin
-from sepc.model import Outcome
 from sepc.progress import CallbackSupportMixin
-
-
-class Judge(Protocol):
-    """What a fit leaves behind: it judges points in units of its own.
-
-    Examples
-    --------
-    >>> Judge.__name__
-    'Judge'
-    """
-
-    @property
-    def features(self) -> list[str]:
-        """Names of the features."""
-
-    def units(self, X: FloatArray) -> FloatArray:
-        """Return points in the units that they are judged in."""
-
-    def outcome(self, Z: FloatArray) -> Outcome:
-        """Return labels, trust and probabilities."""
-
-    def assess(self, Z: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point."""
 
 
 class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
@@ -64,6 +41,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         Returns
         -------
         ndarray of shape (n,)
+            Like all other answers, a Dask array that nothing was computed of yet if `X` is a Dask array or data frame.
 
         Examples
         --------
@@ -72,8 +50,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> clf.predict([[0.5], [8.0]]).tolist()
         [0, 1]
         """
-        outcome = self._outcome(X)
-        return np.asarray(self.classes_[outcome.label])
+        return self._answers(X).label
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label.
@@ -97,7 +74,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> clf.predict_proba([[0.5]]).round(2).tolist()
         [[0.99, 0.01]]
         """
-        return self._outcome(X).proba
+        return self._answers(X).proba
 
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label.
@@ -118,7 +95,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> clf.trust_score([[0.5]]).round(2).tolist()
         [0.99]
         """
-        return self._outcome(X).trust
+        return self._answers(X).trust
 
     def assess(self, X: Any) -> Assessment:
         """Return label, trust, rule, reason, region, counts and distance of each point.
@@ -130,6 +107,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         Returns
         -------
         Assessment
+            A `sepc.lazy.LazyAssessment` if `X` is a Dask array or data frame.
 
         Examples
         --------
@@ -138,8 +116,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> clf.assess([[0.5], [10.0]])
         Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
         """
-        points = self._points(X)
-        return self._model.assess(points, FrameMaker.like(X))
+        return self._answers(X).assess()
 
     def predict_or_abstain(
         self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
@@ -165,10 +142,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> clf.predict_or_abstain([[8.0], [3.5]]).tolist()
         [1, None]
         """
-        assessment = self.assess(X)
-        labels = assessment.label.astype(object)
-        labels[~assessment.accepted(min_trust)] = abstain_label
-        return labels
+        return self.assess(X).label_or(abstain_label, min_trust)
 
     def _points(self, X: Any) -> FloatArray:
         """Return new points in the units that they are judged in."""
@@ -184,9 +158,18 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
             raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
         return np.asarray(points[0])
 
-    def _outcome(self, X: Any) -> Outcome:
-        points = self._points(X)
-        return self._model.outcome(points)
+    def _answers(self, X: Any) -> Answers:
+        """Return who answers for points like these."""
+        if is_of("dask", X):
+            from sepc.lazy import lazy_answers  # only they who use Dask need it
+
+            return lazy_answers(self, X)
+        return Answers(self._model, self._points(X), FrameMaker.like(X))
+
+
+def is_of(package: str, X: Any) -> bool:
+    """Return whether the type of `X` comes from a package, which need not be installed."""
+    return type(X).__module__.partition(".")[0] == package
 
 
 def as_one_row(x: Any) -> Any:

@@ -1,9 +1,9 @@
 """What the fit of an ensemble leaves behind: members, the weights of their opinions, and who leads where."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,14 @@ class Council:
         """Return a full record of each point."""
         return CouncilAssessment(self, X, frames)
 
+    def for_outcomes(self) -> Self:
+        """Return the same council without what outcomes do not need."""
+        return replace(self, records=None, known={})
+
+    def for_assessments(self) -> Self:
+        """Return the council as it is: it counts its records when it is asked to."""
+        return self
+
     @cached_property
     def plain(self) -> "PlainCouncil":
         """The same council, asked in standard deviations of the features."""
@@ -217,6 +225,8 @@ class CouncilAssessment(Assessment):
     >>> a.label.tolist(), a.agreement.tolist()
     (['low', 'high'], [1.0, 1.0])
     """
+
+    _FIELDS: ClassVar[tuple[str, ...]] = (*Assessment._FIELDS, "agreement")
 
     def __init__(self, council: Council, X: FloatArray, frames: FrameMaker) -> None:
         said = council.evidence(X)

@@ -1,6 +1,6 @@
 """What goes out: data frames of the kind that came in, and plain Python values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -38,6 +38,14 @@ class FrameMaker:
         if library == "polars":
             return cls("polars")
         return cls("pandas", getattr(X, "index", None) if library == "pandas" else None)
+
+    @classmethod
+    def joined(cls, makers: Sequence["FrameMaker"]) -> "FrameMaker":
+        """Return a maker of frames for the rows of several, those of the first one first."""
+        first, *others = makers
+        if first.index is None or not others:
+            return first
+        return cls(first.library, first.index.append([maker.index for maker in others]))
 
     def frame(self, columns: Mapping[str, Any], rows: bool = False) -> Any:
         """Return a frame; if its `rows` are those that came in, under their names."""

@@ -1,8 +1,8 @@
 """What a fit leaves behind: all that is needed to judge new points, and nothing that checks input."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,14 @@ class Model:
             return Outcome(decision.label, decision.trust, decision.proba)
         proba = self.densities.posterior(Z)
         return Outcome(proba.argmax(axis=1), proba.max(axis=1), proba)
+
+    def for_outcomes(self) -> Self:
+        """Return the same model without what outcomes do not need."""
+        return replace(self, records=None, rules=self.rules if self.densities is None else [])
+
+    def for_assessments(self) -> Self:
+        """Return the same model without the records, but for what its rules count."""
+        return replace(self, records=None)
 
     def outcome_of(self, X: FloatArray) -> Outcome:
         """Return the same of points in the units that they came in."""

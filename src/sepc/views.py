@@ -61,4 +61,6 @@ class Views:
 
 
 def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
+    if not len(X):  # the transformer would refuse them
+        return np.empty(X.shape)
     return np.asarray(np.clip(ranks.transform(X), -_LARGEST_SCORE, _LARGEST_SCORE))
