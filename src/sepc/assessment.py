@@ -329,6 +329,21 @@ class Assessment:
         vars(whole).update(fields, _classes=first._classes, _frames=frames)
         return whole
 
+    def taken(self, rows: Rows) -> Self:
+        """Return the assessment of some of the points, of each as often as it is in `rows`, as for plain arrays.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).taken(np.array([1, 0, 1])).label.tolist()
+        [1, 0, 1]
+        """
+        some = type(self).__new__(type(self))
+        fields = {name: getattr(self, name)[rows] for name in self._FIELDS}
+        vars(some).update(fields, _classes=self._classes, _frames=FrameMaker())
+        return some
+
     def __getstate__(self) -> dict[str, Any]:
         # Copies for other processes hold what is said of the points, and no training records.
         return {name: getattr(self, name) for name in (*self._FIELDS, "_classes", "_frames")}
@@ -388,7 +403,7 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        enough = self.trust >= self._limits(min_trust)
+        enough = self.trust >= self.limits(min_trust)
         return enough if allow_outside else enough & (self.rule != Rule.R3.name)
 
     def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
@@ -415,7 +430,16 @@ class Assessment:
         labels[~self.accepted(min_trust)] = abstain_label
         return labels
 
-    def _limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
+    def limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
+        """Return the trust from which on each label is accepted, shape (n,).
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
+        [0.9, 0.8]
+        """
         if not isinstance(min_trust, Mapping):
             return np.full(len(self), _as_share(min_trust, "min_trust"))
         missing = [label for label in self._classes.tolist() if label not in min_trust]

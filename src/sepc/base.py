@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sepc.answers import Answers, Judge
 from sepc.assessment import Assessment
+from sepc.elsewhere import answers_elsewhere, is_elsewhere
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
@@ -42,6 +43,8 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n,)
             Like all other answers, a Dask array that nothing was computed of yet if `X` is a Dask array or data frame.
+            Under ``sklearn.config_context(array_api_dispatch=True)`` an array of PyTorch or CuPy stays on its device,
+            and so do answers that are numbers.
 
         Examples
         --------
@@ -107,7 +110,8 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         Returns
         -------
         Assessment
-            A `sepc.lazy.LazyAssessment` if `X` is a Dask array or data frame.
+            A `sepc.lazy.LazyAssessment` if `X` is a Dask array or data frame, a `sepc.elsewhere.AssessmentElsewhere` if
+            it is an array that stays on its device.
 
         Examples
         --------
@@ -164,6 +168,8 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
             from sepc.lazy import lazy_answers  # only they who use Dask need it
 
             return lazy_answers(self, X)
+        if is_elsewhere(X):
+            return answers_elsewhere(self, X)
         return Answers(self._model, self._points(X), FrameMaker.like(X))
 
 

@@ -28,7 +28,7 @@ SHRINKAGE = 1.0
 _COMMON_RIDGE = 1e-2
 _RIDGE = 1e-4
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
-_FARTHEST = 1e9
+FARTHEST = 1e9
 # Rows of a product: for one model always as many, so that no row depends on the others or on its place among them.
 _BLOCK = 128
 # Numbers in a table of monomials: with hundreds of features fewer rows go together, or these would fill the memory.
@@ -76,12 +76,16 @@ class LocalDensities:
     def log_joint(self, points: FloatArray) -> FloatArray:
         """Return the logarithm of each class's prior times its density, up to one constant, shape (n, n_classes)."""
         out = np.full((len(points), self.n_classes), -np.inf)
-        bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
+        of_classes = self.of_classes()
         for rows, by_component in self._blocks(points):
-            for k, (first, end) in enumerate(pairwise(bounds)):
-                if end > first:
-                    out[rows, k] = _log_sum_exp(by_component[:, first:end])[: rows.stop - rows.start]
+            for k, of_class in of_classes:
+                out[rows, k] = _log_sum_exp(by_component[:, of_class])[: rows.stop - rows.start]
         return out
+
+    def of_classes(self) -> list[tuple[int, slice]]:
+        """Return the number of each class that has components, and which ones it has."""
+        bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
+        return [(k, slice(first, end)) for k, (first, end) in enumerate(pairwise(bounds)) if end > first]
 
     def claims(self, points: FloatArray) -> Rows:
         """Return the component to which each point most likely belongs, shape (n,)."""
@@ -102,7 +106,7 @@ class LocalDensities:
 
     def _by_component(self, block: FloatArray) -> FloatArray:
         """Return the logarithm of each component's weight times its density, shape (n, n_components)."""
-        z = np.clip((block - self.center) / self.unit, -_FARTHEST, _FARTHEST)
+        z = np.clip((block - self.center) / self.unit, -FARTHEST, FARTHEST)
         square = _monomials(z) @ self.coefficients
         np.maximum(square, 0.0, out=square)
         square *= 1.0 / TAILS
@@ -116,12 +120,19 @@ class LocalDensities:
 def _monomials(z: FloatArray) -> FloatArray:
     """Return the products of two features, the features, and 1; shape (n, (d + 1) * (d + 2) / 2)."""
     lifted = np.column_stack([z, np.ones(len(z))])
-    i, j = _pairs(lifted.shape[1])
+    i, j = pairs(lifted.shape[1])
     return np.asarray(lifted[:, i] * lifted[:, j])
 
 
 @cache
-def _pairs(n: int) -> tuple[Rows, Rows]:
+def pairs(n: int) -> tuple[Rows, Rows]:
+    """Return which two of n numbers are multiplied in each product of two.
+
+    Examples
+    --------
+    >>> [which.tolist() for which in pairs(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     i, j = np.triu_indices(n)
     return i, j
 
@@ -233,5 +244,5 @@ def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, fl
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.column_stack([whiten, -whiten @ mean])
     form = lifted.T @ lifted
-    i, j = _pairs(d + 1)
+    i, j = pairs(d + 1)
     return form[i, j] * np.where(i == j, 1.0, 2.0), float(np.log(np.diag(factor)).sum())

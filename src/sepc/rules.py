@@ -74,6 +74,17 @@ class Verdicts:
     distance: FloatArray
     regions: "RegionNames"
 
+    def taken(self, rows: Rows) -> "Verdicts":
+        """Return the verdicts on some of the points, of each as often as it is in `rows`."""
+        return Verdicts(
+            self.counts[rows],
+            self.rule[rows],
+            self.lead[rows],
+            self.owner[rows],
+            self.distance[rows],
+            self.regions.taken(rows),
+        )
+
 
 class RegionNames:
     """Deciding regions by number; their names are made when they are asked for.
@@ -91,6 +102,12 @@ class RegionNames:
         """Return the names of the regions that decide the points in `rows`."""
         distinct, back = np.unique(self.number[rows], return_inverse=True)
         return np.array(self._names(distinct.tolist()), dtype=object)[back]
+
+    def taken(self, rows: Rows) -> "RegionNames":
+        """Return the regions of some of the points."""
+        some = RegionNames(self.ellipsoids, 0)
+        some.number, some.special = self.number[rows], self.special
+        return some
 
     def add(self, special: list[str | tuple[NDArray[np.uint64], bool]]) -> Rows:
         """Take in more regions; return their numbers."""
@@ -237,6 +254,24 @@ class Rules:
         """
         return _Judgement(self, points, count_outside).verdicts()
 
+    def judge_sets(self, sets: NDArray[np.bool_], outside: FloatArray) -> Verdicts:
+        """Return the verdicts on points of which it is known already which ellipsoids hold them.
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n_sets, n_ellipsoids)
+            For points in ellipsoids: in which, at least one each.
+        outside : ndarray of shape (n_outside, d)
+            Points that no ellipsoid holds.
+
+        Returns
+        -------
+        Verdicts
+            On n_sets points in these sets, then on those outside.
+        """
+        points = np.concatenate([np.zeros((len(sets), self.stack.dim)), outside])
+        return _Judgement(self, points, count_outside=True).verdicts_by(sets)
+
     def distances_to_isolated(self, points: FloatArray) -> FloatArray:
         """Return the distance of each point to each isolated one, shape (n, n_isolated)."""
         out = np.empty((len(points), len(self.isolated)))
@@ -293,17 +328,32 @@ class _Judgement:
 
     def verdicts(self) -> Verdicts:
         for rows in batches(len(self.points), len(self.rules.stack), TABLE):
-            start = rows.start
             gauges = self.rules.stack.gauges(self.points[rows])
             inside = holds(gauges)
-            n_inside = np.count_nonzero(inside, axis=1)
-            one, several, none = (np.flatnonzero(where) for where in (n_inside == 1, n_inside > 1, n_inside == 0))
-            if len(one):
-                self._in_one(start + one, inside[one].argmax(axis=1))
-            if len(several):
-                self._in_several(start + several, inside[several])
+            self._in_some(rows.start, inside)
+            none = np.flatnonzero(~inside.any(axis=1))
             if len(none):
-                self._in_none(start + none, gauges[none])
+                self._in_none(rows.start + none, gauges[none])
+        return self._done()
+
+    def verdicts_by(self, sets: NDArray[np.bool_]) -> Verdicts:
+        """Return the verdicts if the first points lie in these sets of ellipsoids, and all others in none."""
+        self._in_some(0, sets)
+        outside = np.arange(len(sets), len(self.points))
+        for rows in batches(len(outside), len(self.rules.stack), TABLE):
+            self._in_none(outside[rows], self.rules.stack.gauges(self.points[outside[rows]]))
+        return self._done()
+
+    def _in_some(self, start: int, inside: NDArray[np.bool_]) -> None:
+        """Decide those of the points from `start` on that lie in ellipsoids."""
+        n_inside = np.count_nonzero(inside, axis=1)
+        one, several = np.flatnonzero(n_inside == 1), np.flatnonzero(n_inside > 1)
+        if len(one):
+            self._in_one(start + one, inside[one].argmax(axis=1))
+        if len(several):
+            self._in_several(start + several, inside[several])
+
+    def _done(self) -> Verdicts:
         self._grow()
         return Verdicts(self.counts, self.rule, self.lead, self.owner, self.distance, self.regions)
 

@@ -1,0 +1,239 @@
+"""What takes time for each point, done by other libraries of arrays: on a graphics card, say.
+
+Only operations of the array API standard are used. Points in the same ellipsoids share their verdict: few different
+cases go back to be decided by the same code as for NumPy arrays. Points in no ellipsoid are a case each.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._array_api import _convert_to_numpy
+
+from sepc.densities import FARTHEST, TAILS, LocalDensities, pairs
+from sepc.geometry._checks import Rows
+from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
+from sepc.geometry.stack import EllipsoidStack
+from sepc.rolls import unpacked
+from sepc.rules import Rules, Verdicts
+
+# Numbers in a temporary table.
+_TABLE = 1 << 24
+# Flags in a word, and what each is worth in it.
+_WORD = 64
+_WORTH = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
+
+Array = Any  # of whatever library
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """Where arrays are: a library, and one of its devices.
+
+    Attributes
+    ----------
+    xp : module
+        Has the functions of the array API standard.
+    device : object
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> Place(xp, xp.Device("CPU_DEVICE")).look_up(np.array([1.5, 2.5]), xp.asarray([1]))
+    Array([2.5], dtype=array_api_strict.float64)
+    """
+
+    xp: Any
+    device: Any
+
+    def put(self, values: NDArray[Any]) -> Array:
+        """Return a copy of a NumPy array there."""
+        return self.xp.asarray(np.array(values), device=self.device)
+
+    def fetch(self, array: Array) -> NDArray[Any]:
+        """Return an array from there as a NumPy array."""
+        return np.asarray(_convert_to_numpy(array, self.xp))
+
+    def look_up(self, table: NDArray[Any], rows: Array) -> Array:
+        """Return some rows of a NumPy array as an array there."""
+        return self.xp.take(self.put(table), rows, axis=0)
+
+
+def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
+    """Return the probability of each class at each point, as `LocalDensities.posterior` does.
+
+    Parameters
+    ----------
+    densities : LocalDensities
+    Z : array of shape (n, d)
+        Double precision.
+    place : Place
+        Where it is.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), model.units(np.array([[0.5], [3.5]]))
+    >>> place.fetch(posterior(model.densities, place.put(Z), place)).round(2).tolist()
+    [[0.99, 0.01], [0.52, 0.48]]
+    """
+    xp = place.xp
+    center, unit = place.put(densities.center), place.put(densities.unit)
+    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
+    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
+    power = -0.5 * (TAILS + len(densities.unit))
+    found = []
+    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
+        z = xp.clip((Z[rows, :] - center) / unit, -FARTHEST, FARTHEST)
+        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
+        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
+        by_component = log_weights + power * xp.log(1.0 + xp.clip(square, 0.0, None) / TAILS)
+        found.append(_softmax(_joint(densities, by_component, xp), xp))
+    return xp.concat(found, axis=0)
+
+
+def _joint(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
+    """Sum up the components of each class; a class without any is impossible."""
+    columns = [xp.full_like(by_component[:, 0], -xp.inf)] * densities.n_classes
+    for k, of_class in densities.of_classes():
+        logs = by_component[:, of_class]
+        top = xp.max(logs, axis=1, keepdims=True)
+        columns[k] = top[:, 0] + xp.log(xp.sum(xp.exp(logs - top), axis=1))
+    return xp.stack(columns, axis=1)
+
+
+def _softmax(logs: Array, xp: Any) -> Array:
+    shares = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
+    return shares / xp.sum(shares, axis=1, keepdims=True)
+
+
+def inside(xp: Any, Z: Array, centers: Array, frames: Array) -> Array:
+    """Return which ellipsoids hold which points.
+
+    Parameters
+    ----------
+    xp : module
+        Library of the arrays.
+    Z : array of shape (n, d)
+    centers : array of shape (k, d)
+    frames : array of shape (k, d, d)
+        Axes, the columns of each matrix, divided by their radii.
+
+    Returns
+    -------
+    array of bool, shape (n, k)
+
+    Examples
+    --------
+    >>> inside(np, np.array([[1.0], [8.5]]), np.array([[0.0], [9.0]]), np.array([[[0.5]], [[1.0]]])).tolist()
+    [[True, False], [False, True]]
+    """
+    columns = []
+    for k in range(centers.shape[0]):
+        y = (Z - centers[k, :]) @ frames[k, :, :]
+        columns.append(xp.sqrt(xp.sum(y * y, axis=1)) <= 1.0 + MEMBERSHIP_TOLERANCE)
+    return xp.stack(columns, axis=1)
+
+
+def cases_of(rules: Rules, Z: Array, place: Place) -> tuple[Verdicts, Array]:
+    """Return the verdicts on the different cases among points.
+
+    Parameters
+    ----------
+    rules : Rules
+    Z : array of shape (n, d)
+        Double precision.
+    place : Place
+        Where it is.
+
+    Returns
+    -------
+    verdicts : Verdicts
+        On the cases.
+    which : array of int, shape (n,)
+        The case of each point.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), model.units(np.array([[0.5], [8.0], [6.0]]))
+    >>> verdicts, which = cases_of(model.rules[0], place.put(Z), place)
+    >>> verdicts.counts.tolist(), which
+    ([[3, 0], [0, 3]], Array([0, 1, 1], dtype=array_api_strict.int64))
+    """
+    xp, n_ellipsoids = place.xp, len(rules.stack)
+    patterns, which = distinct(_words(rules.stack, Z, place), place)
+    sets = unpacked(patterns.view(np.uint64), n_ellipsoids)
+    is_some = sets.any(axis=1)
+    # Points in none, whose pattern gets no number, are numbered behind all patterns.
+    numbers = place.look_up(np.where(is_some, np.cumsum(is_some) - 1, -1), which)
+    in_none = numbers < 0
+    behind = int(is_some.sum()) - 1 + xp.cumulative_sum(xp.astype(in_none, xp.int64))
+    outside = place.fetch(xp.take(Z, xp.nonzero(in_none)[0], axis=0))
+    return rules.judge_sets(sets[is_some], outside), xp.where(in_none, behind, numbers)
+
+
+def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
+    """Return which ellipsoids hold each point, one bit each in words of shape (n,)."""
+    xp, n = place.xp, Z.shape[0]
+    if not len(stack):
+        return [xp.zeros(n, dtype=xp.int64, device=place.device)]
+    centers, frames = place.put(stack.centers[:, 0]), place.put(stack.axes / stack.radii[:, None])
+    worth = place.put(_WORTH)
+    words = [slice(first, min(first + _WORD, len(stack))) for first in range(0, len(stack), _WORD)]
+    blocks = []
+    for rows in _blocks(n, max(len(stack), stack.dim)):
+        flags = xp.astype(inside(xp, Z[rows, :], centers, frames), xp.int64)
+        blocks.append([xp.sum(flags[:, word] * worth[: word.stop - word.start], axis=1) for word in words])
+    return [xp.concat(word) for word in zip(*blocks, strict=True)]
+
+
+def distinct(columns: Sequence[Array], place: Place) -> tuple[Rows, Array]:
+    """Return the different rows of a table of whole numbers.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of int, shape (n,)
+    place : Place
+        Where they are.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (n_rows, n_columns)
+    which : array of int, shape (n,)
+        Which of these each row of the table is.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> columns = [xp.asarray([7, 7, 5, 7]), xp.asarray([0, 1, 0, 0])]
+    >>> rows, which = distinct(columns, Place(xp, xp.Device("CPU_DEVICE")))
+    >>> rows.tolist(), which
+    ([[5, 0], [7, 0], [7, 1]], Array([1, 2, 0, 1], dtype=array_api_strict.int64))
+    """
+    xp = place.xp
+    values, which = xp.unique_inverse(columns[0])
+    rows = place.fetch(values)[:, None]
+    for column in columns[1:]:
+        values, other = xp.unique_inverse(column)
+        n = values.shape[0]
+        joined, which = xp.unique_inverse(which * n + other)
+        first, second = np.divmod(place.fetch(joined), n)
+        rows = np.column_stack([rows[first], place.fetch(values)[second]])
+    return np.ascontiguousarray(rows), which
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of rows that make tables of bounded size."""
+    size = max(_TABLE // width, 1)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))

@@ -1,0 +1,348 @@
+"""Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils._array_api import (
+    _is_numpy_namespace,
+    _max_precision_float_dtype,
+    get_namespace,
+    get_namespace_and_device,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sepc.answers import Answers
+from sepc.assessment import Assessment, Decision, decide, decide_by
+from sepc.devices import Array, Place, cases_of, distinct, posterior
+from sepc.errors import InputError
+from sepc.frames import FrameMaker
+from sepc.geometry._checks import LARGEST_COORDINATE, Rows
+from sepc.inputs import require_numbers
+from sepc.model import Model, Outcome
+from sepc.rules import Rule, Verdicts
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there.
+
+    Examples
+    --------
+    >>> is_elsewhere(np.zeros((2, 2)))
+    False
+    """
+    if not get_config()["array_api_dispatch"]:
+        return False
+    xp, is_array = get_namespace(X)
+    return bool(is_array and not _is_numpy_namespace(xp))
+
+
+def answers_elsewhere(clf: Any, X: Array) -> Answers:
+    """Return what a classifier says of an array of another library, which scikit-learn is set to keep there.
+
+    Parameters
+    ----------
+    clf : SEPClassifier
+        Fitted.
+    X : array of shape (n, n_features)
+        Numbers of less than double precision are converted.
+
+    Returns
+    -------
+    Answers
+
+    Examples
+    --------
+    NumPy's arrays obey the standard, too:
+
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> answers_elsewhere(clf, np.array([[0.5], [8.0]])).label.tolist()
+    [0, 1]
+    """
+    check_is_fitted(clf)
+    if not isinstance(clf._model, Model):
+        raise InputError(
+            f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
+            "data frames alone. Convert it with numpy.asarray, or use SEPClassifier."
+        )
+    xp, _, device = get_namespace_and_device(X)
+    if _max_precision_float_dtype(xp, device) != xp.float64:
+        raise InputError(
+            f"X is on the device {device}, which has no numbers of double precision; the geometry needs them. Move X "
+            "to a device that has, or convert it with numpy.asarray."
+        )
+    X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
+    place, model = Place(xp, device), clf._model
+    _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
+    return AnswersElsewhere(model, (X - place.put(model.mean)) / place.put(model.scale), place)
+
+
+def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
+    """Check numbers where they are; only rows that break the rule are fetched, to say so."""
+    xp = place.xp
+    if bool(xp.min(X) >= -LARGEST_COORDINATE) and bool(xp.max(X) <= LARGEST_COORDINATE):
+        return
+    is_bad = xp.any(~(xp.abs(X) <= LARGEST_COORDINATE), axis=1)
+    require_numbers(place.fetch(xp.take(X, xp.nonzero(is_bad)[0], axis=0)), names)
+
+
+class Decided(NamedTuple):
+    """What is decided of the different cases among points.
+
+    Attributes
+    ----------
+    decision : Decision
+    verdicts : list of Verdicts
+        What each binary problem says of the cases.
+    which : array of int, shape (n,)
+        The case of each point, where the points are.
+
+    Examples
+    --------
+    >>> Decided._fields
+    ('decision', 'verdicts', 'which')
+    """
+
+    decision: Decision
+    verdicts: list[Verdicts]
+    which: Array
+
+
+class AnswersElsewhere(Answers):
+    """What a model says of points in an array of another library.
+
+    Parameters
+    ----------
+    model : Model
+    Z : array of shape (n, d)
+        In the model's units, double precision.
+    place : Place
+        Where it is, and where the answers will be.
+
+    Attributes
+    ----------
+    label : array of shape (n,)
+        A NumPy array if the classes are no numbers.
+    trust : array of shape (n,)
+    proba : array of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> place = Place(xp, xp.Device("CPU_DEVICE"))
+    >>> AnswersElsewhere(model, place.put(model.units(np.array([[0.5], [8.0]]))), place).label
+    Array([0, 1], dtype=array_api_strict.int64)
+    """
+
+    def __init__(self, model: Model, Z: Array, place: Place) -> None:
+        self._model, self._Z, self._place = model, Z, place
+
+    @property
+    def label(self) -> Array:
+        """Label of each point, shape (n,)."""
+        return _labels(self._model.classes, self._outcome.label, self._place)
+
+    @cached_property
+    def _outcome(self) -> Outcome:
+        if self._model.densities is not None:
+            proba = posterior(self._model.densities, self._Z, self._place)
+            xp = self._place.xp
+            return Outcome(xp.argmax(proba, axis=1), xp.max(proba, axis=1), proba)
+        decision, _, which = self._by_counts
+        label, trust, proba = (
+            self._place.look_up(values, which) for values in (decision.label, decision.trust, decision.proba)
+        )
+        return Outcome(label, trust, proba)
+
+    def assess(self) -> Any:
+        """Return a full record of each point, as an `AssessmentElsewhere`."""
+        model = self._model
+        decided = self._by_counts if model.densities is None else self._by_density()
+        of_cases = Assessment(decided.decision, decided.verdicts, model.rules, model.classes, FrameMaker())
+        return AssessmentElsewhere(of_cases, decided.which, self._outcome.trust, self._place)
+
+    @cached_property
+    def _by_counts(self) -> Decided:
+        """Decide the cases: each is what all binary problems say of a point."""
+        model = self._model
+        tables, columns = self._cases()
+        rows, which = distinct(columns, self._place)
+        verdicts = [table.taken(mine) for table, mine in zip(tables, rows.T, strict=True)]
+        return Decided(decide(verdicts, model.rules, model.class_count, model.trust), verdicts, which)
+
+    def _by_density(self) -> Decided:
+        """Decide the cases if the label is known: each is a label, and what the binary problem that it decides says."""
+        tables, columns = self._cases()
+        label, own = self._outcome.label, columns[0]
+        for k, column in enumerate(columns[1:], start=1):
+            own = self._place.xp.where(label == k, column, own)
+        rows, which = distinct([label, own], self._place)
+        labels, cases = rows.T
+        if len(tables) == 1:
+            verdicts = [tables[0].taken(cases)]
+        else:  # of the other problems any verdict will do: it is not looked at
+            verdicts = [table.taken(np.where(labels == k, cases, 0)) for k, table in enumerate(tables)]
+        return Decided(decide_by(np.eye(len(self._model.classes))[labels], verdicts), verdicts, which)
+
+    def _cases(self) -> tuple[Sequence[Verdicts], Sequence[Array]]:
+        """Return the cases of each binary problem, and which one each point is."""
+        found = [cases_of(rules, self._Z, self._place) for rules in self._model.rules]
+        tables, columns = zip(*found, strict=True)
+        return tables, columns
+
+
+class AssessmentElsewhere:
+    """One record per point of an array of another library; its fields are those of `sepc.Assessment`.
+
+    Numbers are where the points are. Text is made when it is asked for, as NumPy arrays, and so is `label` if the
+    classes are no numbers.
+
+    Parameters
+    ----------
+    cases : Assessment
+        Of the different cases.
+    which : array of int, shape (n,)
+        The case of each point.
+    trust : array of shape (n,)
+        Of the points.
+    place : Place
+        Where these are.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), clf._model.units(np.array([[0.5], [3.0]]))
+    >>> a = AnswersElsewhere(clf._model, place.put(Z), place).assess()
+    >>> a.accepted(), a.region.tolist()
+    (Array([ True, False], dtype=array_api_strict.bool), ['0#1', '~0#1'])
+    """
+
+    def __init__(self, cases: Assessment, which: Array, trust: Array, place: Place) -> None:
+        self.trust = trust
+        self._cases, self._which, self._place = cases, which, place
+
+    def __len__(self) -> int:
+        return int(self.trust.shape[0])
+
+    @cached_property
+    def _codes(self) -> Rows:
+        """The case of each point, here."""
+        return self._place.fetch(self._which)
+
+    def _text(self, name: str) -> NDArray[Any]:
+        return np.asarray(getattr(self._cases, name)[self._codes])
+
+    def _numbers(self, name: str) -> Array:
+        return self._place.look_up(getattr(self._cases, name), self._which)
+
+    @property
+    def label(self) -> Array:
+        """Label of each point, shape (n,)."""
+        return _labels(self._cases.label, self._which, self._place)
+
+    @property
+    def odds(self) -> Array:
+        """Trust as odds, shape (n,)."""
+        with np.errstate(divide="ignore"):  # for libraries that rest on NumPy
+            return self.trust / (1.0 - self.trust)
+
+    @cached_property
+    def rule(self) -> NDArray[np.str_]:
+        """Rule that decides, shape (n,)."""
+        return self._text("rule")
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """How the label came about, shape (n,)."""
+        return self._text("reason")
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """Name of the deciding region, shape (n,)."""
+        return self._text("region")
+
+    @cached_property
+    def counts(self) -> Array:
+        """Training points of that label, and of all others, in the region, shape (n, 2)."""
+        return self._numbers("counts")
+
+    @cached_property
+    def distance(self) -> Array:
+        """To the nearest ellipsoid or isolated point, shape (n,)."""
+        return self._numbers("distance")
+
+    @cached_property
+    def error_bound(self) -> Array:
+        """The paper's bound on the error, shape (n,)."""
+        return self._numbers("error_bound")
+
+    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> Array:
+        """Return which labels to accept, shape (n,); see `Assessment.accepted`.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> answers_elsewhere(clf, np.array([[0.5], [3.5]])).assess().accepted().tolist()
+        [True, False]
+        """
+        enough = self.trust >= self._place.look_up(self._cases.limits(min_trust), self._which)
+        return enough if allow_outside else enough & self._place.look_up(self._cases.rule != Rule.R3.name, self._which)
+
+    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
+        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> answers_elsewhere(clf, np.array([[0.5], [3.5]])).assess().label_or("unsure").tolist()
+        [0, 'unsure']
+        """
+        return self.to_numpy().label_or(abstain_label, min_trust)
+
+    def to_numpy(self) -> Assessment:
+        """Return the same assessment as for a NumPy array.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> answers_elsewhere(clf, np.array([[0.5], [3.0]])).assess().to_numpy()
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 1 with a trust of at least 0.95
+        """
+        here = self._cases.taken(self._codes)
+        here.trust = self._place.fetch(self.trust)
+        return here
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a pandas data frame.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> answers_elsewhere(clf, np.array([[0.5]])).assess().to_frame()[["label", "region"]]
+           label region
+        0      0    0#1
+        """
+        return self.to_numpy().to_frame()
+
+    def __repr__(self) -> str:
+        return repr(self.to_numpy())
+
+
+def _labels(table: NDArray[Any], rows: Array, place: Place) -> Array:
+    """Return some of the labels in a table: where the rows are if labels are numbers, else here."""
+    if table.dtype.kind not in "biuf":
+        return np.asarray(table[place.fetch(rows)])
+    # Not all libraries know all unsigned types.
+    return place.look_up(table.astype(np.int64) if table.dtype.kind == "u" else table, rows)
