@@ -164,6 +164,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
 
     def _answers(self, X: Any) -> Answers:
         """Return who answers for points like these."""
+        check_is_fitted(self)
         if is_of("dask", X):
             from sepc.lazy import lazy_answers  # only they who use Dask need it
 

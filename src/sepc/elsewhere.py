@@ -13,7 +13,7 @@ from sklearn.utils._array_api import (
     get_namespace,
     get_namespace_and_device,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from sepc.answers import Answers
 from sepc.assessment import Assessment, Decision, decide, decide_by
@@ -63,7 +63,6 @@ def answers_elsewhere(clf: Any, X: Array) -> Answers:
     >>> answers_elsewhere(clf, np.array([[0.5], [8.0]])).label.tolist()
     [0, 1]
     """
-    check_is_fitted(clf)
     if not isinstance(clf._model, Model):
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "

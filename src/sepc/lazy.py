@@ -14,7 +14,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from sepc.answers import Answers, Judge
 from sepc.assessment import Assessment
@@ -48,7 +48,6 @@ def lazy_answers(clf: Any, X: Any) -> "LazyAnswers":
     >>> lazy_answers(clf, da.from_array(np.array([[0.5], [8.0], [7.0]]), chunks=(2, 1))).label.compute().tolist()
     [0, 1, 1]
     """
-    check_is_fitted(clf)
     if getattr(X, "ndim", None) != 2:
         raise InputError(
             f"X is a {type(X).__name__} of Dask with {getattr(X, 'ndim', 'unknown')} dimensions; expected a Dask array "
