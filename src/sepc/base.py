@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sepc.answers import Answers, Judge
 from sepc.assessment import Assessment
-from sepc.elsewhere import answers_elsewhere, is_elsewhere
+from sepc.elsewhere import answers_elsewhere
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray
-from sepc.inputs import require_numbers
+from sepc.inputs import is_elsewhere, is_of, require_numbers
 from sepc.label_sets import LabelSetMixin
 from sepc.progress import CallbackSupportMixin
 
@@ -172,11 +172,6 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         if is_elsewhere(X):
             return answers_elsewhere(self, X)
         return Answers(self._model, self._points(X), FrameMaker.like(X))
-
-
-def is_of(package: str, X: Any) -> bool:
-    """Return whether the type of `X` comes from a package, which need not be installed."""
-    return type(X).__module__.partition(".")[0] == package
 
 
 def as_one_row(x: Any) -> Any:

@@ -6,13 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.utils._array_api import (
-    _is_numpy_namespace,
-    _max_precision_float_dtype,
-    get_namespace,
-    get_namespace_and_device,
-)
+from sklearn.utils._array_api import _max_precision_float_dtype, get_namespace_and_device
 from sklearn.utils.validation import validate_data
 
 from sepc.answers import Answers
@@ -24,20 +18,6 @@ from sepc.geometry._checks import LARGEST_COORDINATE, Rows
 from sepc.inputs import require_numbers
 from sepc.model import Model, Outcome
 from sepc.rules import Rule, Verdicts
-
-
-def is_elsewhere(X: Any) -> bool:
-    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there.
-
-    Examples
-    --------
-    >>> is_elsewhere(np.zeros((2, 2)))
-    False
-    """
-    if not get_config()["array_api_dispatch"]:
-        return False
-    xp, is_array = get_namespace(X)
-    return bool(is_array and not _is_numpy_namespace(xp))
 
 
 def answers_elsewhere(clf: Any, X: Array) -> Answers:

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -15,6 +17,31 @@ from sepc.geometry._checks import LARGEST_COORDINATE, FloatArray, Rows
 
 # With more classes than this it is quicker to sort the labels than to look for one after the other.
 _FEW_CLASSES = 16
+
+
+def is_of(package: str, X: Any) -> bool:
+    """Return whether the type of `X` comes from a package, which need not be installed.
+
+    Examples
+    --------
+    >>> is_of("numpy", np.zeros(1)), is_of("dask", np.zeros(1))
+    (True, False)
+    """
+    return type(X).__module__.partition(".")[0] == package
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there.
+
+    Examples
+    --------
+    >>> is_elsewhere(np.zeros((2, 2)))
+    False
+    """
+    if not get_config()["array_api_dispatch"]:
+        return False
+    xp, is_array = get_namespace(X)
+    return bool(is_array and not _is_numpy_namespace(xp))
 
 
 class TrainingSet(NamedTuple):
