@@ -225,9 +225,7 @@ class TestParts:
         X, y = make_moons(200, noise=0.3, random_state=0)
         stack = SEPClassifier().fit(X, y)._model.rules[0].stack
         Z = rng.normal(size=(500, 2))
-        flags = inside(
-            xp, xp.asarray(Z), xp.asarray(stack.centers[:, 0]), xp.asarray(stack.axes / stack.radii[:, None])
-        )
+        flags = inside(xp, xp.asarray(Z), stack.centers[:, 0], stack.axes / stack.radii[:, None])
         assert np.array_equal(np.asarray(flags), stack.gauges(Z) <= 1.0 + MEMBERSHIP_TOLERANCE)
 
     @given(seeds(), st.integers(1, 4))

@@ -69,6 +69,16 @@ class LocalDensities:
     log_weights: FloatArray
     n_classes: int
 
+    def frames(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield centre c and frame F, shapes (d,) and (d, d), of each component: distances are ``|F' (x - c)|``."""
+        d = len(self.unit)
+        i, j = pairs(d + 1)
+        form = np.empty((d + 1, d + 1))
+        for coefficients in self.coefficients.T:
+            form[i, j] = form[j, i] = coefficients * np.where(i == j, 1.0, 0.5)
+            middle = -np.linalg.solve(form[:d, :d], form[:d, d])
+            yield self.center + self.unit * middle, np.linalg.cholesky(form[:d, :d]) / self.unit[:, None]
+
     def posterior(self, points: FloatArray) -> FloatArray:
         """Return the probability of each class at each point, shape (n, n_classes); rows sum to 1."""
         return np.asarray(softmax(self.log_joint(points), axis=1))

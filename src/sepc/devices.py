@@ -4,7 +4,7 @@ Only operations of the array API standard are used. Points in the same ellipsoid
 cases go back to be decided by the same code as for NumPy arrays. Points in no ellipsoid are a case each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils._array_api import _convert_to_numpy
 
 from sepc.densities import FARTHEST, TAILS, LocalDensities, pairs
-from sepc.geometry._checks import Rows
+from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._questions import squares
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
 from sepc.rolls import unpacked
@@ -86,18 +87,46 @@ def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
     [[0.99, 0.01], [0.52, 0.48]]
     """
     xp = place.xp
-    center, unit = place.put(densities.center), place.put(densities.unit)
-    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
-    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
+    log_weights = place.put(densities.log_weights)
     power = -0.5 * (TAILS + len(densities.unit))
+    distances, width = _in_own_passes(densities, Z, place) or _by_monomials(densities, place)
     found = []
-    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
-        z = xp.clip((Z[rows, :] - center) / unit, -FARTHEST, FARTHEST)
-        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
-        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
-        by_component = log_weights + power * xp.log(1.0 + xp.clip(square, 0.0, None) / TAILS)
-        found.append(_softmax(_joint(densities, by_component, xp), xp))
+    for rows in _blocks(Z.shape[0], width):
+        square = xp.clip(distances(Z[rows, :]), 0.0, None)
+        found.append(_softmax(_joint(densities, log_weights + power * xp.log(1.0 + square / TAILS), xp), xp))
     return xp.concat(found, axis=0)
+
+
+Squares = Callable[[Array], Array]
+
+
+def _by_monomials(densities: LocalDensities, place: Place) -> tuple[Squares, int]:
+    """Return what gives the squared distances of points to all components, (n, n_components), and numbers per point."""
+    xp = place.xp
+    center, unit = place.put(densities.center), place.put(densities.unit)
+    coefficients = place.put(densities.coefficients)
+    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
+
+    def distances(points: Array) -> Array:
+        z = xp.clip((points - center) / unit, -FARTHEST, FARTHEST)
+        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
+        return (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
+
+    return distances, len(densities.coefficients)
+
+
+def _in_own_passes(densities: LocalDensities, Z: Array, place: Place) -> tuple[Squares, int] | None:
+    """Return the same with one fast pass for each component, if there is one and no point is too far away for it."""
+    xp = place.xp
+    if not hasattr(xp, "row_squares") or float(xp.max(xp.abs(Z))) > 0.5 * FARTHEST * float(densities.unit.min()):
+        return None
+    frames = list(densities.frames())
+    return lambda points: xp.stack([_squares(xp, points, *frame) for frame in frames], axis=1), len(frames)
+
+
+def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
+    nothing = np.zeros(len(center))
+    return squares(xp, points, nothing, center, frame, nothing)
 
 
 def _joint(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
@@ -115,7 +144,7 @@ def _softmax(logs: Array, xp: Any) -> Array:
     return shares / xp.sum(shares, axis=1, keepdims=True)
 
 
-def inside(xp: Any, Z: Array, centers: Array, frames: Array) -> Array:
+def inside(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Array:
     """Return which ellipsoids hold which points.
 
     Parameters
@@ -123,8 +152,8 @@ def inside(xp: Any, Z: Array, centers: Array, frames: Array) -> Array:
     xp : module
         Library of the arrays.
     Z : array of shape (n, d)
-    centers : array of shape (k, d)
-    frames : array of shape (k, d, d)
+    centers : ndarray of shape (k, d)
+    frames : ndarray of shape (k, d, d)
         Axes, the columns of each matrix, divided by their radii.
 
     Returns
@@ -136,11 +165,8 @@ def inside(xp: Any, Z: Array, centers: Array, frames: Array) -> Array:
     >>> inside(np, np.array([[1.0], [8.5]]), np.array([[0.0], [9.0]]), np.array([[[0.5]], [[1.0]]])).tolist()
     [[True, False], [False, True]]
     """
-    columns = []
-    for k in range(centers.shape[0]):
-        y = (Z - centers[k, :]) @ frames[k, :, :]
-        columns.append(xp.sqrt(xp.sum(y * y, axis=1)) <= 1.0 + MEMBERSHIP_TOLERANCE)
-    return xp.stack(columns, axis=1)
+    gauges = (xp.sqrt(_squares(xp, Z, *frame)) for frame in zip(centers, frames, strict=True))
+    return xp.stack([gauge <= 1.0 + MEMBERSHIP_TOLERANCE for gauge in gauges], axis=1)
 
 
 def cases_of(rules: Rules, Z: Array, place: Place) -> tuple[Verdicts, Array]:
@@ -188,7 +214,7 @@ def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
     xp, n = place.xp, Z.shape[0]
     if not len(stack):
         return [xp.zeros(n, dtype=xp.int64, device=place.device)]
-    centers, frames = place.put(stack.centers[:, 0]), place.put(stack.axes / stack.radii[:, None])
+    centers, frames = stack.centers[:, 0], stack.axes / stack.radii[:, None]
     worth = place.put(_WORTH)
     words = [slice(first, min(first + _WORD, len(stack))) for first in range(0, len(stack), _WORD)]
     blocks = []

@@ -18,6 +18,7 @@ from sepc.geometry._checks import LARGEST_COORDINATE, Rows
 from sepc.inputs import require_numbers
 from sepc.model import Model, Outcome
 from sepc.rules import Rule, Verdicts
+from sepc.scale.cuda import with_own_pass
 
 
 def answers_elsewhere(clf: Any, X: Array) -> Answers:
@@ -55,7 +56,7 @@ def answers_elsewhere(clf: Any, X: Array) -> Answers:
             "to a device that has, or convert it with numpy.asarray."
         )
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
-    place, model = Place(xp, device), clf._model
+    place, model = Place(with_own_pass(xp, X), device), clf._model
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
     return AnswersElsewhere(model, (X - place.put(model.mean)) / place.put(model.scale), place)
 
