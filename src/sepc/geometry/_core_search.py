@@ -67,7 +67,7 @@ class CoreSearch(DesignSearch):
         """Return the largest of ``|frame' (x - center)|^2`` over all points x."""
         self.n_full_passes += 1
         nothing = np.zeros(len(center))
-        return self.everything.farthest(nothing, center, frame, nothing).top
+        return self.everything.farthest(center, nothing, frame, nothing).top
 
     def all_weights(self, rows: Rows, weights: FloatArray) -> FloatArray:  # noqa: ARG002
         """Return the weights of the points that may carry weight."""

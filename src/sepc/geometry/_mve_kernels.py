@@ -216,10 +216,12 @@ def lift(
     """Return ``q_i = columns' (x_i - origin - center) + offset`` for some rows of X, as columns of shape (n, k)."""
     d, n = columns.shape
     count = len(rows)
+    # Compiled, ``(x - origin) - center`` may become ``x - (origin + center)``, which rounds where the origin is far.
+    offset = offset - center @ columns
     block = np.empty((count, d))
     for i in range(count):
         for j in range(d):
-            block[i, j] = (X[rows[i], j] - origin[j]) - center[j]
+            block[i, j] = X[rows[i], j] - origin[j]
     image = np.empty((count, n))
     np.dot(block, columns, image)
     Q = np.empty((n, count))
@@ -244,6 +246,7 @@ def leverages(
     `columns` has shape (d, n). An empty `rows` stands for all rows.
     """
     d, n = columns.shape
+    offset = offset - center @ columns  # as in `lift`
     everything = len(rows) == 0
     count = len(X) if everything else len(rows)
     block = np.zeros((BLOCK, d))
@@ -254,7 +257,7 @@ def leverages(
         for i in range(size):
             row = start + i if everything else rows[start + i]
             for j in range(d):
-                block[i, j] = (X[row, j] - origin[j]) - center[j]
+                block[i, j] = X[row, j] - origin[j]
         np.dot(block, columns, image)
         for i in range(size):
             total = 0.0

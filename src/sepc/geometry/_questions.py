@@ -144,10 +144,10 @@ def squares(
     xp: Any, points: Any, origin: FloatArray, center: FloatArray, columns: FloatArray, offset: FloatArray
 ) -> Any:
     """Return ``|columns' (x - origin - center) + offset|^2`` of each point, shape (n,)."""
-    origin, center, columns, offset = (like(xp, points, array) for array in (origin, center, columns, offset))
+    origin, columns, offset = (like(xp, points, array) for array in (origin, columns, offset - center @ columns))
     found = []
     for x in parts(xp, points):
-        image = ((x - origin[None, :]) - center[None, :]) @ columns + offset[None, :]
+        image = (x - origin[None, :]) @ columns + offset[None, :]
         found.append(xp.sum(image * image, axis=1))
     return joined(xp, found)
 
