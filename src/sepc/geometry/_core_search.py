@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import FloatArray, Rows, as_vector
 from sepc.geometry._design_search import DesignSearch, Measures, OnStep
 from sepc.geometry._questions import Far
 from sepc.geometry.points import ScatteredPoints
@@ -89,7 +89,7 @@ def _measures(points: ScatteredPoints, given_unit: FloatArray) -> Measures:
     # Of three rows the middle value: one that occurs, and hardly ever an outlier.
     origin = np.sort(points.take(np.array([0, n // 2, n - 1])), axis=0)[1]
     _, total, products = points.moments(origin)
-    mean = total / n
+    mean = as_vector(total / n, "the vector of the features' means", points.dim)  # NaN is not overlooked
     covariance = products / n - np.outer(mean, mean)
     variance = np.maximum(covariance.diagonal(), 0.0)
     unit = given_unit if len(given_unit) else np.sqrt(np.where(variance > 0.0, variance, variance.max() or 1.0))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from sepc.errors import InputError
 from sepc.geometry import _questions as questions
-from sepc.geometry._checks import FloatArray, Rows, as_points
+from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
 from sepc.geometry._questions import Far, Slab, Sums, Window
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 
@@ -221,7 +221,6 @@ class ScatteredPoints(Points):
 
     def __init__(self, sizes: Sequence[int], dim: int) -> None:
         self.sizes, self.dim = list(sizes), dim
-        self.n_passes = 0
 
     def __len__(self) -> int:
         return sum(self.sizes)
@@ -255,6 +254,8 @@ class ScatteredPoints(Points):
         """Where the points lie."""
         origin = self.take(np.zeros(1, np.int64))[0]
         low, high, total, n = questions.merged_extents(self.ask(questions.extent, origin))
+        for end, name in ((low, "smallest"), (high, "largest")):  # points in memory were checked at the door
+            as_vector(end, f"the vector of the features' {name} values", self.dim)
         return Extent(low, high, origin + total / n)
 
     def held_by(self, E: Ellipsoid) -> Held:
