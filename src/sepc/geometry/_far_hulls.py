@@ -29,6 +29,10 @@ _NOISE = 10.0
 _ROUGHLY = 0.5
 _MAX_PASSES = 60
 _NARROWING = 0.2
+# Samples nearer to each other than this, in units of the range, say that the hulls meet; so does a normal that shrinks
+# as the slabs do, up to this share.
+_CLOSE = 1e-3
+_ALIKE = 0.1
 # So many half-widths off the threshold a point may be, and come into memory.
 _NEAR = 3.0
 _MAX_WINDOWS = 40
@@ -120,7 +124,7 @@ class FarSearch:
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
         sample = Undecided(np.ascontiguousarray(np.concatenate(blocks).T), caps, shares, self.fixed)
         sample.start(self.normal, 1.0)
-        sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), 1e-3 * self.unit)
+        sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), _CLOSE * self.unit)
         self.n_iter += sample.n_steps
         for side, found, x in zip(self.free, sample.per_side, blocks, strict=True):
             # Points that tie are no reason for a slab without width.
@@ -133,10 +137,12 @@ class FarSearch:
 
         Where the hulls meet, the normal shrinks with the slabs, and so do the two points' distance and this search.
         """
-        last = self._at(w)
-        length, good, before, factor = 1.0, last, np.inf, _NARROWING
+        last = good = self._at(w)
+        length, factor, before = 1.0, _NARROWING, np.inf
+        # The hulls of the samples are inside of the others: where they all but meet, these do.
+        shrinks = norm(w) <= _CLOSE * self.unit
         for _ in range(_MAX_PASSES):
-            if length < 1.0 or last.error > _ROUGHLY * last.distance or last.lack > 1e-6:
+            if length < 1.0 or not last.is_solved:
                 last, length = self._step(last)
                 if length == 0.0:
                     break
@@ -147,9 +153,10 @@ class FarSearch:
             few = last.n_inside * len(self.shift) * _NEAR <= _WINDOW
             if few and last.lower > 0.5 * last.distance:
                 break
-            shrinks = last.distance <= 0.5 * before
-            # The better the normal shrinks, the faster the slabs may narrow.
-            factor = max(factor**3, 0.5 * self._flat / last.distance) if shrinks else _NARROWING
+            shrinks = shrinks if before == np.inf else last.distance <= 0.5 * before
+            # Where the hulls meet, the normal shrinks with the slabs: the better it does, the faster they may narrow.
+            meet = abs(last.distance / before - factor) <= _ALIKE * factor
+            factor = max(factor**3, 0.5 * self._flat / last.distance) if meet else _NARROWING
             before = last.distance
             if last.lower > 0.0 and not few:
                 factor = min(factor, 0.5 * _WINDOW / (last.n_inside * len(self.shift) * _NEAR))
@@ -192,11 +199,14 @@ class FarSearch:
         return found
 
     def _take(self, found: "_Sums") -> None:
-        """Make the pair of points that shares of the slabs give the present one."""
+        """Go back to these slabs; make the pair of points that their shares give the present one."""
+        for side, (threshold, tau) in zip(self.free, found.slabs, strict=True):
+            side.threshold, side.tau = threshold, tau
+        if not found.is_solved:
+            return
         for side, image in zip(self.free, found.images, strict=True):
             self.images[self.sides.index(side)] = image
-        distance = norm(self.normal)
-        self.gap = certified_gap(distance, found.lower, self.data_range)
+        self.gap = certified_gap(norm(self.normal), found.lower, self.data_range)
 
     def _settle(self, w: FloatArray) -> None:
         """Solve for the points near the thresholds, read all points to see how good that is, and again."""
@@ -277,6 +287,7 @@ class _Sums:
     def __init__(self, w: FloatArray, sides: list[_FarSide], slabs: list[Slab], fixed: FloatArray) -> None:
         d = len(w)
         self.w = w
+        self.slabs = [(side.threshold, side.tau) for side in sides]
         self.gradient = np.concatenate([w - fixed, np.zeros(len(sides))])
         self.hessian = np.eye(d + len(sides))
         self.value = 0.5 * float(w @ w) - float(w @ fixed)
@@ -302,6 +313,11 @@ class _Sums:
         self.distance, self.error = norm(r), norm(self.gradient[:d])
         # The smooth support functions are no smaller than the true ones.
         self.lower = (float(w @ fixed) - support) / max(norm(w), 1e-300)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether Newton's method has come near enough to the minimum; the sums of the shares are then right, too."""
+        return self.error <= _ROUGHLY * self.distance and self.lack <= 1e-6
 
     def direction(self) -> FloatArray:
         """Return the Newton step."""
