@@ -35,7 +35,9 @@ _CLOSE = 1e-3
 _ALIKE = 0.1
 # So many half-widths off the threshold a point may be, and come into memory.
 _NEAR = 3.0
-_MAX_WINDOWS = 40
+# A window beside the threshold is followed by one so many times as wide.
+_WIDENING = 4.0
+_MAX_WINDOWS = 60
 _MAX_ROUNDS = 12
 
 
@@ -57,6 +59,15 @@ class _FarSide:
     def cap_of_sample(self, n: int) -> float:
         """Return the cap that gives a sample of n points the same room."""
         return min(max(self.cap * len(self.points) / n, 1.0 / n), 1.0)
+
+    def narrow(self, factor: float, n_inside: int, shrinks: bool) -> None:
+        """Narrow the slab, which the normal does as well if it shrinks."""
+        if shrinks:
+            self.threshold *= factor
+        else:
+            # Where few points have all the weight, they are near the lower end of the slab, and so stay inside.
+            self.threshold -= (1.0 - factor) * self.tau * (1.0 - 2.0 * min(self.n_caps / max(n_inside, 1), 0.5))
+        self.tau *= factor
 
     @property
     def is_free(self) -> bool:
@@ -138,7 +149,7 @@ class FarSearch:
         Where the hulls meet, the normal shrinks with the slabs, and so do the two points' distance and this search.
         """
         last = good = self._at(w)
-        length, factor, before = 1.0, _NARROWING, np.inf
+        length, factor, before, n_inside = 1.0, _NARROWING, np.inf, np.inf
         # The hulls of the samples are inside of the others: where they all but meet, these do.
         shrinks = norm(w) <= _CLOSE * self.unit
         for _ in range(_MAX_PASSES):
@@ -151,8 +162,10 @@ class FarSearch:
             if last.distance <= self._flat:
                 break
             few = last.n_inside * len(self.shift) * _NEAR <= _WINDOW
-            if few and last.lower > 0.5 * last.distance:
+            tie = last.n_inside > 0.5 * n_inside
+            if (few or tie) and last.lower > 0.5 * last.distance:
                 break
+            n_inside = last.n_inside
             shrinks = shrinks if before == np.inf else last.distance <= 0.5 * before
             # Where the hulls meet, the normal shrinks with the slabs: the better it does, the faster they may narrow.
             meet = abs(last.distance / before - factor) <= _ALIKE * factor
@@ -161,8 +174,7 @@ class FarSearch:
             if last.lower > 0.0 and not few:
                 factor = min(factor, 0.5 * _WINDOW / (last.n_inside * len(self.shift) * _NEAR))
             for side in self.free:
-                side.tau *= factor
-                side.threshold *= factor if shrinks else 1.0
+                side.narrow(factor, last.n_inside, shrinks)
             if min(side.tau for side in self.free) < 1e-13 * max(abs(s.threshold) + s.tau for s in self.free):
                 break
             last = self._at(factor * last.w if shrinks else last.w)
@@ -255,22 +267,37 @@ class FarSearch:
 
     def _window(self, side: _FarSide, w: FloatArray, width: float) -> Window:
         """Return the points near the threshold: as many above it as have full weight, and some on both sides of it."""
-        direction = side.sign * w
-        at, n_caps = side.threshold, side.n_caps
+        low, high = side.threshold - width, side.threshold + width
+        # Ends that are known to be beyond the threshold, and how many points there are from the one to the other.
+        bottom, top, n_from, n_above, share = -np.inf, np.inf, len(side.points), 0, 0.25
         for _ in range(_MAX_WINDOWS):
-            found = side.points.window(self.shift, direction, at - width, at + width)
-            self.n_passes += len(side.points) / sum(len(s.points) for s in self.free)
-            inside = len(found.points)
-            if found.n_above <= n_caps - 1e-9 and found.n_above + inside >= n_caps + 1e-9:
-                side.threshold = at
+            found = self._read_window(side, w, low, high)
+            n_high, n_low = found.n_above, found.n_above + len(found.points)
+            if n_high <= side.n_caps - 1e-9 and n_low >= side.n_caps + 1e-9:
+                side.threshold = 0.5 * (low + high)
                 return found
-            # The threshold is beyond the window: by how far, its density tells.
-            lack = (found.n_above - n_caps) if found.n_above > n_caps - 1e-9 else (found.n_above + inside - n_caps)
-            step = 2.0 * width * (lack / max(inside, 1) + np.sign(lack or 1.0) * 0.5)
-            at += float(np.clip(step, -8.0 * width, 8.0 * width))
-            width *= 2.0
-        self.n_passes += 1.0
-        return side.points.window(self.shift, direction, -np.inf, np.inf)
+            for at, n in ((low, n_low), (high, n_high)):
+                if n >= side.n_caps + 1e-9 and at > bottom:
+                    bottom, n_from = at, n
+                elif n <= side.n_caps - 1e-9 and at < top:
+                    top, n_above = at, n
+            width *= _WIDENING
+            if np.isinf(bottom):
+                low, high = low - width, low if top == low else high
+            elif np.isinf(top):
+                low, high = high if bottom == high else low, high + width
+            else:
+                share *= 2.0
+                part = min(share * _WINDOW / len(self.shift) / max(n_from - n_above, 1), 1.0)
+                # The middle, if the points between were spread evenly.
+                middle = top - (side.n_caps - n_above) / (n_from - n_above) * (top - bottom)
+                low = max(middle - part * (top - bottom), bottom)
+                high = min(middle + part * (top - bottom), top)
+        return self._read_window(side, w, bottom, top)
+
+    def _read_window(self, side: _FarSide, w: FloatArray, low: float, high: float) -> Window:
+        self.n_passes += len(side.points) / sum(len(s.points) for s in self.free)
+        return side.points.window(self.shift, side.sign * w, low, high)
 
     def _certified(self, r: FloatArray, windows: list[Window]) -> float:
         """Return the certified gap of the present pair along r, from windows along r that hold the thresholds."""
