@@ -51,6 +51,7 @@ class _FarSide:
     mean: FloatArray
     threshold: float = 0.0
     tau: float = 0.0
+    ends: tuple[float, float] = (-np.inf, np.inf)  # of the last window
 
     @property
     def n_caps(self) -> float:
@@ -87,7 +88,7 @@ class FarSearch:
         smaller = extents[0] if len(a) < len(b) else extents[1]
         self.shift = smaller.mean if is_far(self.low, self.high) else np.zeros_like(smaller.mean)
         self.sides = [
-            _FarSide(points, sign, cap, extent.mean - self.shift)
+            _FarSide(points, sign, cap, extent.mean_from(self.shift))
             for points, sign, cap, extent in zip((a, b), (-1.0, 1.0), caps, extents, strict=True)
         ]
         self.images = [side.mean for side in self.sides]
@@ -194,9 +195,6 @@ class FarSearch:
             if found.value <= last.value + 1e-4 * length * last.slope(move) + 1e-13 * last.size:
                 self.n_iter += 1
                 return found, length
-            if found.error < 0.5 * last.error:
-                self.n_iter += 1
-                return found, length
             length *= 0.4
         for side, at in zip(self.free, thresholds, strict=True):
             side.threshold = at
@@ -224,9 +222,9 @@ class FarSearch:
         """Solve for the points near the thresholds, read all points to see how good that is, and again."""
         widths = [_NEAR * side.tau for side in self.free]
         windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
-        best = self.images, self.gap
+        best, pools = (self.images, self.gap), windows
         for _ in range(_MAX_ROUNDS):
-            search = self._solved(windows)
+            search = self._solved(pools)
             r = search.normal
             scale = norm(r) / max(norm(w), 1e-300)
             widths = [width * scale for width in widths]
@@ -244,7 +242,29 @@ class FarSearch:
                 widths = [3.0 * width for width in widths]
             if self.gap <= self.tol:
                 return
+            pools = [self._pooled(*each, r) for each in zip(self.free, windows, pools, strict=True)]
         self.images, self.gap = best
+
+    def _pooled(self, side: _FarSide, window: Window, pool: Window, r: FloatArray) -> Window:
+        """Return the points of a window along r and those of a pool that are not in it: without them rounds may cycle.
+
+        The window alone is returned where that would be too much, or rounding hides which points are in both.
+        """
+        away = pool.points - self.shift
+        scores = away @ (side.sign * r)
+        low, high = side.ends
+        above = scores > high
+        others = above | (scores < low)
+        n = len(window.points) + np.count_nonzero(others)
+        hair = 1e-12 * float(np.abs(away).max()) * norm(r) * len(r)
+        if n * len(r) > _WINDOW or min(np.abs(scores - low).min(), np.abs(scores - high).min()) <= hair:
+            return window
+        return Window(
+            np.concatenate([window.points, pool.points[others]]),
+            np.concatenate([window.scores, scores[others]]),
+            window.n_above - int(np.count_nonzero(above)),
+            window.above - away[above].sum(axis=0),
+        )
 
     def _solved(self, windows: list[Window]) -> Search:
         """Return the search in memory, at its end, for the points in the windows."""
@@ -297,6 +317,7 @@ class FarSearch:
 
     def _read_window(self, side: _FarSide, w: FloatArray, low: float, high: float) -> Window:
         self.n_passes += len(side.points) / sum(len(s.points) for s in self.free)
+        side.ends = low, high
         return side.points.window(self.shift, side.sign * w, low, high)
 
     def _certified(self, r: FloatArray, windows: list[Window]) -> float:

@@ -144,7 +144,7 @@ def min_volume_ellipsoid(
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
     if isinstance(points, ScatteredPoints):
         length = _units(unit, points.dim)
-        with one_blas_thread(points.local_size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with one_blas_thread(len(points) * points.dim), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             far = CoreSearch(points, length, _load_kernels(), on_step)
             return _answer(far, *far.solve(max(tol, _FINEST_TOL)), tol)
     X = as_array(points, "points")

@@ -24,6 +24,8 @@ from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 class Extent(NamedTuple):
     """Where points lie: the smallest and the largest value of each feature, and the mean; arrays of shape (d,).
 
+    The mean is kept as one of the points and what to add to it: far from the origin their sum would be rounded.
+
     Examples
     --------
     >>> LocalPoints(np.array([[1.0], [5.0], [3.0]])).extent.mean.tolist()
@@ -32,7 +34,17 @@ class Extent(NamedTuple):
 
     low: FloatArray
     high: FloatArray
-    mean: FloatArray
+    origin: FloatArray
+    offset: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean of each feature."""
+        return self.origin + self.offset
+
+    def mean_from(self, shift: FloatArray) -> FloatArray:
+        """Return the mean relative to `shift`."""
+        return (self.origin - shift) + self.offset
 
     def reach(self, center: FloatArray) -> float:
         """Return the largest difference of a coordinate from the center's."""
@@ -163,7 +175,7 @@ class LocalPoints(Points):
         """Where the points lie."""
         origin = self.array[0]  # the rounding of a large offset stays out of the mean
         low, high, total, n = questions.merged_extents([questions.extent(np, self.array, origin)])
-        return Extent(low, high, origin + total / n)
+        return Extent(low, high, origin, total / n)
 
     def held_by(self, E: Ellipsoid) -> Held:
         """Return how many points an ellipsoid holds, and the smallest gauge."""
@@ -256,7 +268,7 @@ class ScatteredPoints(Points):
         low, high, total, n = questions.merged_extents(self.ask(questions.extent, origin))
         for end, name in ((low, "smallest"), (high, "largest")):  # points in memory were checked at the door
             as_vector(end, f"the vector of the features' {name} values", self.dim)
-        return Extent(low, high, origin + total / n)
+        return Extent(low, high, origin, total / n)
 
     def held_by(self, E: Ellipsoid) -> Held:
         """Return how many points an ellipsoid holds, and the smallest gauge."""

@@ -1,0 +1,256 @@
+"""The solvers on points in chunks: the same answers as in memory, certified, in few passes."""
+
+import dask
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scattered import SCATTERED, random_cuts, scattered
+from strategies import FAMILIES, point_set, seeds
+
+from sepc import InputError, min_volume_ellipsoid, nearest_points
+from sepc.geometry import _core_search, _far_hulls
+from sepc.geometry.points import LocalPoints
+
+
+@pytest.fixture(autouse=True, scope="module")
+def in_this_process():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(autouse=True, params=["roomy", "tight"], scope="module")
+def memory(request):
+    """Let the solvers have the memory that they ask for, or so little that sets of thousands are large."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "tight":
+            for name, value in (("_CORE", 2), ("_LEAST", 64), ("_MOST", 512)):
+                patch.setattr(_core_search, name, value)
+            for name, value in (("_SAMPLE", 3000), ("_WINDOW", 6000)):
+                patch.setattr(_far_hulls, name, value)
+        yield request.param
+
+
+def in_chunks(X, form="device"):
+    return scattered(form, X, random_cuts(np.random.default_rng(len(X)), len(X)))
+
+
+def check_ellipsoid(X, unit=None, form="device", tol=1e-7):
+    """Compare with the ellipsoid found in memory; return that of the chunks."""
+    near, far = min_volume_ellipsoid(X, tol, unit=unit), min_volume_ellipsoid(in_chunks(X, form), tol, unit=unit)
+    assert far.converged
+    assert far.gap <= tol
+    assert far.rank == near.rank
+    assert abs(far.ellipsoid.log_volume - near.ellipsoid.log_volume) <= 2.0 * tol * (X.shape[1] + 1)
+    assert far.ellipsoid.contains(X).all()
+    assert far.weights.min() >= 0.0
+    assert far.weights.sum() == pytest.approx(1.0)
+    assert {tuple(x) for x in far.carriers} <= {tuple(x) for x in X}
+    return far
+
+
+def check_nearest(A, B, cap=None, form="device", far_b=None):
+    """Compare with the nearest points found in memory; return those of the chunks."""
+    near = nearest_points(A, B, cap)
+    far = nearest_points(in_chunks(A, form), in_chunks(B, form) if far_b is None else far_b, cap)
+    assert near.converged
+    assert far.converged
+    assert far.gap <= 1e-9
+    assert far.meet == near.meet
+    if not near.meet:
+        assert far.distance == pytest.approx(near.distance, rel=1e-8)
+        np.testing.assert_allclose(far.normal, near.normal, rtol=0, atol=1e-5 * near.distance)
+    assert (far.weights_a, far.weights_b) == (None, None)
+    return far
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("shape", [(3000, 1), (3000, 2), (5000, 5), (5000, 10), (1500, 30), (40, 3), (6, 10)])
+def test_ellipsoids_of_all_families(family, shape):
+    assert check_ellipsoid(point_set(family, *shape)).n_passes <= 12
+
+
+@pytest.mark.parametrize("form", SCATTERED)
+def test_ellipsoids_in_all_forms(form):
+    check_ellipsoid(point_set("ball", 3000, 4), form=form)
+
+
+@pytest.mark.parametrize("n", [1, 2, 700])
+def test_an_ellipsoid_of_one_point_however_often(n):
+    X = np.full((n, 3), 7.3)
+    assert check_ellipsoid(X).rank == 0
+    assert check_ellipsoid(X, unit=[1.0, 2.0, 3.0]).ellipsoid.radii.max() <= 3.01e-6
+
+
+SPREAD = point_set("gauss", 4000, 5)
+
+
+@pytest.mark.parametrize(
+    ("X", "rank"),
+    [
+        (SPREAD @ np.random.default_rng(0).standard_normal((5, 8)), 5),
+        (np.column_stack([SPREAD, np.full(4000, 3.0)]), 5),
+        (np.column_stack([SPREAD + 1e12, np.full(4000, 3e11)]), 5),
+        (SPREAD + 1e12, 5),
+        (np.column_stack([SPREAD, SPREAD[::-1, 0] + 1e12]), 6),
+        (SPREAD * [1e-8, 1e8, 1.0, 1e-8, 1e8], 5),
+        (np.column_stack([SPREAD, SPREAD[:, 0] + 1e-4 * SPREAD[::-1, 0]]), 6),
+        (np.concatenate([SPREAD, 1e5 * SPREAD[:9]]), 5),
+        (np.concatenate([SPREAD, np.full((1, 5), 1e9)]), 1),
+    ],
+    ids=[
+        "flat",
+        "constant",
+        "far and constant",
+        "far",
+        "one feature far",
+        "scales",
+        "nearly flat",
+        "outliers",
+        "one outlier",
+    ],
+)
+def test_ellipsoids_of_awkward_sets(X, rank):
+    far = check_ellipsoid(X)
+    assert far.rank == rank
+    assert far.n_passes <= 8
+
+
+def test_a_unit_of_length_decides_what_is_flat():
+    assert check_ellipsoid(SPREAD, unit=[1.0, 1e7, 1.0, 1e3, 1.0]).rank == 4
+    assert check_ellipsoid(SPREAD, unit=np.ones(5)).rank == 5
+    with pytest.raises(InputError, match="positive"):
+        min_volume_ellipsoid(in_chunks(SPREAD), unit=np.zeros(5))
+
+
+@pytest.mark.parametrize("n_distinct", [3, 6, 30])
+def test_copies_change_nothing(n_distinct):
+    X = SPREAD[:n_distinct, :4]
+    often = np.repeat(X, 500, axis=0)
+    expected = min_volume_ellipsoid(X, unit=np.ones(4)).ellipsoid.log_volume
+    assert check_ellipsoid(often, unit=np.ones(4)).ellipsoid.log_volume == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [2, 9])
+def test_ellipsoids_of_cubes_and_spheres(d):
+    cube = np.random.default_rng(0).integers(0, 2, (4000, d)).astype(float)
+    assert check_ellipsoid(cube).ellipsoid.radii == pytest.approx(np.full(d, np.sqrt(d) / 2), rel=1e-5)
+    G = point_set("gauss", 4000, d)
+    check_ellipsoid(G / np.linalg.norm(G, axis=1, keepdims=True))
+
+
+@settings(max_examples=60)
+@given(seeds())
+def test_ellipsoids_of_small_sets(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(1, 300)), int(rng.integers(1, 6))
+    check_ellipsoid(point_set(str(rng.choice(FAMILIES)), n, d, seed) * 10.0 ** rng.integers(-3, 4, size=d))
+
+
+@pytest.mark.parametrize("form", SCATTERED)
+def test_nan_is_an_error(form):
+    X = SPREAD[:50].copy()
+    X[33, 2] = np.nan
+    bad, good = in_chunks(X, form), in_chunks(SPREAD[50:90], form)
+    with pytest.raises(InputError, match="nan"):
+        min_volume_ellipsoid(bad)
+    with pytest.raises(InputError, match="nan"):
+        nearest_points(bad, good)
+
+
+def test_callbacks_can_stop_a_solver():
+    def stop(n_iter, gap):
+        raise KeyboardInterrupt(n_iter, gap)
+
+    far = in_chunks(SPREAD), in_chunks(SPREAD[:900] + 2.0)
+    with pytest.raises(KeyboardInterrupt):
+        min_volume_ellipsoid(far[0], on_step=stop)
+    with pytest.raises(KeyboardInterrupt):
+        nearest_points(*far, on_step=stop)
+
+
+CAPS = {"default": None, "hulls": 1.0, "both free": (3.0 / 2500, 2.0 / 900), "a share of a point": 1.0 / 643.21}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("d", [1, 2, 5, 10, 30])
+@pytest.mark.parametrize("cap", CAPS.values(), ids=CAPS)
+def test_nearest_points_of_all_families(family, d, cap):
+    A, B = point_set(family, 2500, d, seed=1), point_set(family, 900, d, seed=2)
+    for apart in (0.0, 0.4, 3.0, 15.0):
+        far = check_nearest(A + apart * np.eye(d)[0], B, cap)
+        assert far.n_passes <= 100
+        check_side(far, far.c, A + apart * np.eye(d)[0])
+
+
+def check_side(far, c, A):
+    """The point of A's hull is a mean of points of A: nowhere outside of the box around them."""
+    slack = 1e-9 * far.data_range
+    assert (c >= A.min(axis=0) - slack).all()
+    assert (c <= A.max(axis=0) + slack).all()
+
+
+@pytest.mark.parametrize("form", SCATTERED)
+@pytest.mark.parametrize("cap", [None, 1.0])
+def test_nearest_points_in_all_forms(form, cap):
+    A, B = point_set("gauss", 1500, 3, seed=1) + [6.0, 0.0, 0.0], point_set("gauss", 600, 3, seed=2)
+    check_nearest(A, B, cap, form=form)
+
+
+@pytest.mark.parametrize("cap", [None, 1.0, (2.5 / 2500, 1.5 / 900)])
+def test_one_side_may_be_in_memory(cap):
+    A, B = point_set("gauss", 2500, 4, seed=1) + 1.0, point_set("gauss", 900, 4, seed=2)
+    for near in (B, LocalPoints(B)):
+        check_nearest(A, B, cap, far_b=near)
+    backward = nearest_points(B, in_chunks(A), cap[::-1] if isinstance(cap, tuple) else cap)
+    forward = nearest_points(in_chunks(A), B, cap)
+    assert backward.distance == pytest.approx(forward.distance, rel=1e-9)
+
+
+@pytest.mark.parametrize("cap", [None, 1.0, 2.5 / 1500])
+def test_identical_sets_meet(cap):
+    A = point_set("gauss", 1500, 4)
+    assert check_nearest(A, A.copy(), cap).meet
+    assert check_nearest(A, A.copy(), cap, far_b=A).meet
+
+
+@pytest.mark.parametrize("cap", [None, 1.0, 1 / 333.3])
+def test_nearest_points_with_many_copies(cap):
+    rng, X = np.random.default_rng(0), point_set("gauss", 60, 4)
+    A, B = X[rng.integers(0, 30, 4000)] + 2.0, X[rng.integers(30, 60, 900)]
+    check_nearest(A, B, cap)
+    columns = np.column_stack([np.repeat([0.0, 1.0, 2.0], 1500), rng.standard_normal(4500)])
+    check_nearest(columns + [1.5, 0.0], columns[::4], cap)
+
+
+def test_few_distinct_points():
+    ones, zeros = np.ones((50, 2)), np.zeros((20, 2))
+    assert check_nearest(ones, zeros).distance == pytest.approx(np.sqrt(2.0))
+    assert check_nearest(ones, ones[:20]).meet
+    pair = check_nearest(np.repeat([[0.0, 0.0], [0.0, 1.0]], 500, axis=0), zeros + [3.0, 0.8], (1 / 600, 1 / 20))
+    assert pair.c == pytest.approx([0.0, 0.8])
+    check_nearest(point_set("gauss", 700, 3), np.array([[0.1, 0.2, 9.0]]))
+    check_nearest(point_set("gauss", 700, 3), np.array([[0.1, 0.2, 9.0]]), 1.0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-6])
+def test_hulls_that_nearly_meet(apart, offset):
+    A, B = point_set("gauss", 3000, 4), point_set("gauss", 1200, 4, seed=5) + 0.7
+    for cap in (None, 1 / 800.5):
+        pair = nearest_points(A, B, cap)
+        # Rounding of the offset moves each point by more than what is left between the hulls.
+        room = max(apart, 1e-3) if offset else apart
+        check_nearest(A - pair.normal * (1.0 - room) + offset, B + offset, cap)
+    cube = np.random.default_rng(0).random((3000, 3))
+    check_nearest(cube + [apart, 0.0, 0.0], cube * [-1.0, 1.0, 1.0], 1.0)
+
+
+@settings(max_examples=120)
+@given(seeds(), st.sampled_from([None, 1.0, "free"]))
+def test_nearest_points_of_small_sets(seed, cap):
+    rng = np.random.default_rng(seed)
+    d, (n, k) = int(rng.integers(1, 6)), rng.integers(1, 120, size=2)
+    A, B = (point_set(str(rng.choice(FAMILIES)), int(m), d, seed + i) for i, m in enumerate((n, k)))
+    free = tuple(1.0 / rng.uniform(1.0, m) for m in (n, k))
+    check_nearest(A + rng.choice([0.0, 1.0, 4.0]), B, free if cap == "free" else cap)
