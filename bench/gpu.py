@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from measure import row, table, versions
 from sklearn import config_context
-from sklearn.utils._array_api import get_namespace
+from sklearn.externals.array_api_compat import array_namespace
 from torch.profiler import ProfilerActivity, profile
 
 import sepc
@@ -84,7 +84,7 @@ def device_seconds(call) -> float:
 
 
 def points_of(X: torch.Tensor) -> DevicePoints:
-    return DevicePoints.of(get_namespace(X)[0], X)
+    return DevicePoints.of(array_namespace(X), X)
 
 
 def warm_up() -> None:
@@ -101,7 +101,7 @@ def passes(n: int) -> float:
     matrix = gaussians(DIM)[0]
     copy = torch.empty_like(X)
     plain = seconds(lambda: ((Y := X @ matrix) * Y).sum(1))
-    own = with_own_pass(get_namespace(X)[0], X)
+    own = with_own_pass(array_namespace(X), X)
     host, nothing = matrix.cpu().numpy(), np.zeros(DIM)
     fused = seconds(lambda: own.row_squares(X, nothing, nothing, host, nothing))
     bandwidth = 2 * X.nbytes / seconds(lambda: copy.copy_(X))
@@ -161,7 +161,7 @@ def assessments(clf: sepc.SEPClassifier, n: int, apart: float) -> None:
     print(f"### Assessment of {n:,} x {DIM}\n")
     X = gaussians(n, apart)[0]
     floor = X.nbytes / (2 * X.nbytes / seconds(lambda: torch.empty_like(X).copy_(X), 3))
-    xp = get_namespace(X)[0]
+    xp = array_namespace(X)
     place = Place(with_own_pass(xp, X), X.device)
     stack = clf._model.rules[0].stack
     held = seconds(lambda: _words(stack, X, place), 3) / len(stack)

@@ -22,6 +22,8 @@ from sepc.rules import Rules, Verdicts
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
+# How much larger it may be where a device has a pass of its own.
+_LARGER = 16
 # Flags in a word, and what each is worth in it.
 _WORD = 64
 _WORTH = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
@@ -121,12 +123,14 @@ def _in_own_passes(densities: LocalDensities, Z: Array, place: Place) -> tuple[S
     if not hasattr(xp, "row_squares") or float(xp.max(xp.abs(Z))) > 0.5 * FARTHEST * float(densities.unit.min()):
         return None
     frames = list(densities.frames())
-    return lambda points: xp.stack([_squares(xp, points, *frame) for frame in frames], axis=1), len(frames)
+    # Its numbers take no room but their own: blocks may be larger.
+    width = max(len(frames) // _LARGER, 1)
+    return lambda points: xp.stack([_squares(xp, points, *frame) for frame in frames], axis=1), width
 
 
 def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
     nothing = np.zeros(len(center))
-    return squares(xp, points, nothing, center, frame, nothing)
+    return squares(xp, points, center, nothing, frame, nothing)
 
 
 def _joint(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
@@ -215,8 +219,13 @@ def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
     if not len(stack):
         return [xp.zeros(n, dtype=xp.int64, device=place.device)]
     centers, frames = stack.centers[:, 0], stack.axes / stack.radii[:, None]
-    worth = place.put(_WORTH)
     words = [slice(first, min(first + _WORD, len(stack))) for first in range(0, len(stack), _WORD)]
+    if hasattr(xp, "row_words"):
+        limit = 1.0 + MEMBERSHIP_TOLERANCE
+        own = [xp.row_words(Z, centers[word], frames[word], limit) for word in words]
+        if all(found is not None for found in own):
+            return own
+    worth = place.put(_WORTH)
     blocks = []
     for rows in _blocks(n, max(len(stack), stack.dim)):
         flags = xp.astype(inside(xp, Z[rows, :], centers, frames), xp.int64)

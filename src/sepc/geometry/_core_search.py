@@ -15,7 +15,7 @@ from sepc.geometry._questions import Far
 from sepc.geometry.points import ScatteredPoints
 
 # Points of the core, in multiples of those that a search begins with, and within limits.
-_CORE = 16
+_CORE = 6
 _LEAST, _MOST = 2048, 16384
 _MAX_ROUNDS = 30
 # What the core leaves of the tolerance, for the points beyond it.
@@ -34,7 +34,11 @@ class CoreSearch(DesignSearch):
         self.n_full_passes = 1
         far = self._farthest(self.size, -np.inf)
         # Beside the farthest some of all kinds: copies of a few points alone would not span the space.
-        super().__init__(np.unique(np.concatenate([few, far.points]), axis=0), measures, kernels, on_step)
+        self._measures = measures
+        self._begin(np.concatenate([few, far.points]))
+
+    def _begin(self, core: FloatArray) -> None:
+        super().__init__(core, self._measures, self.kernels, self.on_step)
 
     @property
     def n_passes(self) -> float:
@@ -46,6 +50,9 @@ class CoreSearch(DesignSearch):
         rows, weights = super().solve(_INNER * tol)
         if self.rank == 0:
             return rows, weights
+        if not self.certified(tol):  # copies of a point can fill a working set and make it singular: each point once
+            self._begin(np.unique(self.X, axis=0))
+            rows, weights = super().solve(_INNER * tol)
         for _ in range(_MAX_ROUNDS):
             far = self._farthest(self.size // 2, self.top)
             self._report()

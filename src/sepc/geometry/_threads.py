@@ -32,7 +32,7 @@ class _Shared:
         with self.lock:
             if self.n_users == 0:
                 self.limit = self.libraries.limit(limits=1)
-                OpenBLASController.clear_controlling_thread()  # another thread may be the last one
+                _let_others_change_it()  # another thread may be the last one
             self.n_users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -40,7 +40,14 @@ class _Shared:
             self.n_users -= 1
             if self.n_users == 0:
                 self.limit.restore_original_limits()
-                OpenBLASController.clear_controlling_thread()
+                _let_others_change_it()
+
+
+def _let_others_change_it() -> None:
+    # Later versions of threadpoolctl bind a limit to the thread that has set it.
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release()
 
 
 @cache

@@ -5,6 +5,8 @@ CuPy compiles the kernel on first use, for the numbers of features and columns a
 where they are. Without CuPy everything works as on any other device.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -17,6 +19,8 @@ _ROWS = 2
 _THREADS = 128
 # More features than this would not fit into the registers of a thread.
 _MOST_FEATURES = 48
+# Axes of an ellipsoid that differ by more than this are kept apart: a triangular factor would mix their digits.
+_FLATTEST = 1e7
 
 _SOURCE = r"""
 extern "C" __global__ void row_squares(
@@ -63,13 +67,72 @@ extern "C" __global__ void row_squares(
         if (row < n) out[row] = total[r];
     }
 }
+
+extern "C" __global__ void row_words(
+    const double* __restrict__ X, const double* __restrict__ factors, const int n_ellipsoids, const double limit,
+    long long* __restrict__ out, const long long n)
+{
+    __shared__ double R[D * (D + 1) / 2];
+    __shared__ double bias[D];
+    const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
+    double x[ROWS][D];
+    long long word[ROWS];
+    #pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const long long row = first + (long long)r * blockDim.x;
+        const double* at = X + (row < n ? row : n - 1) * D;
+        word[r] = 0;
+        #pragma unroll
+        for (int k = 0; k < D; k++) x[r][k] = at[k];
+    }
+    for (int e = 0; e < n_ellipsoids; e++) {
+        const double* factor = factors + e * (D + D * (D + 1) / 2);
+        __syncthreads();
+        for (int i = threadIdx.x; i < D; i += blockDim.x) bias[i] = factor[i];
+        for (int i = threadIdx.x; i < D * (D + 1) / 2; i += blockDim.x) R[i] = factor[D + i];
+        __syncthreads();
+        double total[ROWS];
+        #pragma unroll
+        for (int r = 0; r < ROWS; r++) total[r] = 0.0;
+        bool open = true;
+        int at = 0;
+        #pragma unroll
+        for (int j = 0; j < D; j++) {
+            if (open) {
+                double y[ROWS];
+                #pragma unroll
+                for (int r = 0; r < ROWS; r++) y[r] = bias[j];
+                #pragma unroll
+                for (int k = j; k < D; k++) {
+                    const double coefficient = R[at + k - j];
+                    #pragma unroll
+                    for (int r = 0; r < ROWS; r++) y[r] = fma(x[r][k], coefficient, y[r]);
+                }
+                open = false;
+                #pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    total[r] = fma(y[r], y[r], total[r]);
+                    open = open || !(total[r] > limit);
+                }
+            }
+            at += D - j;
+        }
+        #pragma unroll
+        for (int r = 0; r < ROWS; r++) if (total[r] <= limit) word[r] |= 1LL << e;
+    }
+    #pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const long long row = first + (long long)r * blockDim.x;
+        if (row < n) out[row] = word[r];
+    }
+}
 """
 
 
 class CudaNamespace:
     """The namespace of arrays on a CUDA device, with a pass of its own.
 
-    Everything but `row_squares` is the namespace that it stands for.
+    Everything but `row_squares` and `row_words` is the namespace that it stands for.
 
     Parameters
     ----------
@@ -90,26 +153,57 @@ class CudaNamespace:
 
         None if there are too many features for it.
         """
-        import cupy
-
         n, d = points.shape
         if d > _MOST_FEATURES or not n:
             return None
-        if hasattr(points, "is_contiguous"):
-            points = points.contiguous()
+        given = np.concatenate([origin, center, columns.T.ravel(), offset])
+        m = columns.shape[1]
+        ends = np.cumsum([0, d, d, d * m])
         out = self._xp.empty(n, dtype=self._xp.float64, device=points.device)
-        with _device_of(cupy, points), _stream_of(cupy, points):
-            given = [cupy.asarray(np.ascontiguousarray(a)) for a in (origin, center, columns.T, offset)]
-            blocks = -(-n // (_ROWS * _THREADS))
-            arrays = [cupy.asarray(points), *given, cupy.asarray(out)]
-            _kernel(d, columns.shape[1])((blocks,), (_THREADS,), (*arrays, np.int64(n)))
+        with _on(points) as cupy:
+            there = cupy.asarray(given)
+            parts = [there[int(end) :] for end in ends]
+            _launch(_kernel("row_squares", d, m), n, _row_by_row(cupy, points), *parts, cupy.asarray(out))
         return out
+
+    def row_words(self, points: Any, centers: FloatArray, frames: FloatArray, limit: float) -> Any:
+        """Return which of up to 64 ellipsoids hold each point, one bit each, shape (n,); None if it cannot be told.
+
+        A point x is held if ``|frame' (x - center)| <= limit``. Each point is read once for all of them.
+        """
+        n, d = points.shape
+        if d > _MOST_FEATURES or not n or _are_too_flat(frames):
+            return None
+        factors = np.linalg.qr(frames.transpose(0, 2, 1), mode="r")
+        bias = -np.einsum("kij,kj->ki", factors, centers)
+        i, j = np.triu_indices(d)
+        given = np.concatenate([bias, factors[:, i, j]], axis=1)
+        out = self._xp.empty(n, dtype=self._xp.int64, device=points.device)
+        with _on(points) as cupy:
+            arguments = cupy.asarray(given), np.int32(len(centers)), np.float64(limit * limit), cupy.asarray(out)
+            _launch(_kernel("row_words", d, 1), n, _row_by_row(cupy, points), *arguments)
+        return out
+
+
+def _are_too_flat(frames: FloatArray) -> bool:
+    """Return whether a triangular factor of a frame would lose the digits of the short axes."""
+    lengths = np.sqrt(np.square(frames).sum(axis=1))
+    return bool((lengths.max(axis=1) > _FLATTEST * lengths.min(axis=1)).any())
+
+
+def _launch(kernel: Any, n: int, *arguments: Any) -> None:
+    blocks = -(-n // (_ROWS * _THREADS))
+    kernel((blocks,), (_THREADS,), (*arguments, np.int64(n)))
+
+
+def _row_by_row(cupy: Any, points: Any) -> Any:
+    return cupy.ascontiguousarray(cupy.asarray(points))
 
 
 def with_own_pass(xp: Any, points: Any) -> Any:
     """Return the namespace with a pass of its own, if the points are on a CUDA device and CuPy is there."""
     is_cuda = getattr(points, "is_cuda", type(points).__module__.partition(".")[0] == "cupy")
-    if not is_cuda:
+    if not is_cuda or isinstance(xp, CudaNamespace):
         return xp
     try:
         import cupy  # noqa: F401
@@ -119,22 +213,23 @@ def with_own_pass(xp: Any, points: Any) -> Any:
 
 
 @cache
-def _kernel(d: int, m: int) -> Any:
+def _kernel(name: str, d: int, m: int) -> Any:
     import cupy
 
-    options = (f"-DD={d}", f"-DM={m}", f"-DROWS={_ROWS}")
-    return cupy.RawKernel(_SOURCE, "row_squares", options=options)
+    return cupy.RawKernel(_SOURCE, name, options=(f"-DD={d}", f"-DM={m}", f"-DROWS={_ROWS}"))
 
 
-def _device_of(cupy: Any, points: Any) -> Any:
-    index = points.device.id if hasattr(points.device, "id") else points.device.index
-    return cupy.cuda.Device(index or 0)
+@contextmanager
+def _on(points: Any) -> Iterator[Any]:
+    """Work with CuPy on the device of the points, and on the stream of their library: what it wrote is then there."""
+    import cupy
 
+    if not hasattr(points, "is_cuda"):
+        with points.device:
+            yield cupy
+        return
+    import torch
 
-def _stream_of(cupy: Any, points: Any) -> Any:
-    """Return the stream on which the library of the points works: what it wrote before is then there."""
-    if hasattr(points, "is_cuda"):
-        import torch
-
-        return cupy.cuda.ExternalStream(torch.cuda.current_stream(points.device).cuda_stream)
-    return cupy.cuda.get_current_stream()
+    stream = torch.cuda.current_stream(points.device).cuda_stream
+    with cupy.cuda.Device(points.device.index or 0), cupy.cuda.ExternalStream(stream):
+        yield cupy

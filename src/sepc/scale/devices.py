@@ -8,6 +8,7 @@ import numpy as np
 from sepc.geometry._checks import Rows
 from sepc.geometry._questions import like, to_host
 from sepc.geometry.points import LocalPoints, Points, Question, ScatteredPoints
+from sepc.scale.cuda import with_own_pass
 
 
 class DeviceChunk(NamedTuple):
@@ -39,7 +40,7 @@ class DevicePoints(ScatteredPoints):
 
     def __init__(self, xp: Any, chunks: Sequence[DeviceChunk]) -> None:
         super().__init__([chunk.points.shape[0] for chunk in chunks], chunks[0].points.shape[1])
-        self.xp, self.chunks = xp, list(chunks)
+        self.xp, self.chunks = with_own_pass(xp, chunks[0].points), list(chunks)
 
     @classmethod
     def of(cls, xp: Any, *arrays: Any) -> "DevicePoints":
