@@ -42,7 +42,7 @@ def members(points):
     return np.asarray(points.members).tolist()
 
 
-@each_form(80)
+@each_form(60)
 def test_extent_and_moments(seed, form):
     rng, X, points = some_points(seed, form)
     assert points.shape == X.shape
@@ -57,7 +57,7 @@ def test_extent_and_moments(seed, form):
     close(products, (X - origin).T @ (X - origin))
 
 
-@each_form(80)
+@each_form(60)
 def test_held_by_counts_what_the_ellipsoid_contains(seed, form):
     rng, X, points = some_points(seed, form)
     E = random_ellipsoid(X.shape[1], rng, size=3.0)
@@ -66,7 +66,7 @@ def test_held_by_counts_what_the_ellipsoid_contains(seed, form):
     close(held.smallest_gauge, E.gauge(X).min())
 
 
-@each_form(120)
+@each_form(80)
 def test_subsets_keep_points_and_numbers(seed, form):
     rng, X, points = some_points(seed, form)
     origin, direction = X[rng.integers(len(X))], rng.standard_normal(X.shape[1])
@@ -85,7 +85,7 @@ def test_subsets_keep_points_and_numbers(seed, form):
     assert len(points) == len(X)
 
 
-@each_form(80)
+@each_form(60)
 def test_slab_sums_are_those_of_all_points(seed, form):
     rng, X, points = some_points(seed, form)
     shift, direction = X[0], rng.standard_normal(X.shape[1])
@@ -104,7 +104,7 @@ def test_slab_sums_are_those_of_all_points(seed, form):
     close(slab.inside.products, inside.T @ inside)
 
 
-@each_form(120)
+@each_form(80)
 def test_window_holds_every_point_between_and_sums_those_above(seed, form):
     rng, X, points = some_points(seed, form)
     shift = np.round(rng.standard_normal(X.shape[1]))
@@ -122,7 +122,7 @@ def test_window_holds_every_point_between_and_sums_those_above(seed, form):
     assert everything.n_above == 0
 
 
-@each_form(80)
+@each_form(60)
 def test_samples_are_points_at_even_distances(seed, form):
     rng, X, points = some_points(seed, form)
     n = int(rng.integers(1, 80))
@@ -132,7 +132,7 @@ def test_samples_are_points_at_even_distances(seed, form):
 
 
 @pytest.mark.parametrize("form", SCATTERED)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=seeds())
 def test_take_returns_the_points_at_these_positions(seed, form):
     rng, X, points = some_points(seed, form)
@@ -144,7 +144,7 @@ def test_take_returns_the_points_at_these_positions(seed, form):
 
 
 @pytest.mark.parametrize("form", SCATTERED)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=seeds())
 def test_farthest_returns_the_largest(seed, form):
     rng, X, points = some_points(seed, form)

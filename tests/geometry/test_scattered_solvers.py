@@ -193,7 +193,7 @@ def check_side(far, c, A):
 @pytest.mark.parametrize("form", SCATTERED)
 @pytest.mark.parametrize("cap", [None, 1.0])
 def test_nearest_points_in_all_forms(form, cap):
-    A, B = point_set("gauss", 1500, 3, seed=1) + [6.0, 0.0, 0.0], point_set("gauss", 600, 3, seed=2)
+    A, B = point_set("gauss", 1500, 3, seed=1) + 6.0 * np.eye(3)[0], point_set("gauss", 600, 3, seed=2)
     check_nearest(A, B, cap, form=form)
 
 
@@ -220,14 +220,16 @@ def test_nearest_points_with_many_copies(cap):
     A, B = X[rng.integers(0, 30, 4000)] + 2.0, X[rng.integers(30, 60, 900)]
     check_nearest(A, B, cap)
     columns = np.column_stack([np.repeat([0.0, 1.0, 2.0], 1500), rng.standard_normal(4500)])
-    check_nearest(columns + [1.5, 0.0], columns[::4], cap)
+    check_nearest(columns + 1.5 * np.eye(2)[0], columns[::4], cap)
 
 
 def test_few_distinct_points():
     ones, zeros = np.ones((50, 2)), np.zeros((20, 2))
     assert check_nearest(ones, zeros).distance == pytest.approx(np.sqrt(2.0))
     assert check_nearest(ones, ones[:20]).meet
-    pair = check_nearest(np.repeat([[0.0, 0.0], [0.0, 1.0]], 500, axis=0), zeros + [3.0, 0.8], (1 / 600, 1 / 20))
+    pair = check_nearest(
+        np.repeat([[0.0, 0.0], [0.0, 1.0]], 500, axis=0), np.tile([3.0, 0.8], (20, 1)), (1 / 600, 1 / 20)
+    )
     assert pair.c == pytest.approx([0.0, 0.8])
     check_nearest(point_set("gauss", 700, 3), np.array([[0.1, 0.2, 9.0]]))
     check_nearest(point_set("gauss", 700, 3), np.array([[0.1, 0.2, 9.0]]), 1.0)
@@ -243,7 +245,7 @@ def test_hulls_that_nearly_meet(apart, offset):
         room = max(apart, 1e-3) if offset else apart
         check_nearest(A - pair.normal * (1.0 - room) + offset, B + offset, cap)
     cube = np.random.default_rng(0).random((3000, 3))
-    check_nearest(cube + [apart, 0.0, 0.0], cube * [-1.0, 1.0, 1.0], 1.0)
+    check_nearest(cube + apart * np.eye(3)[0], cube * [-1.0, 1.0, 1.0], 1.0)
 
 
 @settings(max_examples=120)

@@ -25,9 +25,12 @@ _SAMPLE = 1 << 19
 _WINDOW = 1 << 21
 # The slab of the sample is left this wide: so many times the square root of its points, the noise of its threshold.
 _NOISE = 10.0
-# Newton's method goes on until the gradient is this share of r, or for so many passes.
-_ROUGHLY = 0.5
+# Newton's method goes on until the gradient is this share of r, or for so many steps. The smaller shares are for points
+# far out that a small turn of the normal takes from one side of the threshold to the other, past every window.
+_ROUGHLY = 0.5, 1e-2, 1e-6
 _MAX_PASSES = 60
+# What the shares of a point inside of a slab may lack.
+_LACK = 1e-6
 _NARROWING = 0.2
 # Samples nearer to each other than this, in units of the range, say that the hulls meet; so does a normal that shrinks
 # as the slabs do, up to this share.
@@ -35,10 +38,12 @@ _CLOSE = 1e-3
 _ALIKE = 0.1
 # So many half-widths off the threshold a point may be, and come into memory.
 _NEAR = 3.0
-# A window beside the threshold is followed by one so many times as wide.
+# A window beside the threshold is followed by one so many times as wide; so is a slab in which no step is possible.
 _WIDENING = 4.0
 _MAX_WINDOWS = 60
-_MAX_ROUNDS = 12
+_MAX_ROUNDS = 15
+# Two rounds that leave more than this of the gap are in vain.
+_STALLED = 0.5
 
 
 @dataclass(eq=False, slots=True)
@@ -115,9 +120,17 @@ class FarSearch:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
-        w = self._newton(self._from_sample())
-        if norm(self.normal) > self._flat:
-            self._settle(w)
+        w = self._from_sample()
+        best = self.images, self.gap
+        for roughly in _ROUGHLY:
+            w = self._newton(w, roughly)
+            if norm(self.normal) <= self._flat:
+                return
+            found = self._settle(w)
+            best = min(best, found, key=lambda pair: pair[1])
+            self.images, self.gap = best
+            if self.gap <= self.tol:
+                return
 
     @property
     def _flat(self) -> float:
@@ -144,7 +157,7 @@ class FarSearch:
             side.threshold, side.tau = float(found[THRESHOLD]), max(float(found[TAU]), least)
         return sample.w
 
-    def _newton(self, w: FloatArray) -> FloatArray:
+    def _newton(self, w: FloatArray, roughly: float) -> FloatArray:
         """Return the normal for all points, with slabs narrow enough for what they hold to come into memory.
 
         Where the hulls meet, the normal shrinks with the slabs, and so do the two points' distance and this search.
@@ -154,10 +167,14 @@ class FarSearch:
         # The hulls of the samples are inside of the others: where they all but meet, these do.
         shrinks = norm(w) <= _CLOSE * self.unit
         for _ in range(_MAX_PASSES):
-            if length < 1.0 or not last.is_solved:
+            if length < 1.0 or not last.is_solved(roughly):
                 last, length = self._step(last)
-                if length == 0.0:
+                if length == 0.0 and good.is_solved(roughly):
                     break
+                if length == 0.0:  # too narrow for where it is
+                    for side in self.free:
+                        side.tau *= _WIDENING
+                    last = self._at(last.w)
                 continue
             good = last
             if last.distance <= self._flat:
@@ -195,7 +212,7 @@ class FarSearch:
             if found.value <= last.value + 1e-4 * length * last.slope(move) + 1e-13 * last.size:
                 self.n_iter += 1
                 return found, length
-            length *= 0.4
+            length *= 0.3
         for side, at in zip(self.free, thresholds, strict=True):
             side.threshold = at
         return last, 0.0
@@ -212,18 +229,22 @@ class FarSearch:
         """Go back to these slabs; make the pair of points that their shares give the present one."""
         for side, (threshold, tau) in zip(self.free, found.slabs, strict=True):
             side.threshold, side.tau = threshold, tau
-        if not found.is_solved:
+        if found.lack > _LACK:
             return
         for side, image in zip(self.free, found.images, strict=True):
             self.images[self.sides.index(side)] = image
         self.gap = certified_gap(norm(self.normal), found.lower, self.data_range)
 
-    def _settle(self, w: FloatArray) -> None:
-        """Solve for the points near the thresholds, read all points to see how good that is, and again."""
+    def _settle(self, w: FloatArray) -> tuple[list[FloatArray], float]:
+        """Solve for the points near the thresholds, read all points to see how good that is, and again.
+
+        Returns the best pair of points and its gap, and leaves the slabs as they were.
+        """
+        slabs = [(side.threshold, side.tau) for side in self.free]
         widths = [_NEAR * side.tau for side in self.free]
-        windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
-        best, pools = (self.images, self.gap), windows
-        for _ in range(_MAX_ROUNDS):
+        pools = windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
+        best, gaps = (self.images, self.gap), [np.inf, np.inf, self.gap]
+        while self.gap > self.tol and len(gaps) < _MAX_ROUNDS and gaps[-1] <= _STALLED * gaps[-3]:
             search = self._solved(pools)
             r = search.normal
             scale = norm(r) / max(norm(w), 1e-300)
@@ -238,12 +259,13 @@ class FarSearch:
             self._report()
             if self.gap < best[1]:
                 best = self.images, self.gap
-            elif self.gap > self.tol:
+            else:
                 widths = [3.0 * width for width in widths]
-            if self.gap <= self.tol:
-                return
+            gaps.append(best[1])
             pools = [self._pooled(*each, r) for each in zip(self.free, windows, pools, strict=True)]
-        self.images, self.gap = best
+        for side, (threshold, tau) in zip(self.free, slabs, strict=True):
+            side.threshold, side.tau = threshold, tau
+        return best
 
     def _pooled(self, side: _FarSide, window: Window, pool: Window, r: FloatArray) -> Window:
         """Return the points of a window along r and those of a pool that are not in it: without them rounds may cycle.
@@ -362,10 +384,9 @@ class _Sums:
         # The smooth support functions are no smaller than the true ones.
         self.lower = (float(w @ fixed) - support) / max(norm(w), 1e-300)
 
-    @property
-    def is_solved(self) -> bool:
-        """Whether Newton's method has come near enough to the minimum; the sums of the shares are then right, too."""
-        return self.error <= _ROUGHLY * self.distance and self.lack <= 1e-6
+    def is_solved(self, roughly: float) -> bool:
+        """Return whether the gradient is at most this share of r, and the sums of the shares are right."""
+        return self.error <= roughly * self.distance and self.lack <= _LACK
 
     def direction(self) -> FloatArray:
         """Return the Newton step."""
