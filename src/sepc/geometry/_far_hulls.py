@@ -143,7 +143,7 @@ class FarSearch:
 
     def _from_sample(self) -> FloatArray:
         """Return the normal of samples, and set the thresholds and the widths of the slabs that they leave."""
-        n = _SAMPLE // len(self.shift)
+        n = min(_SAMPLE, *(side.points.sample_size for side in self.free)) // len(self.shift)
         blocks = [side.sign * (side.points.sample(n) - self.shift) for side in self.free]
         caps = [side.cap_of_sample(len(x)) for side, x in zip(self.free, blocks, strict=True)]
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]

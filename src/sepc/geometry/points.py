@@ -90,6 +90,9 @@ class Points(ABC):
 
     dim: int
 
+    # Numbers in a sample that saves passes over all points: where these are cheap, a smaller one takes less time.
+    sample_size: int = 1 << 19
+
     @abstractmethod
     def __len__(self) -> int: ...
 
