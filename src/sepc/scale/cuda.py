@@ -174,7 +174,7 @@ class CudaNamespace:
         n, d = points.shape
         if d > _MOST_FEATURES or not n or _are_too_flat(frames):
             return None
-        factors: FloatArray = np.linalg.qr(frames.transpose(0, 2, 1), mode="r")
+        factors = np.asarray(np.linalg.qr(frames.transpose(0, 2, 1), mode="r"))
         bias = -np.einsum("kij,kj->ki", factors, centers)
         i, j = np.triu_indices(d)
         given = np.concatenate([bias, factors[:, i, j]], axis=1)
