@@ -120,12 +120,13 @@ def _by_monomials(densities: LocalDensities, place: Place) -> tuple[Squares, int
 def _in_own_passes(densities: LocalDensities, Z: Array, place: Place) -> tuple[Squares, int] | None:
     """Return the same with one fast pass for each component, if there is one and no point is too far away for it."""
     xp = place.xp
-    if not hasattr(xp, "row_squares") or float(xp.max(xp.abs(Z))) > 0.5 * FARTHEST * float(densities.unit.min()):
+    if not hasattr(xp, "row_distances") or float(xp.max(xp.abs(Z))) > 0.5 * FARTHEST * float(densities.unit.min()):
         return None
-    frames = list(densities.frames())
+    centers, frames = map(np.array, zip(*densities.frames(), strict=True))
+    if xp.row_distances(Z[:1, :], centers, frames) is None:
+        return None
     # Its numbers take no room but their own: blocks may be larger.
-    width = max(len(frames) // _LARGER, 1)
-    return lambda points: xp.stack([_squares(xp, points, *frame) for frame in frames], axis=1), width
+    return lambda points: xp.row_distances(points, centers, frames), max(len(frames) // _LARGER, 1)
 
 
 def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sepc.bulk.sets import BulkSet, require_shape, standardised, units_of
+from sepc.bulk.sets import BulkSet, require_shape, sorted_classes, standardised, units_of
 from sepc.geometry._questions import like, to_host
 from sepc.inputs import labels_of
 from sepc.scale.devices import DeviceChunk, DevicePoints
@@ -25,11 +26,10 @@ def device_set(xp: Any, X: Any, y: Any, standardize: bool) -> BulkSet:
     -------
     BulkSet
     """
-    classes, codes = labels_of(to_host(y))
-    require_shape(X.shape, len(codes))
+    classes, codes = _labels(xp, X, y)
+    require_shape(X.shape, codes.shape[0])
     raw = DevicePoints.of(xp, xp.astype(X, xp.float64, copy=False))
     mean, scale = units_of(raw, None, standardize)
-    codes = like(xp, X, codes)
     (chunk,) = raw.chunks
     units = like(xp, X, mean), like(xp, X, scale)
     points = []
@@ -38,3 +38,14 @@ def device_set(xp: Any, X: Any, y: Any, standardize: bool) -> BulkSet:
         mine = standardised(xp.take(chunk.points, rows, axis=0), *units)
         points.append(DevicePoints(xp, [DeviceChunk(mine, xp.take(chunk.rows, rows))]))
     return BulkSet(points, classes, np.asarray(mean), np.asarray(scale))
+
+
+def _labels(xp: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
+    """Return the sorted labels, and the number of each point's label among them where the points are."""
+    if isinstance(y, list | tuple | np.ndarray) or not hasattr(y, "device"):
+        classes, numbers = labels_of(y)
+        return classes, like(xp, X, numbers)
+    values, codes = xp.unique_inverse(y)
+    found = to_host(values)
+    classes = sorted_classes([found])
+    return classes, xp.take(like(xp, X, np.searchsorted(classes, found)), xp.reshape(codes, (-1,)))

@@ -137,6 +137,11 @@ class FarSearch:
         """Distance from which on nothing needs to be gained: the hulls meet."""
         return 0.1 * self.tol * self.unit
 
+    @property
+    def _window_size(self) -> int:
+        """Numbers of one side that come into memory at a time."""
+        return min(_WINDOW, *(side.points.window_size for side in self.free))
+
     def _report(self) -> None:
         if self.on_step is not None:
             self.on_step(self.n_iter, self.gap)
@@ -179,7 +184,7 @@ class FarSearch:
             good = last
             if last.distance <= self._flat:
                 break
-            few = last.n_inside * len(self.shift) * _NEAR <= _WINDOW
+            few = last.n_inside * len(self.shift) * _NEAR <= self._window_size
             tie = last.n_inside > 0.5 * n_inside
             if (few or tie) and last.lower > 0.5 * last.distance:
                 break
@@ -190,7 +195,7 @@ class FarSearch:
             factor = max(factor**3, 0.5 * self._flat / last.distance) if meet else _NARROWING
             before = last.distance
             if last.lower > 0.0 and not few:
-                factor = min(factor, 0.5 * _WINDOW / (last.n_inside * len(self.shift) * _NEAR))
+                factor = min(factor, 0.5 * self._window_size / (last.n_inside * len(self.shift) * _NEAR))
             for side in self.free:
                 side.narrow(factor, last.n_inside, shrinks)
             if min(side.tau for side in self.free) < 1e-13 * max(abs(s.threshold) + s.tau for s in self.free):
@@ -279,7 +284,7 @@ class FarSearch:
         others = above | (scores < low)
         n = len(window.points) + np.count_nonzero(others)
         hair = 1e-12 * float(np.abs(away).max()) * norm(r) * len(r)
-        if n * len(r) > _WINDOW or min(np.abs(scores - low).min(), np.abs(scores - high).min()) <= hair:
+        if n * len(r) > self._window_size or min(np.abs(scores - low).min(), np.abs(scores - high).min()) <= hair:
             return window
         return Window(
             np.concatenate([window.points, pool.points[others]]),
@@ -330,7 +335,7 @@ class FarSearch:
                 low, high = high if bottom == high else low, high + width
             else:
                 share *= 2.0
-                part = min(share * _WINDOW / len(self.shift) / max(n_from - n_above, 1), 1.0)
+                part = min(share * self._window_size / len(self.shift) / max(n_from - n_above, 1), 1.0)
                 # The middle, if the points between were spread evenly.
                 middle = top - (side.n_caps - n_above) / (n_from - n_above) * (top - bottom)
                 low = max(middle - part * (top - bottom), bottom)

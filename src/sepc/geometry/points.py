@@ -90,8 +90,10 @@ class Points(ABC):
 
     dim: int
 
-    # Numbers in a sample that saves passes over all points: where these are cheap, a smaller one takes less time.
+    # Numbers in a sample, and in a working set, that save passes over all points: where these are cheap, smaller ones
+    # take less time.
     sample_size: int = 1 << 19
+    window_size: int = 1 << 21
 
     @abstractmethod
     def __len__(self) -> int: ...

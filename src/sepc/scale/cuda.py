@@ -68,9 +68,15 @@ extern "C" __global__ void row_squares(
     }
 }
 
-extern "C" __global__ void row_words(
+#if WORDS
+typedef long long Result;  // one bit for each ellipsoid that holds the row
+#else
+typedef double Result;  // the square of the row's gauge under each ellipsoid
+#endif
+
+extern "C" __global__ void row_gauges(
     const double* __restrict__ X, const double* __restrict__ factors, const int n_ellipsoids, const double limit,
-    long long* __restrict__ out, const long long n)
+    Result* __restrict__ out, const long long n)
 {
     __shared__ double R[D * (D + 1) / 2];
     __shared__ double bias[D];
@@ -112,18 +118,22 @@ extern "C" __global__ void row_words(
                 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
                     total[r] = fma(y[r], y[r], total[r]);
-                    open = open || !(total[r] > limit);
+                    open = open || !WORDS || !(total[r] > limit);
                 }
             }
             at += D - j;
         }
         #pragma unroll
-        for (int r = 0; r < ROWS; r++) if (total[r] <= limit) word[r] |= 1LL << e;
+        for (int r = 0; r < ROWS; r++) {
+            const long long row = first + (long long)r * blockDim.x;
+            if (total[r] <= limit) word[r] |= 1LL << (e % 64);
+            if (!WORDS && row < n) out[row * n_ellipsoids + e] = total[r];
+        }
     }
     #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const long long row = first + (long long)r * blockDim.x;
-        if (row < n) out[row] = word[r];
+        if (WORDS && row < n) out[row] = word[r];
     }
 }
 """
@@ -132,7 +142,7 @@ extern "C" __global__ void row_words(
 class CudaNamespace:
     """The namespace of arrays on a CUDA device, with a pass of its own.
 
-    Everything but `row_squares` and `row_words` is the namespace that it stands for.
+    Everything but its functions of rows is the namespace that it stands for.
 
     Parameters
     ----------
@@ -171,17 +181,27 @@ class CudaNamespace:
 
         A point x is held if ``|frame' (x - center)| <= limit``. Each point is read once for all of them.
         """
+        out = self._xp.empty(points.shape[0], dtype=self._xp.int64, device=points.device)
+        return self._row_gauges(points, centers, frames, limit * limit, out, words=1)
+
+    def row_distances(self, points: Any, centers: FloatArray, frames: FloatArray) -> Any:
+        """Return ``|frame' (x - center)|^2`` for all of some frames, shape (n, n_frames); None if it cannot be told."""
+        shape = points.shape[0], len(centers)
+        out = self._xp.empty(shape, dtype=self._xp.float64, device=points.device)
+        return self._row_gauges(points, centers, frames, np.inf, out, words=0)
+
+    def _row_gauges(
+        self, points: Any, centers: FloatArray, frames: FloatArray, limit: float, out: Any, words: int
+    ) -> Any:
         n, d = points.shape
         if d > _MOST_FEATURES or not n or _are_too_flat(frames):
             return None
         factors = np.asarray(np.linalg.qr(frames.transpose(0, 2, 1), mode="r"))
-        bias = -np.einsum("kij,kj->ki", factors, centers)
         i, j = np.triu_indices(d)
-        given = np.concatenate([bias, factors[:, i, j]], axis=1)
-        out = self._xp.empty(n, dtype=self._xp.int64, device=points.device)
+        given = np.concatenate([-np.einsum("kij,kj->ki", factors, centers), factors[:, i, j]], axis=1)
         with _on(points) as cupy:
-            arguments = cupy.asarray(given), np.int32(len(centers)), np.float64(limit * limit), cupy.asarray(out)
-            _launch(_kernel("row_words", d, 1), n, _row_by_row(cupy, points), *arguments)
+            arguments = cupy.asarray(given), np.int32(len(centers)), np.float64(limit), cupy.asarray(out)
+            _launch(_kernel("row_gauges", d, 1, words), n, _row_by_row(cupy, points), *arguments)
         return out
 
 
@@ -213,10 +233,10 @@ def with_own_pass(xp: Any, points: Any) -> Any:
 
 
 @cache
-def _kernel(name: str, d: int, m: int) -> Any:
+def _kernel(name: str, d: int, m: int, words: int = 0) -> Any:
     import cupy
 
-    return cupy.RawKernel(_SOURCE, name, options=(f"-DD={d}", f"-DM={m}", f"-DROWS={_ROWS}"))
+    return cupy.RawKernel(_SOURCE, name, options=(f"-DD={d}", f"-DM={m}", f"-DROWS={_ROWS}", f"-DWORDS={words}"))
 
 
 @contextmanager
