@@ -5,22 +5,15 @@ work. Points come lifted, as the columns of Q with n entries each. A design ``u`
 ``M = sum u_i q_i q_i'`` and gives point i the leverage ``g_i = q_i' M^-1 q_i``.
 """
 
-from functools import cache
-from math import sqrt
-
 import numpy as np
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import FloatArray
+from sepc.geometry._newton_systems import RIDGES, moment_matrix, newton_system
 
-# Columns of the Newton system's factor that are held at a time, so that memory does not grow with the points.
-_PANEL = 512
 # The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
 # systems their precision.
 FINEST = 0.1
-# Where points coincide rounding may make a Newton matrix indefinite: what is then added to its diagonal, relatively.
-_RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 
 def interior_point(
@@ -82,7 +75,7 @@ def interior_point(
 
 def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
     n, k = Q.shape
-    M = (Q * u[:k]) @ Q.T
+    M = moment_matrix(Q, u[:k])
     if len(u) > k:
         M.flat[:: n + 1] += u[k]
     root = _root(M)
@@ -90,16 +83,16 @@ def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
     return inverse
 
 
-def _root(H: FloatArray, **options: int) -> FloatArray:
+def _root(M: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a matrix that is positive definite but for rounding."""
-    diagonal = H.diagonal().copy()
-    for ridge in _RIDGES:
-        H.flat[:: len(H) + 1] = (1.0 + ridge) * diagonal
-        root, failed = dpotrf(H.T, lower=1, **options)
+    diagonal = M.diagonal().copy()
+    for ridge in RIDGES:
+        M.flat[:: len(M) + 1] = (1.0 + ridge) * diagonal
+        root, failed = dpotrf(M.T, lower=1)
         if not failed:
             factor: FloatArray = root
             return factor
-    raise np.linalg.LinAlgError("rounding has made a matrix indefinite")
+    raise np.linalg.LinAlgError("rounding has made a moment matrix indefinite")
 
 
 def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: float) -> tuple[float, FloatArray]:
@@ -107,7 +100,7 @@ def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: flo
     n, k = Z.shape
     w = s / u
     mu = float(u @ s) / k
-    system = _Pairs(Z, w) if 8 * k <= 5 * n * (n + 1) else _Matrices(Z, w)
+    system = newton_system(Z, w)
     du = system.solve(g - n)
     ds = -s - w * du
     step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))
@@ -129,60 +122,3 @@ def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: flo
 def _longest(x: FloatArray, dx: FloatArray) -> float:
     """Return the longest step, up to 2, that keeps x + step dx >= 0."""
     return 1.0 / max(0.5, float((-dx / x).max()))
-
-
-@cache
-def _triangle(n: int) -> tuple[Rows, Rows, FloatArray]:
-    """Return row and column numbers of a lower triangle, and the factors that make its entries count as both halves."""
-    rows, columns = np.tril_indices(n)
-    return rows, columns, np.where(rows == columns, 1.0, sqrt(2.0))
-
-
-class _Pairs:
-    """The Newton system over the points, ``(Z'Z)^2 + diag(w)``."""
-
-    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
-        H = np.square(Z.T @ Z)
-        H.flat[:: len(H) + 1] += w
-        self.factor = _root(H, clean=0)
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        x: FloatArray = dpotrs(self.factor, b, lower=1)[0]
-        return x
-
-
-class _Matrices:
-    """The same system over symmetric matrices, ``I + sum_i svec(z_i z_i') svec(z_i z_i')' / w_i``.
-
-    Smaller than the one over the points as soon as these outnumber n (n + 1) / 2.
-    """
-
-    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
-        self.Z, self.w = Z, w
-        n, k = Z.shape
-        dim = n * (n + 1) // 2
-        self.rows, self.columns, self.scale = _triangle(n)
-        H = np.eye(dim, order="F")
-        width = -(-k // -(-k // _PANEL))
-        for start in range(0, k, width):
-            part = Z[:, start : start + width] / np.sqrt(np.sqrt(w[start : start + width]))
-            panel = np.empty((dim, part.shape[1]))
-            row = 0
-            for a in range(n):
-                np.multiply(part[: a + 1], part[a], out=panel[row : row + a + 1])
-                row += a + 1
-            panel *= self.scale[:, None]
-            H = dsyrk(1.0, panel.T, beta=1.0, c=H, trans=1, lower=1, overwrite_c=1)
-        # At least the identity: with weights of any use it cannot fail.
-        self.factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
-        if failed:
-            raise np.linalg.LinAlgError("rounding has made the Newton matrix indefinite")
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        x = b / self.w
-        S = (self.Z * x) @ self.Z.T
-        y = dpotrs(self.factor, S[self.rows, self.columns] * self.scale, lower=1)[0] / self.scale
-        S[self.rows, self.columns] = y
-        S[self.columns, self.rows] = y
-        x -= np.einsum("ij,ij->j", S @ self.Z, self.Z) / self.w
-        return x

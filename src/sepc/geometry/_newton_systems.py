@@ -1,0 +1,231 @@
+"""The Newton systems of the interior-point method for optimal designs, and ways to solve them.
+
+With points z_i, the columns of Z with n entries each, and positive w, the system is ``((Z'Z)^2 + diag(w)) x = b``, the
+square taken entry by entry. The classes here solve the same system; they differ in time and memory. Matrices and their
+factors are kept as lower triangles in LAPACK's rectangular full packed format, which takes half a square of memory.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from math import sqrt
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_lapack_funcs
+from scipy.linalg.lapack import dpftrf, dpftrs, dsfrk, spftrs
+
+from sepc.geometry._checks import FloatArray, Rows
+
+# How many points are multiplied at a time, and how many matrices z_i z_i' are held at a time.
+_PRODUCTS = 1024
+_PANEL = 256
+# From this many points on iterations take less time than a factor of the whole system.
+_MANY = 300
+# The points whose diagonal entries owe more than this part to their leverage are the core of a system.
+_LEAST_SHARE = 0.01
+# The residual that iterations leave, relatively, and how many of them are enough.
+_RESIDUAL = 1e-6
+_MAX_ITER = 50
+# What is added to diagonals, relatively, until rounding does not make matrices indefinite, in either precision.
+RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
+_SINGLE_RIDGES = (1e-6, 1e-5, 1e-4, 1e-3)
+
+
+class NewtonSystem(Protocol):
+    """A Newton system, ready to be solved for several right-hand sides."""
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return the solution x for the right-hand side b, both of shape (k,)."""
+
+
+def newton_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
+    """Return the Newton system in the form that takes the least time.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, k)
+    w : ndarray of shape (k,)
+
+    Returns
+    -------
+    NewtonSystem
+    """
+    n, k = Z.shape
+    if 4 * k > 3 * n * (n + 1):
+        return Matrices(Z, w)
+    return Pairs(Z, w) if k < _MANY else CorePairs(Z, w)
+
+
+class Pairs:
+    """The system as it stands: a matrix with a row and a column for each point."""
+
+    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
+        self.factor = _pairs_factor(Z, w, RIDGES)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        x: FloatArray = dpftrs(len(b), self.factor, b[:, None], uplo="L")[0][:, 0]
+        return x
+
+
+class CorePairs:
+    """The same, solved by conjugate gradients that a factor over the core of the system speeds up.
+
+    The core are the points that hold the ellipsoid or may come to do so; the others have so large a w that the rest of
+    their row hardly counts. Single precision is enough for the factor. The system itself is never formed: scaled to a
+    unit diagonal, it is applied to vectors by way of products with Z.
+    """
+
+    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
+        self.Z, self.w = Z, w
+        square = np.square(np.einsum("ij,ij->j", Z, Z))
+        self.scale: FloatArray = 1.0 / np.sqrt(square + w)
+        share = square * np.square(self.scale)
+        self.core: Rows = np.flatnonzero(~(share <= min(_LEAST_SHARE, 0.5 * share.max())))  # NaN is not overlooked
+        scaled = Z[:, self.core]
+        scaled *= np.sqrt(self.scale[self.core])
+        self.factor = _pairs_factor(scaled.astype(np.float32), 1.0 - share[self.core], _SINGLE_RIDGES)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        return self.scale * conjugate_gradients(self._product, self._rough_solution, self.scale * b)
+
+    def _product(self, x: FloatArray) -> FloatArray:
+        y = self.scale * x
+        return self.scale * (quadratic_forms(moment_matrix(self.Z, y), self.Z) + self.w * y)
+
+    def _rough_solution(self, b: FloatArray) -> FloatArray:
+        x = b.copy()
+        right = b[self.core, None].astype(np.float32)
+        x[self.core] = spftrs(len(right), self.factor, right, uplo="L", overwrite_b=1)[0][:, 0]
+        return x
+
+
+class Matrices:
+    """The system over symmetric matrices of order n, ``I + sum_i svec(z_i z_i') svec(z_i z_i')' / w_i``.
+
+    Its size is n (n + 1) / 2, however many points there are.
+    """
+
+    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
+        self.Z, self.w = Z, w
+        n = len(Z)
+        dim = n * (n + 1) // 2
+        self.rows, self.columns, self.scale = _triangle(n)
+        packed = np.zeros(dim * (dim + 1) // 2)
+        for half in _diagonal(packed, dim):
+            half += 1.0
+        for some in _batches(len(w), _PANEL):
+            part = Z[:, some] / np.sqrt(np.sqrt(w[some]))
+            panel = np.empty((dim, part.shape[1]))
+            row = 0
+            for a in range(n):
+                np.multiply(part[: a + 1], part[a], out=panel[row : row + a + 1])
+                row += a + 1
+            panel *= self.scale[:, None]
+            packed = dsfrk(dim, panel.shape[1], 1.0, panel.T, 1.0, packed, uplo="L", trans="T", overwrite_c=1)
+        # At least the identity: with weights of any use it cannot fail.
+        self.factor, failed = dpftrf(dim, packed, uplo="L", overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        x = b / self.w
+        S = moment_matrix(self.Z, x)
+        right = (S[self.rows, self.columns] * self.scale)[:, None]
+        y = dpftrs(len(right), self.factor, right, uplo="L", overwrite_b=1)[0][:, 0] / self.scale
+        S[self.rows, self.columns] = y
+        S[self.columns, self.rows] = y
+        x -= quadratic_forms(S, self.Z) / self.w
+        return x
+
+
+def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: tuple[float, ...]) -> NDArray[Any]:
+    """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, in the precision of Z.
+
+    Where points coincide rounding may make the matrix indefinite: `ridges` are what to try to add to its diagonal.
+    """
+    n, k = Z.shape
+    multiply, decompose = get_lapack_funcs(("sfrk", "pftrf"), (Z,))
+    for ridge in ridges:
+        H = multiply(k, n, 1.0, Z.T, 0.0, np.zeros(k * (k + 1) // 2, Z.dtype), uplo="L", overwrite_c=1)
+        np.square(H, out=H)
+        start = 0
+        for part in _diagonal(H, k):
+            part += w[start : start + len(part)]
+            part *= 1.0 + ridge
+            start += len(part)
+        H, failed = decompose(k, H, uplo="L", overwrite_a=1)
+        if not failed:
+            factor: NDArray[Any] = H
+            return factor
+    raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
+
+
+def _diagonal(packed: NDArray[Any], k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return views of the two halves of the diagonal of a packed lower triangle of order k."""
+    height = k + 1 - k % 2
+    return packed[1 - k % 2 :: height + 1], packed[k % 2 * height :: height + 1]
+
+
+def moment_matrix(Z: FloatArray, x: FloatArray) -> FloatArray:
+    """Return ``sum_i x_i z_i z_i'``, shape (n, n)."""
+    S = np.zeros((len(Z), len(Z)))
+    for some in _batches(len(x), _PRODUCTS):
+        S += (Z[:, some] * x[some]) @ Z[:, some].T
+    return S
+
+
+def quadratic_forms(S: FloatArray, Z: FloatArray) -> FloatArray:
+    """Return ``z_i' S z_i`` for each point, shape (k,)."""
+    forms = np.empty(Z.shape[1])
+    for some in _batches(len(forms), _PRODUCTS):
+        np.einsum("ij,ij->j", S @ Z[:, some], Z[:, some], out=forms[some])
+    return forms
+
+
+def _batches(k: int, most: int) -> Iterator[slice]:
+    """Yield k positions in batches of about the same size."""
+    size = -(-k // -(-k // most))
+    for start in range(0, k, size):
+        yield slice(start, start + size)
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], rough_solution: Callable[[FloatArray], FloatArray], b: FloatArray
+) -> FloatArray:
+    """Solve a positive definite system with the help of rough solutions.
+
+    Parameters
+    ----------
+    product : callable
+        Multiplies a vector of shape (k,) by the matrix.
+    rough_solution : callable
+        Solves for such a vector another positive definite system, which resembles this one.
+    b : ndarray of shape (k,)
+
+    Returns
+    -------
+    ndarray of shape (k,)
+    """
+    x = np.zeros(len(b))
+    residual = b.copy()
+    direction = correction = rough_solution(residual)
+    square = first = float(residual @ correction)
+    for _ in range(_MAX_ITER):
+        image = product(direction)
+        length = square / float(direction @ image)
+        x += length * direction
+        residual -= length * image
+        correction = rough_solution(residual)
+        before, square = square, float(residual @ correction)
+        if not square > _RESIDUAL**2 * first:
+            break
+        direction = correction + (square / before) * direction
+    return x
+
+
+@cache
+def _triangle(n: int) -> tuple[Rows, Rows, FloatArray]:
+    """Return row and column numbers of a lower triangle, and the factors that make its entries count as both halves."""
+    rows, columns = np.tril_indices(n)
+    return rows, columns, np.where(rows == columns, 1.0, sqrt(2.0))
