@@ -21,8 +21,10 @@ if TYPE_CHECKING:  # counting needs no solver
 # calls do not count; to fit, small beside the data.
 TABLE = 1 << 21
 _SMALL_TABLE = 1 << 15
-# Ellipsoids that all points are held against in one go.
+# Ellipsoids that all points are held against in one go: at most this many, and one for each so many points, since it
+# takes about as much memory to hold points against an ellipsoid.
 _AT_ONCE = 64
+_POINTS_EACH = 256
 # Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
 _KEPT = 1 << 22
 
@@ -311,10 +313,11 @@ def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -
 def _members(stack: EllipsoidStack, points: FloatArray) -> list[NDArray[np.int32]]:
     """Return the rows of the points in each ellipsoid."""
     members: list[NDArray[np.int32]] = []
-    for first in range(0, len(stack), _AT_ONCE):
-        some = slice(first, min(first + _AT_ONCE, len(stack)))
+    at_once = min(_AT_ONCE, max(len(points) // _POINTS_EACH, 1))
+    for first in range(0, len(stack), at_once):
+        some = slice(first, min(first + at_once, len(stack)))
         found = []
-        for rows in batches(len(points), _AT_ONCE, _SMALL_TABLE):
+        for rows in batches(len(points), at_once, _SMALL_TABLE):
             row, which = holds(stack.gauges(points[rows], some)).nonzero()
             found.append((which.astype(np.uint8), (row + rows.start).astype(np.int32)))
         which, row = (np.concatenate(field) for field in zip(*found, strict=True))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_vector, same_features
-from sepc.geometry._chunks import S, chunks
+from sepc.geometry._chunks import S, chunks, parts
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
@@ -513,8 +513,8 @@ def _move_to_front(array: NDArray[S], stays: NDArray[np.bool_]) -> None:
     """Bring the chosen entries to the front and the others behind them, both in the order that they have."""
     others = array[~stays]
     end = 0
-    for part, chosen in zip(chunks(array), chunks(stays), strict=True):
-        kept = part[chosen]
+    for part in parts(array):
+        kept = array[part][stays[part]]
         array[end : end + len(kept)] = kept
         end += len(kept)
     array[end:] = others
