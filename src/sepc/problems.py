@@ -28,8 +28,8 @@ class Problem(NamedTuple):
     ) -> Partition:
         """Split the points of the two sides; members are numbered among all points of their side.
 
-        Points of a side that are next to each other serve as room to work in (`partition_in_place`): two such calls
-        must not share their points at the same time.
+        If those of the first side are next to each other, the points serve as room to work in (`partition_in_place`):
+        two such calls must not share their points at the same time.
 
         Parameters
         ----------
@@ -44,8 +44,15 @@ class Problem(NamedTuple):
         -------
         Partition
         """
+        first = np.flatnonzero(self.side == 0)
+        start, stop, n = int(first[0]), int(first[-1]) + 1, len(first)
+        if taking is None and stop - start == n:
+            _bring_forward(points, start, stop)
+            found = partition_in_place(points[:n], points[n:], n_imp, **options)
+            _bring_forward(points, n, stop)
+            return found
         if taking is None:
-            return partition_in_place(_on(points, self.side, 0), _on(points, self.side, 1), n_imp, **options)
+            taking = np.full(len(points), True)
         A, B = (points[(self.side == s) & taking] for s in (0, 1))
         found = partition_in_place(A, B, n_imp, **options)
         return renumbered(found, [np.flatnonzero(taking[self.side == s]) for s in (0, 1)])
@@ -138,8 +145,9 @@ def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> l
     return out
 
 
-def _on(points: FloatArray, side: NDArray[np.int8], which: int) -> FloatArray:
-    """Return the points on one side; no copy if they are next to each other."""
-    rows = np.flatnonzero(side == which)
-    together = rows[-1] - rows[0] + 1 == len(rows)
-    return points[rows[0] : rows[-1] + 1] if together else points[rows]
+def _bring_forward(points: FloatArray, start: int, stop: int) -> None:
+    """Exchange the rows before `start` with those from there to `stop`, in place."""
+    if start:
+        ahead = points[:start].copy()
+        points[: stop - start] = points[start:stop]
+        points[stop - start : stop] = ahead

@@ -59,9 +59,11 @@ class Side:
 
     def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
         """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
-        points = self.signed(rows)
-        out[:] = points.T
-        weighted: FloatArray = self.cap * (share @ points)
+        numbers = np.arange(len(self.points))[rows]
+        for start in range(0, len(numbers), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            out[:, some] = self.signed(numbers[some]).T
+        weighted: FloatArray = self.cap * (out @ share)
         return weighted
 
     def project(self, direction: FloatArray, out: FloatArray) -> None:
