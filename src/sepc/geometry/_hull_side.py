@@ -60,11 +60,14 @@ class Side:
     def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
         """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
         numbers = np.arange(len(self.points))[rows]
+        total = np.zeros_like(self.shift)
         for start in range(0, len(numbers), _CHUNK):
             some = slice(start, start + _CHUNK)
-            out[:, some] = self.signed(numbers[some]).T
-        weighted: FloatArray = self.cap * (out @ share)
-        return weighted
+            points = self.signed(numbers[some])
+            out[:, some] = points.T
+            total += share[some] @ points
+        total *= self.cap
+        return total
 
     def project(self, direction: FloatArray, out: FloatArray) -> None:
         """Set `out` to the scores of all points along `direction`."""
