@@ -66,6 +66,12 @@ def test_points_that_coincide_do_not_break_a_system(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_zero_leads_to_zero(form):
+    Z, w, b, _ = system(5, 20)
+    assert form(Z, w).solve(0.0 * b).tolist() == [0.0] * 20
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_what_is_no_number_is_not_overlooked(form):
     Z, w, b, _ = system(5, 20)
     Z[0, 3] = np.nan

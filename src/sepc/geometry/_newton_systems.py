@@ -210,16 +210,16 @@ def conjugate_gradients(
     x = np.zeros(len(b))
     residual = b.copy()
     direction = correction = rough_solution(residual)
-    square = first = float(residual @ correction)
+    square = first = residual @ correction
     for _ in range(_MAX_ITER):
+        if square <= _RESIDUAL**2 * first:
+            break
         image = product(direction)
-        length = square / float(direction @ image)
+        length = square / (direction @ image)
         x += length * direction
         residual -= length * image
         correction = rough_solution(residual)
-        before, square = square, float(residual @ correction)
-        if not square > _RESIDUAL**2 * first:
-            break
+        before, square = square, residual @ correction
         direction = correction + (square / before) * direction
     return x
 
