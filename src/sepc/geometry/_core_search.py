@@ -70,11 +70,11 @@ class CoreSearch(DesignSearch):
         self.n_full_passes += 1
         return self.everything.farthest(self.origin, self.center, columns, np.zeros(columns.shape[1])).top
 
-    def square_of_reach(self, center: FloatArray, frame: FloatArray, slack: float) -> float:  # noqa: ARG002
-        """Return the largest of ``|frame' (x - center)|^2`` over all points x."""
+    def square_of_reach(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+        """Return the square of the largest gauge of all points under the current design's ellipsoid."""
         self.n_full_passes += 1
         nothing = np.zeros(len(center))
-        return self.everything.farthest(center, nothing, frame, nothing).top
+        return self.everything.farthest(center, nothing, axes / radii, nothing).top
 
     def all_weights(self, rows: Rows, weights: FloatArray) -> FloatArray:  # noqa: ARG002
         """Return the weights of the points that may carry weight."""

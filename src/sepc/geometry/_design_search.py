@@ -19,6 +19,9 @@ from sepc.geometry._interior_point import interior_point
 # A direction with less RMS spread than this, in units of length of the features, is flat.
 FLAT = 1e-6
 
+# A few units in the last place.
+ULPS = 4.0 * float(np.finfo(np.float64).eps)
+
 OnStep = Callable[[int, float], None]
 # Origin, mean relative to it, units of length and covariance in these units.
 Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -218,23 +221,15 @@ class DesignSearch:
         )
         return widest
 
-    def square_of_reach(self, center: FloatArray, frame: FloatArray, slack: float) -> float:
-        """Return the largest of ``|frame' (x - center)|^2`` over all points x.
-
-        Parameters
-        ----------
-        center : ndarray of shape (d,)
-        frame : ndarray of shape (d, d)
-            The axes of the current design's ellipsoid, divided by its radii.
-        slack : float
-            How far, relatively, rounding may move such a number.
-        """
+    def square_of_reach(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+        """Return the square of the largest gauge of all points under the current design's ellipsoid."""
         rows = EVERY_ROW
         if len(self.X) > _MANY and self.rank == len(center):
+            slack = 4.0 * _gauge_noise(center, axes, radii)
             rows = np.flatnonzero(self.bound > 1.0 + (1.0 - slack) * (self.top - 1.0))
         self.n_read += len(rows) or len(self.X)
         nothing = np.zeros(len(center))
-        square: float = self.kernels.leverages(self.X, rows, center, nothing, frame, nothing, self.bound)
+        square: float = self.kernels.leverages(self.X, rows, nothing, center, axes / radii, nothing, self.bound)
         return square
 
     def all_weights(self, rows: Rows, weights: FloatArray) -> FloatArray:
@@ -341,3 +336,10 @@ def _largest(values: FloatArray, count: int) -> Rows:
             return rows
         return rows[np.argpartition(values[rows], -count)[-count:]]
     return np.argpartition(values, -count)[-count:]
+
+
+def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
+    """Bound the rounding error of a gauge near 1, by the size of the terms that it and the centre are made of."""
+    half_width = np.sqrt(np.square(axes * radii).sum(axis=1))
+    terms = np.abs(axes).T @ (len(radii) * half_width + np.abs(center))
+    return float(ULPS * (terms / radii).max())

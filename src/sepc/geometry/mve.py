@@ -17,15 +17,13 @@ from numpy.typing import ArrayLike
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
 from sepc.geometry._core_search import CoreSearch
-from sepc.geometry._design_search import FLAT, DesignSearch, OnStep
+from sepc.geometry._design_search import FLAT, ULPS, DesignSearch, OnStep
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.points import Points, ScatteredPoints, as_array
 
 # Tighter than this rounding decides.
 _FINEST_TOL = 1e-12
-# A few units in the last place.
-_ULPS = 4.0 * float(np.finfo(np.float64).eps)
 _OWN_UNITS = np.empty(0)  # how kernels are told to find them
 
 
@@ -142,7 +140,7 @@ def min_volume_ellipsoid(
     """
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
-    if isinstance(points, ScatteredPoints):
+    if not isinstance(points, np.ndarray) and isinstance(points, ScatteredPoints):  # the first is far quicker to tell
         length = _units(unit, points.dim)
         with one_blas_thread(len(points) * points.dim), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             far = CoreSearch(points, length, _load_kernels(), on_step)
@@ -205,8 +203,8 @@ def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> M
     axes_t, radii = kernels.rows_svd(factor)
     axes = axes_t.T.copy()
     # The largest gauge of the own points, in the arithmetic of those who will ask for it.
-    square = run.square_of_reach(center, axes / radii, 4.0 * _gauge_noise(center, axes, radii))
-    radii *= sqrt(square) * (1.0 + _ULPS) if square > 0.0 else 1.0
+    square = run.square_of_reach(center, axes, radii)
+    radii *= sqrt(square) * (1.0 + ULPS) if square > 0.0 else 1.0
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
     full = run.all_weights(rows, weights)
     certified = run.certified(tol)
@@ -225,10 +223,3 @@ def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
     worst = run.widest_deviation((run.directions[rank:] / (run.unit * FLAT)).T.copy())
     widening = max(1.0, worst * d / (d - rank))
     return float(1.0 / np.sqrt(1.0 - worst / widening)) if rank else 1.0, float(FLAT * np.sqrt(widening))
-
-
-def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
-    """Bound the rounding error of a gauge near 1, by the size of the terms that it and the centre are made of."""
-    half_width = np.sqrt(np.square(axes * radii).sum(axis=1))
-    terms = np.abs(axes).T @ (len(radii) * half_width + np.abs(center))
-    return float(_ULPS * (terms / radii).max())

@@ -362,7 +362,7 @@ def as_array(points: ArrayLike | Points, name: str) -> FloatArray:
     >>> as_array(LocalPoints(np.array([[1.0, 2.0]])), "points").tolist()
     [[1.0, 2.0]]
     """
-    if isinstance(points, Points):
+    if not isinstance(points, np.ndarray) and isinstance(points, Points):  # the first is far quicker to tell
         if not isinstance(points, LocalPoints):
             raise InputError(f"{name} are {type(points).__name__}; expected points in memory, such as an array.")
         points = points.array
