@@ -9,7 +9,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from sepc.bulk.sets import BulkSet, require_shape, sorted_classes, standardised, units_of
-from sepc.geometry._checks import FloatArray
+from sepc.geometry._checks import FloatArray, Rows
 from sepc.inputs import different_labels, names_of
 from sepc.scale.clusters import ClusterChunk, ClusterPoints
 
@@ -62,16 +62,27 @@ def _label_blocks(y: Any, sizes: Sequence[int]) -> list[Delayed]:
         y = np.asarray(y)
         require_shape((sum(sizes), 1), len(y))
         return [delayed(part, pure=False, traverse=False) for part in np.split(y, np.cumsum(sizes)[:-1])]
-    blocks = list(y.to_delayed().ravel()) if hasattr(y, "rechunk") else list(y.to_delayed())
+    blocks = [_array(block) for block in (y.to_delayed().ravel() if hasattr(y, "rechunk") else y.to_delayed())]
     found = list(dask.compute(*map(_n_rows, blocks)))
     if found == list(sizes):
         return blocks
     require_shape((sum(sizes), 1), sum(found))
-    if not hasattr(y, "rechunk"):
-        y = y.to_dask_array(lengths=found)
-    elif np.isnan(y.shape[0]):
-        y._chunks = (tuple(found),)
-    return list(y.rechunk({0: tuple(sizes)}).to_delayed().ravel())
+    ends = np.cumsum(found)
+    return [_between(blocks, ends, end - size, end) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+
+
+def _between(blocks: Sequence[Delayed], ends: Rows, start: int, end: int) -> Delayed:
+    """Return the labels from one row up to another, of blocks that end at these rows."""
+    first = min(int(np.searchsorted(ends, start, side="right")), len(blocks) - 1)
+    last = max(int(np.searchsorted(ends, end)), first)
+    before = int(ends[first - 1]) if first else 0
+    return _joined(list(blocks[first : last + 1]), int(start) - before, int(end) - before)
+
+
+@delayed
+def _joined(blocks: list[NDArray[Any]], start: int, end: int) -> NDArray[Any]:
+    # Not by Dask, which would cut the texts of all blocks to the longest of the first one.
+    return np.asarray(np.concatenate(blocks)[start:end])
 
 
 @delayed
@@ -86,11 +97,18 @@ def _raw(block: Any, start: int) -> ClusterChunk:
 
 
 @delayed
-def _different(labels: Any) -> NDArray[Any]:
-    return different_labels(np.asarray(labels))
+def _array(labels: Any) -> NDArray[Any]:
+    return np.asarray(labels)
 
 
 @delayed
-def _of_class(chunk: ClusterChunk, labels: Any, label: Any, units: tuple[FloatArray, FloatArray]) -> ClusterChunk:
-    mine = np.asarray(labels) == label
+def _different(labels: NDArray[Any]) -> NDArray[Any]:
+    return different_labels(labels)
+
+
+@delayed
+def _of_class(
+    chunk: ClusterChunk, labels: NDArray[Any], label: Any, units: tuple[FloatArray, FloatArray]
+) -> ClusterChunk:
+    mine = labels == label
     return ClusterChunk(standardised(chunk.points[mine], *units), chunk.rows[mine])
