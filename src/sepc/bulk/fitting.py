@@ -98,9 +98,10 @@ class _Fit:
 
     def _note(self, side: int, points: Points) -> None:
         """Keep the moments of a block."""
-        n, total, products = points.moments(np.zeros(points.dim))
+        origin = points.sample(1)[0]  # one of its points: about one far away rounding would take the digits
+        n, total, products = points.moments(origin)
         mean = total / n
-        self.moments.append((side, Component(0, mean, products - n * np.outer(mean, mean), n)))
+        self.moments.append((side, Component(0, origin + mean, products - n * np.outer(mean, mean), n)))
 
     def census(self) -> Any:
         n_gauges = len(self.partition.blocks) * sum(map(len, self.sides))
