@@ -251,7 +251,7 @@ class RecordCensus(Census):
 
 
 def records_are_missing(what: str) -> MissingRecordsError:
-    """Return the error for what a model that was saved without its training records cannot do.
+    """Return the error for what a model without its training records cannot do.
 
     Examples
     --------
@@ -259,8 +259,9 @@ def records_are_missing(what: str) -> MissingRecordsError:
     'the landscape needs the training records, which are not in this mo'
     """
     return MissingRecordsError(
-        f"{what} needs the training records, which are not in this model: it was saved with training_rows=False. Save "
-        "the fitted classifier with sepc.save(clf, path, training_rows=True) and load that file."
+        f"{what} needs the training records, which are not in this model: it was saved with training_rows=False, or "
+        "fitted to data that stayed in a file, on a cluster or on a device. Fit an array in memory (a sample of the "
+        "rows, if need be), and save the classifier with sepc.save(clf, path, training_rows=True)."
     )
 
 
