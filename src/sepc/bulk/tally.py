@@ -1,15 +1,16 @@
 """Counts of scattered training points: one pass over them tells all that a verdict will ask for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.census import Isolated, common_side
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.geometry._questions import gauges, like, parts, to_host
+from sepc.geometry._questions import gauges, joined, like, parts, to_host
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
-from sepc.geometry.points import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Partition
 from sepc.rolls import Patterns, n_words, unpacked
@@ -17,6 +18,8 @@ from sepc.tallies import LADDER, TallyCensus
 
 # Up to so many gauges, those of all points under all ellipsoids, each one is kept; then a ladder has to do.
 KEPT_GAUGES = 1 << 24
+# Points in memory that are counted at a time.
+_ROWS = 1 << 17
 
 Frames = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -59,7 +62,7 @@ def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[Loc
     """
     stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
     frames = stack.centers[:, 0], stack.axes, stack.radii
-    of_a, of_b = (_merged(_asked(points, _tally_of_chunk, frames, exact), exact) for points in sides)
+    of_a, of_b = (_tallied(points, frames, exact) for points in sides)
     patterns, counts = _side_by_side(of_a, of_b)
     held = [counts[flags].sum(axis=0) for flags in unpacked(patterns, len(stack)).T]
     pairs = list(zip(of_a.outside, of_b.outside, strict=True))
@@ -76,15 +79,18 @@ def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[Loc
     )
 
 
-def _asked(points: Points, question: Any, *arguments: Any) -> list[Any]:
+def _tallied(points: Points, frames: Frames, exact: bool) -> Tally:
     if isinstance(points, ScatteredPoints):
-        return points.ask(question, *arguments)
+        tally: Tally = points.fold(partial(_merged, exact=exact), _tally_of_chunk, frames, exact)
+        return tally
     assert isinstance(points, LocalPoints)
-    return [question(np, points.array, *arguments)]
+    return _tally_of_chunk(np, points.array, frames, exact)
 
 
 def _tally_of_chunk(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
-    return _merged([_tally(xp, x, frames, exact) for x in parts(xp, points)], exact)
+    # A ladder is long: it is gone through once for many points.
+    some = parts(xp, points) if xp is not np else (points[rows] for rows in chunk_slices(len(points), _ROWS))
+    return _merged((_tally(xp, x, frames, exact) for x in some), exact)
 
 
 def _tally(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
@@ -94,7 +100,7 @@ def _tally(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
     ladder = None if exact else like(xp, points, LADDER)
     outside: list[Any] = []
     for k, frame in enumerate(zip(*frames, strict=True)):
-        (gauge,) = gauges(xp, points, *frame)
+        gauge = joined(xp, list(gauges(xp, points, *frame)))
         held = gauge <= 1.0 + MEMBERSHIP_TOLERANCE
         # The sign bit is the last one of a word.
         bit = 1 << k % 64 if k % 64 < 63 else -(1 << 63)
@@ -123,13 +129,21 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
     return patterns.view(np.uint64), np.diff(np.append(starts, n))
 
 
-def _merged(found: Sequence[Tally], exact: bool) -> Tally:
-    """Return one tally of several."""
-    patterns, back = np.unique(np.concatenate([t.patterns for t in found]), axis=0, return_inverse=True)
-    counts = np.bincount(back.reshape(-1), np.concatenate([t.counts for t in found]), minlength=len(patterns))
-    outside = zip(*(t.outside for t in found), strict=True)
-    joined = [np.sort(np.concatenate(of_one)) if exact else np.sum(of_one, axis=0) for of_one in outside]
-    return Tally(patterns, np.rint(counts).astype(np.int64), joined)
+def _merged(found: Iterable[Tally], exact: bool) -> Tally:
+    """Return one tally of several; ladders are added as they come."""
+    every, counts, gauges_of_each = [], [], []
+    ladders: Any = 0
+    for tally in found:
+        every.append(tally.patterns)
+        counts.append(tally.counts)
+        if exact:
+            gauges_of_each.append(tally.outside)
+        else:
+            ladders = ladders + np.asarray(tally.outside)
+    patterns, back = np.unique(np.concatenate(every), axis=0, return_inverse=True)
+    n_points = np.bincount(back.reshape(-1), np.concatenate(counts), minlength=len(patterns))
+    outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
+    return Tally(patterns, np.rint(n_points).astype(np.int64), outside if exact else list(ladders))
 
 
 def _side_by_side(a: Tally, b: Tally) -> tuple[Patterns, Rows]:
@@ -147,9 +161,18 @@ def _isolated(alone: Sequence[LocalPoints], sides: Sequence[Points]) -> Isolated
     side = np.repeat([0, 1], [len(points) for points in alone])
     found, first = np.unique(every, axis=0, return_index=True)
     common = [common_side(side[(every == x).all(axis=1)]) for x in found]
-    none = np.zeros(len(found), dtype=np.int64)
-    copies = [sum(_asked(points, _copies, found), none) if len(found) else none for points in sides]
+    copies = [_n_copies(points, found) for points in sides]
     return Isolated(found, side[first].astype(np.int64), np.array(common, dtype=np.int64), np.stack(copies, axis=1))
+
+
+def _n_copies(points: Points, targets: FloatArray) -> Rows:
+    """Count the points that are equal to each target, shape (n_targets,)."""
+    if not len(targets):
+        return np.zeros(0, dtype=np.int64)
+    if isinstance(points, ScatteredPoints):
+        return np.asarray(np.sum(points.ask(_copies, targets), axis=0))
+    assert isinstance(points, LocalPoints)
+    return _copies(np, points.array, targets)
 
 
 def _copies(xp: Any, points: Any, targets: FloatArray) -> Rows:

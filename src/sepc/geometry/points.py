@@ -7,7 +7,7 @@ these are.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -245,6 +245,24 @@ class ScatteredPoints(Points):
     @abstractmethod
     def ask(self, question: Question, *arguments: Any) -> list[Any]:
         """Return the answers of all chunks that are not empty, in their order."""
+
+    def fold(self, merge: Callable[[Iterable[Any]], Any], question: Question, *arguments: Any) -> Any:
+        """Return the answers of all chunks that are not empty as one, for answers that are not small.
+
+        Parameters
+        ----------
+        merge : callable
+            Makes one answer of several, ``merge(answers)``; it may be called again with what it returned.
+        question : callable
+        *arguments
+            Of the question.
+
+        Returns
+        -------
+        object
+            An answer.
+        """
+        return merge(self.ask(question, *arguments))
 
     @abstractmethod
     def ask_each(self, question: Question, arguments: Sequence[Any]) -> list[Any]:

@@ -4,7 +4,7 @@ The chunks stay with the workers. What comes back of each question is small, or 
 its worker is made again from what it came from, as Dask does with everything that it keeps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import dask
@@ -14,6 +14,9 @@ from dask.delayed import Delayed, delayed
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.points import LocalPoints, Points, Question, ScatteredPoints
 from sepc.scale.rows import not_among
+
+# Answers that a worker merges at a time.
+_AT_ONCE = 8
 
 
 class ClusterChunk(NamedTuple):
@@ -84,6 +87,14 @@ class ClusterPoints(ScatteredPoints):
             [_answer(chunk, question, given) for chunk, size in zip(self.chunks, self.sizes, strict=True) if size]
         )
 
+    def fold(self, merge: Callable[[Iterable[Any]], Any], question: Question, *arguments: Any) -> Any:
+        """Return the answers of all chunks that are not empty as one; the workers merge them."""
+        given = delayed(arguments, pure=False, traverse=False)
+        answers = [_answer(chunk, question, given) for chunk, n in zip(self.chunks, self.sizes, strict=True) if n]
+        while len(answers) > 1:
+            answers = [_merged(merge, answers[k : k + _AT_ONCE]) for k in range(0, len(answers), _AT_ONCE)]
+        return self._received(answers)[0]
+
     def ask_each(self, question: Question, arguments: Sequence[Any]) -> list[Any]:
         """Return the answers of all chunks, with an argument of its own for each; None is for chunks not to ask."""
         return self._received(
@@ -147,6 +158,11 @@ def _rows(chunk: ClusterChunk) -> Rows:
 @delayed
 def _answer(chunk: ClusterChunk, question: Question, arguments: tuple[Any, ...]) -> Any:
     return question(np, chunk.points, *arguments)
+
+
+@delayed
+def _merged(merge: Callable[[Iterable[Any]], Any], answers: list[Any]) -> Any:
+    return merge(answers)
 
 
 @delayed

@@ -164,6 +164,11 @@ class FilePoints(ScatteredPoints):
         """Return the answers of all chunks that are not empty, in their order."""
         return self._read([chunk for chunk in self.chunks if chunk.n], lambda x, _: question(np, x, *arguments))
 
+    def fold(self, merge: Callable[[Iterable[Any]], Any], question: Question, *arguments: Any) -> Any:
+        """Return the answers of all chunks that are not empty as one; each is merged as soon as it is there."""
+        chunks = [chunk for chunk in self.chunks if chunk.n]
+        return merge(self._answers(chunks, lambda x, _: question(np, x, *arguments)))
+
     def ask_each(self, question: Question, arguments: Sequence[Any]) -> list[Any]:
         """Return the answers of all chunks, with an argument of its own for each; None is for chunks not to ask."""
         asked = [k for k, argument in enumerate(arguments) if argument is not None]
@@ -207,8 +212,11 @@ class FilePoints(ScatteredPoints):
         return self._like(chunks)
 
     def _read(self, chunks: Sequence[Readable], function: Callable[[FloatArray, int], Any]) -> list[Any]:
+        return list(self._answers(chunks, function))
+
+    def _answers(self, chunks: Sequence[Readable], function: Callable[[FloatArray, int], Any]) -> Iterator[Any]:
         self._count(sum(chunk.n for chunk in chunks), 0)
-        return list(in_order(lambda k: function(chunks[k].points(), k), range(len(chunks)), self.n_threads))
+        return in_order(lambda k: function(chunks[k].points(), k), range(len(chunks)), self.n_threads)
 
     def _count(self, read: int, written: int) -> None:
         self.traffic.read += 8 * self.dim * read
