@@ -13,7 +13,7 @@ from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Partition
-from sepc.rolls import Patterns, n_words, unpacked
+from sepc.rolls import Patterns, has, n_words
 from sepc.tallies import LADDER, TallyCensus
 
 # Up to so many gauges, those of all points under all ellipsoids, each one is kept; then a ladder has to do.
@@ -64,7 +64,7 @@ def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[Loc
     frames = stack.centers[:, 0], stack.axes, stack.radii
     of_a, of_b = (_tallied(points, frames, exact) for points in sides)
     patterns, counts = _side_by_side(of_a, of_b)
-    held = [counts[flags].sum(axis=0) for flags in unpacked(patterns, len(stack)).T]
+    held = [counts[has(patterns, k)].sum(axis=0) for k in range(len(stack))]
     pairs = list(zip(of_a.outside, of_b.outside, strict=True))
     return TallyCensus(
         stack=stack,
