@@ -259,6 +259,8 @@ class FarSearch:
                 if side.is_free:
                     side.threshold = _threshold(found, r)
             self.images = [side.image for side in search.sides]
+            del search, found  # they hold the points of the windows, which may be as large as the next ones
+            windows.clear()
             windows = [self._window(side, r, width) for side, width in zip(self.free, widths, strict=True)]
             self.gap = self._certified(r, windows)
             self._report()
