@@ -222,7 +222,7 @@ def on_workers(path: str, n_imp: float, n_workers: int) -> dict[str, Any]:
     clock = Clock(ClusterPoints, "ask", "ask_each", "fold", "keep", "drop", "local")
     with ExitStack() as stack:
         if n_workers:
-            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None)
+            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0")
             stack.enter_context(Client(stack.enter_context(cluster)))
         else:
             stack.enter_context(dask.config.set(scheduler="synchronous"))

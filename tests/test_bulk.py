@@ -460,7 +460,7 @@ class TestResources:
         monkeypatch.setattr(ScatteredPoints, "local_size", 100)
         n_asked, ask = [0], ClusterPoints.ask
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
             Client(cluster),
         ):
 

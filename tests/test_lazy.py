@@ -55,7 +55,7 @@ def moons():
 @pytest.fixture(scope="module")
 def cluster():
     with (
-        LocalCluster(processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

@@ -8,6 +8,7 @@ pass over all points certifies the result, exactly, and brings in what is near t
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,14 @@ class _FarSide:
         return self.cap * len(self.points) > 1.0 + 1e-12
 
 
+class _Pair(NamedTuple):
+    """A point of each hull, how good they are, and the normal between them."""
+
+    images: list[FloatArray]
+    gap: float
+    normal: FloatArray
+
+
 class FarSearch:
     """The state of one search; the attributes are those of `Search`."""
 
@@ -97,14 +106,13 @@ class FarSearch:
             for points, sign, cap, extent in zip((a, b), (-1.0, 1.0), caps, extents, strict=True)
         ]
         self.images = [side.mean for side in self.sides]
+        self.normal = self._difference()
         self.free = [side for side in self.sides if side.is_free]
         # What r is without the weights of the free sides.
         self.fixed = -sum((s.sign * s.mean for s in self.sides if not s.is_free), np.zeros_like(self.shift))
         self.n_iter, self.n_passes, self.gap = 0, 1.0, 0.0 if not self.free else np.inf
 
-    @property
-    def normal(self) -> FloatArray:
-        """The difference of the two points."""
+    def _difference(self) -> FloatArray:
         return self.images[0] - self.images[1]
 
     @property
@@ -115,20 +123,20 @@ class FarSearch:
 
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
-        distance = norm(self.normal)
+        distance = norm(self._difference())
         if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
         w = self._from_sample()
-        best = self.images, self.gap
+        best = _Pair(self.images, self.gap, self.normal)
         for roughly in _ROUGHLY:
             w = self._newton(w, roughly)
-            if norm(self.normal) <= self._flat:
+            if norm(self._difference()) <= self._flat:
                 return
             found = self._settle(w)
-            best = min(best, found, key=lambda pair: pair[1])
-            self.images, self.gap = best
+            best = min(best, found, key=lambda pair: pair.gap)
+            self.images, self.gap, self.normal = best
             if self.gap <= self.tol:
                 return
 
@@ -153,7 +161,7 @@ class FarSearch:
         caps = [side.cap_of_sample(len(x)) for side, x in zip(self.free, blocks, strict=True)]
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
         sample = Undecided(np.ascontiguousarray(np.concatenate(blocks).T), caps, shares, self.fixed)
-        sample.start(self.normal, 1.0)
+        sample.start(self._difference(), 1.0)
         sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), _CLOSE * self.unit)
         self.n_iter += sample.n_steps
         for side, found, x in zip(self.free, sample.per_side, blocks, strict=True):
@@ -238,17 +246,18 @@ class FarSearch:
             return
         for side, image in zip(self.free, found.images, strict=True):
             self.images[self.sides.index(side)] = image
+        self.normal = self._difference()
         self.gap = certified_gap(norm(self.normal), found.lower, self.data_range)
 
-    def _settle(self, w: FloatArray) -> tuple[list[FloatArray], float]:
+    def _settle(self, w: FloatArray) -> "_Pair":
         """Solve for the points near the thresholds, read all points to see how good that is, and again.
 
-        Returns the best pair of points and its gap, and leaves the slabs as they were.
+        Returns the best pair of points, and leaves the slabs as they were.
         """
         slabs = [(side.threshold, side.tau) for side in self.free]
         widths = [_NEAR * side.tau for side in self.free]
         pools = windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
-        best, gaps = (self.images, self.gap), [np.inf, np.inf, self.gap]
+        best, gaps = _Pair(self.images, self.gap, self.normal), [np.inf, np.inf, self.gap]
         while self.gap > self.tol and len(gaps) < _MAX_ROUNDS and gaps[-1] <= _STALLED * gaps[-3]:
             search = self._solved(pools)
             r = search.normal
@@ -260,15 +269,14 @@ class FarSearch:
                     side.threshold = _threshold(found, r)
             self.images = [side.image for side in search.sides]
             del search, found  # they hold the points of the windows, which may be as large as the next ones
-            windows.clear()
             windows = [self._window(side, r, width) for side, width in zip(self.free, widths, strict=True)]
             self.gap = self._certified(r, windows)
             self._report()
-            if self.gap < best[1]:
-                best = self.images, self.gap
+            if self.gap < best.gap:
+                best = _Pair(self.images, self.gap, r)
             else:
                 widths = [3.0 * width for width in widths]
-            gaps.append(best[1])
+            gaps.append(best.gap)
             pools = [self._pooled(*each, r) for each in zip(self.free, windows, pools, strict=True)]
         for side, (threshold, tau) in zip(self.free, slabs, strict=True):
             side.threshold, side.tau = threshold, tau
@@ -355,7 +363,7 @@ class FarSearch:
         for side, held in zip(self.free, windows, strict=True):
             beyond = side.cap * side.sign * float(held.above @ r)
             lower -= beyond + largest_sum(held.scores, side.cap, side.n_caps - held.n_above)
-        return certified_gap(norm(self.normal), lower / max(norm(r), 1e-300), self.data_range)
+        return certified_gap(norm(self._difference()), lower / max(norm(r), 1e-300), self.data_range)
 
 
 class _Sums:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from sepc.geometry._box_problem import solve_box
-from sepc.geometry._checks import FloatArray
+from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm
 from sepc.geometry._hull_kernels import spread
-from sepc.geometry._hull_side import Picked, Side, by_column, mean_from
+from sepc.geometry._hull_side import HAIR, Picked, Side, by_column, mean_from
 from sepc.geometry._smooth_hulls import Undecided, half_width
 
 # Rows of a strided sample on which the first normal is found, and how many more per feature.
@@ -21,9 +21,6 @@ _UNSURE = 3.0
 # The slabs narrow until at most this many points, plus some per feature, are neither in nor out.
 _SLAB = 100
 _SLAB_PER_FEATURE = 4
-
-# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
-_HAIR = 1e-9
 
 # Up to so many points between the bounds, their differences show which components of the normal are rounding.
 _FEW = 600
@@ -92,6 +89,8 @@ class Search:
         self._first_round(share)
         exact = False
         for _ in range(_MAX_ROUNDS):
+            if self.gap <= self.tol:
+                self._sharpen()
             self._report()
             if self.gap <= self.tol:
                 return
@@ -103,6 +102,34 @@ class Search:
                     return
                 exact = everything
                 share *= 3
+
+    def _sharpen(self) -> None:
+        """Change the weights between the bounds until the normal is orthogonal to differences of their points.
+
+        Two searches that end with the same undecided points then have the same normal but for rounding, whichever way
+        they have come: a point next to the hyperplane is on the same side for both.
+        """
+        between = [(side, side.between()) for side in self.free]
+        if not 1 < sum(len(rows) for _, rows in between) <= _FEW or not all(len(rows) for _, rows in between):
+            return
+        blocks = [_centred(side, rows) for side, rows in between]
+        left, size, axes = np.linalg.svd(np.concatenate(blocks), full_matrices=False)
+        rank = np.count_nonzero(size > 1e-10 * size[0])
+        if rank >= len(self.normal):
+            return
+        left, size, axes = left[:, :rank], size[:rank], axes[:rank]
+        before = self.normal, self.gap, [(side.share[rows], side.image) for side, rows in between]
+        moves = np.split(left @ (-(axes @ self._difference()) / size), [len(blocks[0])])
+        for (side, rows), block, move in zip(between, blocks, moves, strict=False):
+            side.share[rows] += move
+            side.image = side.image - side.sign * (move @ block)
+        r = self._difference()
+        self.normal = r - (axes @ r) @ axes  # without what rounding left
+        self.gap = self._gap_along(self.normal, norm(r))
+        if self.gap > self.tol or not all(side.is_feasible(rows) for side, rows in between):
+            self.normal, self.gap = before[:2]
+            for (side, rows), (share, image) in zip(between, before[2], strict=True):
+                side.share[rows], side.image = share, image
 
     def _report(self) -> None:
         if self.on_step is not None:
@@ -222,8 +249,8 @@ class Search:
         """
         blocks = []
         for side in self.free:
-            inside = (side.share > _HAIR) & (side.share < 1.0 - _HAIR)
-            if 1 < np.count_nonzero(inside) <= _FEW:
+            inside = side.between()
+            if 1 < len(inside) <= _FEW:
                 block = side.points[inside] - side.shift
                 blocks.append(block - block.mean(axis=0))
         if not blocks:
@@ -244,7 +271,7 @@ class Search:
         These are the points with weights between the bounds, those on the wrong side of the threshold, and some next to
         it: of those with some weight the worst, of those with room for more the best, `share` more than are wrong.
         """
-        inside, outside = side.share > _HAIR, side.share < 1.0 - _HAIR
+        inside, outside = side.share > HAIR, side.share < 1.0 - HAIR
         chosen = inside & outside
         if chosen.any():
             threshold = float(side.score[chosen].mean())
@@ -289,6 +316,13 @@ class Search:
             side.image -= side.sign * self.unit * change
 
 
+def _centred(side: Side, rows: Rows) -> FloatArray:
+    """Return points about their mean, times what a full share of each adds to the difference of the two images."""
+    block = side.points[rows] - side.points[rows[0]]
+    result: FloatArray = (-side.sign * side.cap) * (block - block.mean(axis=0))
+    return result
+
+
 def is_far(low: FloatArray, high: FloatArray) -> bool:
     """Return whether points within these bounds are better moved to the origin."""
     return bool(max(float(-low.min()), float(high.max())) > _NEAR * float((high - low).max()))
@@ -319,6 +353,6 @@ def _settle(t: FloatArray, total: float) -> bool:
         lack = total - float(t.sum())
         if abs(lack) <= 1e-14 * total:
             return True
-        free = np.flatnonzero((t > _HAIR) & (t < 1.0 - _HAIR))
+        free = np.flatnonzero((t > HAIR) & (t < 1.0 - HAIR))
         t[free] = np.clip(t[free] + lack / max(len(free), 1), 0.0, 1.0)
     return False

@@ -11,6 +11,9 @@ _CHUNK = 4096
 # So few numbers may be copied for speed.
 _SMALL = 300_000
 
+# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
+HAIR = 1e-9
+
 Picked = Rows | slice
 
 
@@ -68,6 +71,16 @@ class Side:
             total += share[some] @ points
         total *= self.cap
         return total
+
+    def between(self) -> Rows:
+        """Return the points whose weights are between the bounds."""
+        rows: Rows = ((self.share > HAIR) & (self.share < 1.0 - HAIR)).nonzero()[0]
+        return rows
+
+    def is_feasible(self, rows: Rows) -> bool:
+        """Return whether the weights of these points are within the bounds."""
+        share = self.share[rows]
+        return bool(share.min() >= 0.0 and share.max() <= 1.0)
 
     def project(self, direction: FloatArray, out: FloatArray) -> None:
         """Set `out` to the scores of all points along `direction`."""
