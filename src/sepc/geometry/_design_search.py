@@ -229,7 +229,7 @@ class DesignSearch:
             rows = np.flatnonzero(self.bound > 1.0 + (1.0 - slack) * (self.top - 1.0))
         self.n_read += len(rows) or len(self.X)
         nothing = np.zeros(len(center))
-        square: float = self.kernels.leverages(self.X, rows, nothing, center, axes / radii, nothing, self.bound)
+        square: float = self.kernels.leverages(self.X, rows, center, nothing, axes / radii, nothing, self.bound)
         return square
 
     def all_weights(self, rows: Rows, weights: FloatArray) -> FloatArray:
