@@ -25,6 +25,7 @@ test: $(VENV)/.sepc-test
 bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py
 	$(RUN) bench/estimator.py
+	$(RUN) bench/scale.py --quick
 	$(RUN) bench/cli.py
 	$(RUN) bench/fuzz.py
 	$(RUN) bench/landscape.py
