@@ -42,6 +42,8 @@ _NEAR = 3.0
 # A window beside the threshold is followed by one so many times as wide; so is a slab in which no step is possible.
 _WIDENING = 4.0
 _MAX_WINDOWS = 60
+# By how much windows widen when they have missed points.
+_WIDER = 3.0
 _MAX_ROUNDS = 15
 # Two rounds that leave more than this of the gap are in vain.
 _STALLED = 0.5
@@ -240,6 +242,7 @@ class FarSearch:
 
     def _take(self, found: "_Sums") -> None:
         """Go back to these slabs; make the pair of points that their shares give the present one."""
+        self.n_inside = found.n_inside
         for side, (threshold, tau) in zip(self.free, found.slabs, strict=True):
             side.threshold, side.tau = threshold, tau
         if found.lack > _LACK:
@@ -255,7 +258,8 @@ class FarSearch:
         Returns the best pair of points, and leaves the slabs as they were.
         """
         slabs = [(side.threshold, side.tau) for side in self.free]
-        widths = [_NEAR * side.tau for side in self.free]
+        room = self._window_size / len(self.shift)
+        widths = [side.tau * min(_NEAR, room / max(self.n_inside, 1)) for side in self.free]
         pools = windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
         best, gaps = _Pair(self.images, self.gap, self.normal), [np.inf, np.inf, self.gap]
         while self.gap > self.tol and len(gaps) < _MAX_ROUNDS and gaps[-1] <= _STALLED * gaps[-3]:
@@ -274,8 +278,12 @@ class FarSearch:
             self._report()
             if self.gap < best.gap:
                 best = _Pair(self.images, self.gap, r)
+                wider = 1.0
             else:
-                widths = [3.0 * width for width in widths]
+                wider = _WIDER
+            # No wider than for what may come into memory.
+            held = [max(len(window.points), 1) for window in windows]
+            widths = [width * min(wider, room / n) for width, n in zip(widths, held, strict=True)]
             gaps.append(best.gap)
             pools = [self._pooled(*each, r) for each in zip(self.free, windows, pools, strict=True)]
         for side, (threshold, tau) in zip(self.free, slabs, strict=True):
