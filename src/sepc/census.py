@@ -24,7 +24,7 @@ _SMALL_TABLE = 1 << 15
 # Ellipsoids that all points are held against in one go: at most this many, and one for each so many points, since it
 # takes about as much memory to hold points against an ellipsoid.
 _AT_ONCE = 64
-_POINTS_EACH = 256
+_POINTS_EACH = 16
 # Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
 _KEPT = 1 << 22
 

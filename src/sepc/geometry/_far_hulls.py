@@ -325,7 +325,7 @@ class FarSearch:
                 near = Side(held.points, side.sign, side.cap, self.shift, n_caps, side.cap * held.above)
                 near.read_image()
             sides.append(near)
-        search = Search(sides, self.shift, (self.low, self.high), self.tol, None)
+        search = Search(sides, self.shift, (self.low, self.high), self.tol, None, sharp=True)
         search.run()
         self.n_iter += search.n_iter
         return search

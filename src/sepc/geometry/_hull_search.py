@@ -32,6 +32,9 @@ _MOST_WRONG = 4
 # about their own mean, and moving them costs a copy or a pass.
 _NEAR = 2.0
 
+# Of more points than this some are so near to a hyperplane that the last digits of its normal decide their side.
+_CROWDED = 20_000
+
 _MAX_ROUNDS = 100
 StepCallback = Callable[[int, float], None]
 
@@ -46,8 +49,9 @@ class Search:
         bounds: tuple[FloatArray, FloatArray],
         tol: float,
         on_step: StepCallback | None,
+        sharp: bool,
     ) -> None:
-        self.sides, self.shift, self.tol, self.on_step = sides, shift, tol, on_step
+        self.sides, self.shift, self.tol, self.on_step, self.sharp = sides, shift, tol, on_step, sharp
         self.low, self.high = bounds
         # The range depends on c only within a factor of two; the solver's own unit need not be exact.
         self.unit = float((self.high - self.low).max())
@@ -74,7 +78,7 @@ class Search:
         for side, points in zip(sides, (points_a, points_b), strict=True):
             # What rounding of the shift leaves, or the mean itself.
             side.image = (smaller[0] - shift) + offset if points is smaller else mean_from(side.points, side.shift)
-        return cls(sides, shift, (low, high), tol, on_step)
+        return cls(sides, shift, (low, high), tol, on_step, sharp=len(points_a) + len(points_b) > _CROWDED)
 
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
@@ -89,7 +93,7 @@ class Search:
         self._first_round(share)
         exact = False
         for _ in range(_MAX_ROUNDS):
-            if self.gap <= self.tol:
+            if self.gap <= self.tol and self.sharp:
                 self._sharpen()
             self._report()
             if self.gap <= self.tol:

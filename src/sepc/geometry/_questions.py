@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.geometry._chunks import chunks
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 
-# Numbers in a part on a device: enough to keep it busy.
+# Numbers in a part: on a processor they stay in its cache, on a device they keep it busy.
+_ON_PROCESSOR = 1 << 15
 _ON_DEVICE = 1 << 26
 
 # Where more points than this many times those wanted are above a level, a sample shows where to cut.
@@ -98,9 +98,7 @@ def like(xp: Any, points: Any, values: Any) -> Any:
 
 def parts(xp: Any, points: Any) -> Iterator[Any]:
     """Yield the points in parts of some rows."""
-    if xp is np:
-        return chunks(points)
-    n, size = points.shape[0], max(_ON_DEVICE // points.shape[1], 1)
+    n, size = points.shape[0], max((_ON_PROCESSOR if xp is np else _ON_DEVICE) // points.shape[1], 1)
     return (points[start : min(start + size, n), :] for start in range(0, n, size))
 
 
