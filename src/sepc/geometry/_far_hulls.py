@@ -79,6 +79,10 @@ class _FarSide:
         self.tau *= factor
 
     @property
+    def n_others(self) -> float:
+        return len(self.points) - self.n_caps
+
+    @property
     def is_free(self) -> bool:
         return self.cap * len(self.points) > 1.0 + 1e-12
 
@@ -332,7 +336,10 @@ class FarSearch:
 
     def _window(self, side: _FarSide, w: FloatArray, width: float) -> Window:
         """Return the points near the threshold: as many above it as have full weight, and some on both sides of it."""
-        low, high = side.threshold - width, side.threshold + width
+        # A threshold at the edge of its set: towards the middle, beyond the slab, there would be far more points.
+        below, above = (width / _NEAR if n < self.n_inside else width for n in (side.n_caps, side.n_others))
+        low, high = side.threshold - below, side.threshold + above
+        width = min(below, above) / _WIDENING
         # Ends that are known to be beyond the threshold, and how many points there are from the one to the other.
         bottom, top, n_from, n_above, share = -np.inf, np.inf, len(side.points), 0, 0.25
         for _ in range(_MAX_WINDOWS):
