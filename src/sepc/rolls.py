@@ -3,6 +3,9 @@
 Intersections and unions of ellipsoids become ANDs and ORs of rows of bits, for many sets of ellipsoids at once.
 """
 
+from collections.abc import Callable
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -106,25 +109,26 @@ class PatternRolls:
     """
 
     def __init__(self, patterns: Patterns, counts: Rows, n_ellipsoids: int) -> None:
-        self.held = unpacked(patterns, n_ellipsoids).T.astype(np.float64)
-        self.counts = counts
+        self.patterns = patterns[:, : n_words(n_ellipsoids)]
+        self.counts = counts.astype(np.float64)  # exact, and products with it are fast
 
     def in_all(self, sets: Flags) -> Rows:
         """Count the points of A and of B in the intersection of each set of ellipsoids, shape (n, 2)."""
-        return self._counted(sets, np.count_nonzero(sets, axis=1))
+        return self._counted(sets, lambda words, wanted: words & wanted == wanted, np.logical_and)
 
     def in_any(self, sets: Flags) -> Rows:
         """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
-        return self._counted(sets, np.ones(len(sets), dtype=np.int64))
+        return self._counted(sets, lambda words, wanted: words & wanted != 0, np.logical_or)
 
-    def _counted(self, sets: Flags, least: Rows) -> Rows:
-        """Count the points that lie in at least so many ellipsoids of each set."""
+    def _counted(self, sets: Flags, test: Callable[[Patterns, Patterns], Flags], join: np.ufunc) -> Rows:
+        """Count the points whose patterns pass a test with each set; the tests of several words are joined."""
+        wanted = packed(sets)
         step = max(_TABLE // max(len(self.counts), 1), 1)
         out = np.empty((len(sets), 2), dtype=np.int64)
         for start in range(0, len(sets), step):
             some = slice(start, start + step)
-            common = sets[some].astype(np.float64) @ self.held
-            out[some] = (common >= least[some, None]) @ self.counts
+            by_word = [test(*pair) for pair in zip(self.patterns.T, wanted[some].T[:, :, None], strict=True)]
+            out[some] = reduce(join, by_word).astype(np.float64) @ self.counts
         return out
 
 

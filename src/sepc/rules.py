@@ -328,12 +328,11 @@ class _Judgement:
 
     def verdicts(self) -> Verdicts:
         for rows in batches(len(self.points), len(self.rules.stack), TABLE):
-            gauges = self.rules.stack.gauges(self.points[rows])
-            inside = holds(gauges)
+            inside = holds(self.rules.stack.gauges(self.points[rows]))
             self._in_some(rows.start, inside)
             none = np.flatnonzero(~inside.any(axis=1))
             if len(none):
-                self._in_none(rows.start + none, gauges[none])
+                self._in_none(rows.start + none)
         return self._done()
 
     def verdicts_by(self, sets: NDArray[np.bool_]) -> Verdicts:
@@ -341,7 +340,7 @@ class _Judgement:
         self._in_some(0, sets)
         outside = np.arange(len(sets), len(self.points))
         for rows in batches(len(outside), len(self.rules.stack), TABLE):
-            self._in_none(outside[rows], self.rules.stack.gauges(self.points[outside[rows]]))
+            self._in_none(outside[rows])
         return self._done()
 
     def _in_some(self, start: int, inside: NDArray[np.bool_]) -> None:
@@ -374,7 +373,7 @@ class _Judgement:
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
 
-    def _in_none(self, rows: Rows, gauges: FloatArray) -> None:
+    def _in_none(self, rows: Rows) -> None:
         points = self.points[rows]
         to_isolated = self.rules.distances_to_isolated(points)
         limit = to_isolated.min(axis=1, initial=np.inf)
@@ -388,12 +387,12 @@ class _Judgement:
         alone, point = (to_isolated <= best[:, None] * (1.0 + DISTANCE_TOLERANCE)).nonzero()
         single = np.bincount(np.concatenate([near.row, alone]), minlength=len(rows)) == 1
         mine = single[near.row]
-        i, k = near.row[mine], near.which[mine]
-        self.to_grow.append((rows[i], k, gauges[i, k]))
+        self.to_grow.append((rows[near.row[mine]], near.which[mine], near.gauge[mine]))
         mine = single[alone]
         self._at_isolated(rows[alone[mine]], point[mine])
         for i in np.flatnonzero(~single):
-            self._tied(rows[i], gauges[i], near.which[near.row == i], point[alone == i])
+            mine = near.row == i
+            self._tied(rows[i], near.which[mine], near.gauge[mine], point[alone == i])
 
     def _grow(self) -> None:
         """Decide the points whose nearest is one ellipsoid, all points of an ellipsoid at once."""
@@ -412,12 +411,12 @@ class _Judgement:
         for k in np.unique(which):
             self.regions.number[rows[which == k]] = self.regions.add([self.rules.isolated_names[k]])
 
-    def _tied(self, row: int, gauges: FloatArray, which: Rows, alone: Rows) -> None:
+    def _tied(self, row: int, which: Rows, gauges: FloatArray, alone: Rows) -> None:
         """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
         rules = self.rules
-        tie = rules.census.tied(which, gauges[which], alone)
+        tie = rules.census.tied(which, gauges, alone)
         if tie is None:  # without the training points: as if the first were nearer by a hair
-            self.to_grow.append((np.array([row]), which[:1], gauges[which[:1]]))
+            self.to_grow.append((np.array([row]), which[:1], gauges[:1]))
             return
         names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
         self.owner[row] = common_side(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))

@@ -1,9 +1,11 @@
 """Many ellipsoids asked at once: which of them hold a point, and which is the nearest."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
@@ -11,6 +13,8 @@ from sepc.geometry.ellipsoid import Ellipsoid, distance_from_axes
 
 # Distances that differ by less than this share are equal.
 DISTANCE_TOLERANCE = 1e-9
+# A bound may be wrong by rounding.
+_HARDLY_MORE = 1.0 + 1e3 * DISTANCE_TOLERANCE
 # Points are always handled in blocks of exactly this many rows, the last one padded: a point goes through the same
 # matrix product alone and among a million others, so that its answer is the same to the last bit.
 _BLOCK = 128
@@ -30,17 +34,40 @@ class Nearest(NamedTuple):
     ----------
     row, which : ndarray of shape (n_pairs,)
         Number of the point and of the ellipsoid; rows ascending, each row at least once unless its limit was smaller.
-    distance : ndarray of shape (n_pairs,)
+    distance, gauge : ndarray of shape (n_pairs,)
+        Of the point to and under the ellipsoid.
 
     Examples
     --------
-    >>> Nearest(np.array([0]), np.array([2]), np.array([1.5])).which.tolist()
+    >>> Nearest(np.array([0]), np.array([2]), np.array([1.5]), np.array([4.0])).which.tolist()
     [2]
     """
 
     row: Rows
     which: Rows
     distance: FloatArray
+    gauge: FloatArray
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a point and an ellipsoid that may be its nearest.
+
+    Attributes
+    ----------
+    row, which : ndarray of shape (n_pairs,)
+    y : ndarray of shape (n_pairs, d)
+        The point in the ellipsoid's axes about its centre.
+    below : ndarray of shape (n_pairs,)
+        The distance is no less.
+    is_likely : ndarray of bool, shape (n_pairs,)
+        Whether to begin with this pair.
+    """
+
+    row: Rows
+    which: Rows
+    y: FloatArray
+    below: FloatArray
+    is_likely: NDArray[np.bool_]
 
 
 class EllipsoidStack:
@@ -128,12 +155,10 @@ class EllipsoidStack:
             Ties, to a relative 1e-9, are all there.
         """
         found: list[Nearest] = []
-        waiting: list[tuple[Rows, Rows, FloatArray]] = []
+        waiting: list[_Pairs] = []
         for rows, y in self._in_axes(points):
-            near = self._may_be_nearest(y, limit[rows])
-            which, row = near.nonzero()
-            waiting.append((row + rows.start, which, y[which, row]))
-            if sum(len(pair[0]) for pair in waiting) > _MANY_PAIRS:
+            waiting.append(self._may_be_nearest(y, limit[rows], rows.start))
+            if sum(len(pairs.row) for pairs in waiting) > _MANY_PAIRS:
                 found.append(self._judge(waiting, limit))
                 waiting = []
         found.append(self._judge(waiting, limit))
@@ -155,39 +180,54 @@ class EllipsoidStack:
                 np.subtract(block.reshape(wide.shape[1:]), centers, out=wide)
                 yield rows, np.matmul(away, axes, out=y)
 
-    def _may_be_nearest(self, y: FloatArray, limit: FloatArray) -> np.ndarray:
+    def _may_be_nearest(self, y: FloatArray, limit: FloatArray, start: int) -> _Pairs:
         """Return which ellipsoids may be the nearest of each point, by two bounds of the distance.
 
         From above, the way along the ray to the centre. From below, the way to the hyperplane that touches the
         ellipsoid where that ray enters it.
         """
-        n = len(limit)
-        u = y[:, :n] / self.radii[:, None]
-        gauge, length, steepness = (
-            np.sqrt(np.einsum("kij,kij->ki", v, v)) for v in (u, y[:, :n], u / self.radii[:, None])
-        )
+        y = y[:, : len(limit)]
         with np.errstate(all="ignore"):  # squares of huge coordinates overflow
+            length, gauge, steepness = np.moveaxis(np.sqrt(np.matmul(y * y, self._powers)), 2, 0)
             below = gauge * (gauge - 1.0) / steepness
             above = length * (1.0 - 1.0 / gauge)
-            best = np.minimum(np.fmin.reduce(above, axis=0, initial=np.inf), limit)
+            least = np.fmin.reduce(above, axis=0, initial=np.inf)
             # Neither rounding nor a bound that is no number may lose the nearest.
-            return np.asarray(~(below > best * (1.0 + 1e3 * DISTANCE_TOLERANCE)))
+            which, row = (~(below > np.minimum(least, limit) * _HARDLY_MORE)).nonzero()
+        return _Pairs(row + start, which, y[which, row], below[which, row], above[which, row] <= least[row])
 
-    def _judge(self, waiting: list[tuple[Rows, Rows, FloatArray]], limit: FloatArray) -> Nearest:
-        """Return the nearest of the pairs (row, which, point in the axes)."""
+    @cached_property
+    def _powers(self) -> FloatArray:
+        """The radii to the powers of 0, -2 and -4, shape (n_ellipsoids, d, 3)."""
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.stack([self.radii**power for power in (0.0, -2.0, -4.0)], axis=2)
+
+    def _judge(self, waiting: list[_Pairs], limit: FloatArray) -> Nearest:
+        """Return the nearest of the pairs."""
         if not waiting:
-            return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        row, which, y = (np.concatenate(field) for field in zip(*waiting, strict=True))
-        distance = np.empty(len(row))
+            return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+        pairs = _Pairs(*(np.concatenate(field) for field in zip(*waiting, strict=True)))
+        best = limit.copy()
+        distance = np.full(len(pairs.row), np.inf)
+        for is_next in (pairs.is_likely, ~pairs.is_likely):
+            # The others only where they are not known to be farther away.
+            some = np.flatnonzero(is_next & ~(pairs.below > best[pairs.row] * _HARDLY_MORE))
+            distance[some] = self._distances(pairs.which[some], pairs.y[some])
+            np.minimum.at(best, pairs.row[some], distance[some])
+        keep = np.flatnonzero(distance <= best[pairs.row] * (1.0 + DISTANCE_TOLERANCE))
+        row, which = pairs.row[keep], pairs.which[keep]
+        keep = keep[np.lexsort((which, row))]
+        row, which, y = pairs.row[keep], pairs.which[keep], pairs.y[keep]
+        u = y / self.radii[which]
+        return Nearest(row, which, distance[keep], np.sqrt(np.einsum("ij,ij->i", u, u)))
+
+    def _distances(self, which: Rows, y: FloatArray) -> FloatArray:
+        """Return the distances of points, in the axes of the ellipsoids of these numbers, to these."""
+        out = np.empty(len(which))
         for k in np.unique(which):
-            pairs = np.flatnonzero(which == k)
-            distance[pairs] = distance_from_axes(y[pairs], self.radii[k])
-        best = np.full(len(limit), np.inf)
-        np.minimum.at(best, row, distance)
-        keep = distance <= np.minimum(best, limit)[row] * (1.0 + DISTANCE_TOLERANCE)
-        row, which, distance = row[keep], which[keep], distance[keep]
-        order = np.lexsort((which, row))
-        return Nearest(row[order], which[order], distance[order])
+            mine = np.flatnonzero(which == k)
+            out[mine] = distance_from_axes(y[mine], self.radii[k])
+        return out
 
 
 def _repeated(vectors: FloatArray) -> FloatArray:
