@@ -4,9 +4,9 @@ Only operations of the array API standard are used. Points in the same ellipsoid
 cases go back to be decided by the same code as for NumPy arrays. Points in no ellipsoid are a case each.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,9 @@ from sepc.geometry._questions import squares
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
 from sepc.rolls import unpacked
-from sepc.rules import Rules, Verdicts
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
-# How much larger it may be where a device has a pass of its own.
-_LARGER = 16
 # Flags in a word, and what each is worth in it.
 _WORD = 64
 _WORTH = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
@@ -88,45 +85,36 @@ def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
     >>> place.fetch(posterior(model.densities, place.put(Z), place)).round(2).tolist()
     [[0.99, 0.01], [0.52, 0.48]]
     """
-    xp = place.xp
-    log_weights = place.put(densities.log_weights)
-    power = -0.5 * (TAILS + len(densities.unit))
-    distances, width = _in_own_passes(densities, Z, place) or _by_monomials(densities, place)
-    found = []
-    for rows in _blocks(Z.shape[0], width):
-        square = xp.clip(distances(Z[rows, :]), 0.0, None)
-        found.append(_softmax(_joint(densities, log_weights + power * xp.log(1.0 + square / TAILS), xp), xp))
-    return xp.concat(found, axis=0)
+    joint = _joint_in_one_pass(densities, Z, place)
+    return _softmax(_joint_by_monomials(densities, Z, place) if joint is None else joint, place.xp)
 
 
-Squares = Callable[[Array], Array]
+def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Array | None:
+    """Return what `LocalDensities.log_joint` returns, if a device has a pass for it."""
+    if not hasattr(place.xp, "row_joints"):
+        return None
+    far = FARTHEST * densities.unit
+    bounds = densities.center - far, densities.center + far
+    centers, frames = map(np.array, zip(*densities.frames(), strict=True))
+    weights = densities.log_weights, densities.codes, densities.n_classes
+    return place.xp.row_joints(Z, bounds, (centers, frames), *weights, TAILS)
 
 
-def _by_monomials(densities: LocalDensities, place: Place) -> tuple[Squares, int]:
-    """Return what gives the squared distances of points to all components, (n, n_components), and numbers per point."""
+def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Array:
+    """Return the same with operations of the standard."""
     xp = place.xp
     center, unit = place.put(densities.center), place.put(densities.unit)
-    coefficients = place.put(densities.coefficients)
+    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
     i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
-
-    def distances(points: Array) -> Array:
-        z = xp.clip((points - center) / unit, -FARTHEST, FARTHEST)
+    power = -0.5 * (TAILS + len(densities.unit))
+    found = []
+    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
+        z = xp.clip((Z[rows, :] - center) / unit, -FARTHEST, FARTHEST)
         lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
-        return (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
-
-    return distances, len(densities.coefficients)
-
-
-def _in_own_passes(densities: LocalDensities, Z: Array, place: Place) -> tuple[Squares, int] | None:
-    """Return the same with one fast pass for each component, if there is one and no point is too far away for it."""
-    xp = place.xp
-    if not hasattr(xp, "row_distances") or float(xp.max(xp.abs(Z))) > 0.5 * FARTHEST * float(densities.unit.min()):
-        return None
-    centers, frames = map(np.array, zip(*densities.frames(), strict=True))
-    if xp.row_distances(Z[:1, :], centers, frames) is None:
-        return None
-    # Its numbers take no room but their own: blocks may be larger.
-    return lambda points: xp.row_distances(points, centers, frames), max(len(frames) // _LARGER, 1)
+        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
+        square = xp.clip(square, 0.0, None)
+        found.append(_by_class(densities, log_weights + power * xp.log(1.0 + square / TAILS), xp))
+    return xp.concat(found, axis=0)
 
 
 def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
@@ -134,7 +122,7 @@ def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> A
     return squares(xp, points, center, nothing, frame, nothing)
 
 
-def _joint(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
+def _by_class(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
     """Sum up the components of each class; a class without any is impossible."""
     columns = [xp.full_like(by_component[:, 0], -xp.inf)] * densities.n_classes
     for k, of_class in densities.of_classes():
@@ -174,12 +162,35 @@ def inside(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Array:
     return xp.stack([gauge <= 1.0 + MEMBERSHIP_TOLERANCE for gauge in gauges], axis=1)
 
 
-def cases_of(rules: Rules, Z: Array, place: Place) -> tuple[Verdicts, Array]:
-    """Return the verdicts on the different cases among points.
+class Groups(NamedTuple):
+    """Points put into groups of the same verdict.
+
+    Attributes
+    ----------
+    sets : ndarray of bool, shape (n_sets, n_ellipsoids)
+        Sets of ellipsoids that points lie in, at least one each.
+    outside : ndarray of shape (n_outside, d)
+        The points in none.
+    which : array of int, shape (n,)
+        The group of each point: first the sets, then the points outside.
+
+    Examples
+    --------
+    >>> Groups._fields
+    ('sets', 'outside', 'which')
+    """
+
+    sets: NDArray[np.bool_]
+    outside: FloatArray
+    which: Array
+
+
+def groups_of(stack: EllipsoidStack, Z: Array, place: Place) -> Groups:
+    """Return the groups of points of which the same is to be said.
 
     Parameters
     ----------
-    rules : Rules
+    stack : EllipsoidStack
     Z : array of shape (n, d)
         Double precision.
     place : Place
@@ -187,31 +198,28 @@ def cases_of(rules: Rules, Z: Array, place: Place) -> tuple[Verdicts, Array]:
 
     Returns
     -------
-    verdicts : Verdicts
-        On the cases.
-    which : array of int, shape (n,)
-        The case of each point.
+    Groups
 
     Examples
     --------
     >>> import array_api_strict as xp
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), model.units(np.array([[0.5], [8.0], [6.0]]))
-    >>> verdicts, which = cases_of(model.rules[0], place.put(Z), place)
-    >>> verdicts.counts.tolist(), which
-    ([[3, 0], [0, 3]], Array([0, 1, 1], dtype=array_api_strict.int64))
+    >>> from sepc import Ellipsoid
+    >>> stack = EllipsoidStack([Ellipsoid([1.0], [[1.0]], [1.0]), Ellipsoid([7.0], [[1.0]], [2.0])], dim=1)
+    >>> Z = xp.asarray([[0.5], [8.0], [6.0], [4.0]])
+    >>> sets, outside, which = groups_of(stack, Z, Place(xp, Z.device))
+    >>> sets.tolist(), outside.tolist(), which
+    ([[True, False], [False, True]], [[4.0]], Array([0, 1, 1, 2], dtype=array_api_strict.int64))
     """
-    xp, n_ellipsoids = place.xp, len(rules.stack)
-    patterns, which = distinct(_words(rules.stack, Z, place), place)
-    sets = unpacked(patterns.view(np.uint64), n_ellipsoids)
+    xp = place.xp
+    patterns, which = distinct(_words(stack, Z, place), place)
+    sets = unpacked(patterns.view(np.uint64), len(stack))
     is_some = sets.any(axis=1)
     # Points in none, whose pattern gets no number, are numbered behind all patterns.
     numbers = place.look_up(np.where(is_some, np.cumsum(is_some) - 1, -1), which)
     in_none = numbers < 0
     behind = int(is_some.sum()) - 1 + xp.cumulative_sum(xp.astype(in_none, xp.int64))
     outside = place.fetch(xp.take(Z, xp.nonzero(in_none)[0], axis=0))
-    return rules.judge_sets(sets[is_some], outside), xp.where(in_none, behind, numbers)
+    return Groups(sets[is_some], outside, xp.where(in_none, behind, numbers))
 
 
 def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:

@@ -1,6 +1,6 @@
 """Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from sepc.answers import Answers
 from sepc.assessment import Assessment, Decision, decide, decide_by
-from sepc.devices import Array, Place, cases_of, distinct, posterior
+from sepc.devices import Array, Groups, Place, distinct, groups_of, posterior
 from sepc.errors import InputError
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import LARGEST_COORDINATE, Rows
@@ -58,7 +58,9 @@ def answers_elsewhere(clf: Any, X: Array) -> Answers:
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
     place, model = Place(with_own_pass(xp, X), device), clf._model
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
-    return AnswersElsewhere(model, (X - place.put(model.mean)) / place.put(model.scale), place)
+    Z = X - place.put(model.mean)
+    Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in
+    return AnswersElsewhere(model, Z, place)
 
 
 def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
@@ -150,31 +152,36 @@ class AnswersElsewhere(Answers):
     @cached_property
     def _by_counts(self) -> Decided:
         """Decide the cases: each is what all binary problems say of a point."""
-        model = self._model
-        tables, columns = self._cases()
-        rows, which = distinct(columns, self._place)
-        verdicts = [table.taken(mine) for table, mine in zip(tables, rows.T, strict=True)]
+        model, groups = self._model, self._groups()
+        rows, which = distinct([group.which for group in groups], self._place)
+        verdicts = [table.taken(mine) for table, mine in zip(self._judged(groups), rows.T, strict=True)]
         return Decided(decide(verdicts, model.rules, model.class_count, model.trust), verdicts, which)
 
     def _by_density(self) -> Decided:
         """Decide the cases if the label is known: each is a label, and what the binary problem that it decides says."""
-        tables, columns = self._cases()
-        label, own = self._outcome.label, columns[0]
-        for k, column in enumerate(columns[1:], start=1):
-            own = self._place.xp.where(label == k, column, own)
-        rows, which = distinct([label, own], self._place)
-        labels, cases = rows.T
+        groups = self._groups()
+        label, own = self._outcome.label, groups[0].which
+        tables = self._judged(groups)  # here, while the device is busy with the labels
+        for k, group in enumerate(groups[1:], start=1):
+            own = self._place.xp.where(label == k, group.which, own)
+        width = max(len(table.rule) for table in tables)
+        rows, which = distinct([label * width + own], self._place)
+        labels, cases = np.divmod(rows[:, 0], width)
         if len(tables) == 1:
             verdicts = [tables[0].taken(cases)]
         else:  # of the other problems any verdict will do: it is not looked at
             verdicts = [table.taken(np.where(labels == k, cases, 0)) for k, table in enumerate(tables)]
         return Decided(decide_by(np.eye(len(self._model.classes))[labels], verdicts), verdicts, which)
 
-    def _cases(self) -> tuple[Sequence[Verdicts], Sequence[Array]]:
-        """Return the cases of each binary problem, and which one each point is."""
-        found = [cases_of(rules, self._Z, self._place) for rules in self._model.rules]
-        tables, columns = zip(*found, strict=True)
-        return tables, columns
+    def _groups(self) -> list[Groups]:
+        """Return the points in groups, for each binary problem."""
+        return [groups_of(rules.stack, self._Z, self._place) for rules in self._model.rules]
+
+    def _judged(self, groups: list[Groups]) -> list[Verdicts]:
+        """Return the verdicts on the groups of each binary problem."""
+        return [
+            rules.judge_sets(group.sets, group.outside) for rules, group in zip(self._model.rules, groups, strict=True)
+        ]
 
 
 class AssessmentElsewhere:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from sepc.geometry._checks import FloatArray
+from sepc.geometry._checks import FloatArray, Rows
 
-# Rows that one thread goes through at a time: each coefficient that it loads is used as often.
-_ROWS = 2
+# Rows that one thread goes through at a time: each coefficient that it loads is used as often. They all stay in its
+# registers: with more features than this there are fewer.
+_ROWS = {"row_squares": 2, "row_words": 2, "row_joints": 3}
+_FEW_FEATURES = 32
 _THREADS = 128
 # More features than this would not fit into the registers of a thread.
 _MOST_FEATURES = 48
@@ -68,72 +70,125 @@ extern "C" __global__ void row_squares(
     }
 }
 
-#if WORDS
-typedef long long Result;  // one bit for each ellipsoid that holds the row
-#else
-typedef double Result;  // the square of the row's gauge under each ellipsoid
-#endif
+// The factor of an ellipsoid: what is added to the image of a point, then the rows of a triangular matrix. Each row
+// starts at an even column, so that its numbers are loaded two at a time; an odd row's first number is then a zero.
+#define EVEN(j) ((j) / 2 * 2)
+#define WIDTH EVEN(D + 1)
+#define FACTOR (WIDTH + EVEN(D + 1) * (EVEN(D + 1) / 2 + 1))
 
-extern "C" __global__ void row_gauges(
-    const double* __restrict__ X, const double* __restrict__ factors, const int n_ellipsoids, const double limit,
-    Result* __restrict__ out, const long long n)
+__device__ __forceinline__ void read_rows(
+    const double* __restrict__ X, const long long first, const long long n, double (&x)[ROWS][WIDTH])
 {
-    __shared__ double R[D * (D + 1) / 2];
-    __shared__ double bias[D];
-    const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
-    double x[ROWS][D];
-    long long word[ROWS];
     #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const long long row = first + (long long)r * blockDim.x;
         const double* at = X + (row < n ? row : n - 1) * D;
-        word[r] = 0;
         #pragma unroll
-        for (int k = 0; k < D; k++) x[r][k] = at[k];
+        for (int k = 0; k < WIDTH; k++) x[r][k] = k < D ? at[k] : 0.0;
     }
-    for (int e = 0; e < n_ellipsoids; e++) {
-        const double* factor = factors + e * (D + D * (D + 1) / 2);
-        __syncthreads();
-        for (int i = threadIdx.x; i < D; i += blockDim.x) bias[i] = factor[i];
-        for (int i = threadIdx.x; i < D * (D + 1) / 2; i += blockDim.x) R[i] = factor[D + i];
-        __syncthreads();
-        double total[ROWS];
-        #pragma unroll
-        for (int r = 0; r < ROWS; r++) total[r] = 0.0;
-        bool open = true;
-        int at = 0;
-        #pragma unroll
-        for (int j = 0; j < D; j++) {
-            if (open) {
-                double y[ROWS];
-                #pragma unroll
-                for (int r = 0; r < ROWS; r++) y[r] = bias[j];
-                #pragma unroll
-                for (int k = j; k < D; k++) {
-                    const double coefficient = R[at + k - j];
-                    #pragma unroll
-                    for (int r = 0; r < ROWS; r++) y[r] = fma(x[r][k], coefficient, y[r]);
-                }
-                open = false;
+}
+
+// Add up the squares of the images of a thread's rows, as long as one of the sums is within a limit.
+__device__ __forceinline__ void add_squares(
+    const double (&x)[ROWS][WIDTH], const double* factor, const double limit, double (&total)[ROWS])
+{
+    bool open = true;
+    int at = WIDTH;
+    #pragma unroll
+    for (int r = 0; r < ROWS; r++) total[r] = 0.0;
+    #pragma unroll
+    for (int j = 0; j < D; j++) {
+        if (open) {
+            double y[ROWS];
+            #pragma unroll
+            for (int r = 0; r < ROWS; r++) y[r] = factor[j];
+            #pragma unroll
+            for (int k = EVEN(j); k < WIDTH; k += 2) {
+                const double2 pair = *(const double2*)(factor + at + k - EVEN(j));
                 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
-                    total[r] = fma(y[r], y[r], total[r]);
-                    open = open || !WORDS || !(total[r] > limit);
+                    if (k >= j) y[r] = fma(x[r][k], pair.x, y[r]);
+                    if (k + 1 < D) y[r] = fma(x[r][k + 1], pair.y, y[r]);
                 }
             }
-            at += D - j;
+            #pragma unroll
+            for (int r = 0; r < ROWS; r++) total[r] = fma(y[r], y[r], total[r]);
+            open = false;
+            #pragma unroll
+            for (int r = 0; r < ROWS; r++) open = open || !(total[r] > limit);
         }
+        at += WIDTH - EVEN(j);
+    }
+}
+
+__device__ __forceinline__ void load_factor(const double* __restrict__ factors, const int e, double* factor)
+{
+    __syncthreads();
+    for (int i = threadIdx.x; i < FACTOR; i += blockDim.x) factor[i] = factors[(long long)e * FACTOR + i];
+    __syncthreads();
+}
+
+// One bit for each ellipsoid that holds the row.
+extern "C" __global__ void row_words(
+    const double* __restrict__ X, const double* __restrict__ factors, const int n_ellipsoids, const double limit,
+    long long* __restrict__ out, const long long n)
+{
+    __shared__ __align__(16) double factor[FACTOR];
+    const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
+    double x[ROWS][WIDTH], total[ROWS];
+    long long word[ROWS] = {};
+    read_rows(X, first, n, x);
+    for (int e = 0; e < n_ellipsoids; e++) {
+        load_factor(factors, e, factor);
+        add_squares(x, factor, limit, total);
         #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const long long row = first + (long long)r * blockDim.x;
-            if (total[r] <= limit) word[r] |= 1LL << (e % 64);
-            if (!WORDS && row < n) out[row * n_ellipsoids + e] = total[r];
-        }
+        for (int r = 0; r < ROWS; r++)
+            if (total[r] <= limit) word[r] |= 1LL << e;
     }
     #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const long long row = first + (long long)r * blockDim.x;
-        if (WORDS && row < n) out[row] = word[r];
+        if (row < n) out[row] = word[r];
+    }
+}
+
+// For each class the logarithm of the sum of its components, each with tails of Student's t.
+extern "C" __global__ void row_joints(
+    const double* __restrict__ X, const double* __restrict__ low, const double* __restrict__ high,
+    const double* __restrict__ factors, const double* __restrict__ log_weights, const int* __restrict__ codes,
+    const int n_components, const int n_classes, const double tails, double* __restrict__ out, const long long n)
+{
+    __shared__ __align__(16) double factor[FACTOR];
+    const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
+    const double power = -0.5 * (tails + D), infinity = 1.0 / 0.0;
+    double x[ROWS][WIDTH], total[ROWS], top[ROWS], sum[ROWS];
+    read_rows(X, first, n, x);
+    #pragma unroll
+    for (int k = 0; k < D; k++) {
+        const double least = low[k], most = high[k];
+        #pragma unroll
+        for (int r = 0; r < ROWS; r++) x[r][k] = fmin(fmax(x[r][k], least), most);
+    }
+    for (int e = 0; e < n_components; e++) {
+        const int code = codes[e];
+        const bool is_first = e == 0 || codes[e - 1] != code;
+        const bool is_last = e + 1 == n_components || codes[e + 1] != code;
+        load_factor(factors, e, factor);
+        add_squares(x, factor, infinity, total);
+        #pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const double value = log_weights[e] + power * log(1.0 + total[r] / tails);
+            if (is_first) {
+                top[r] = value;
+                sum[r] = 1.0;
+            } else {
+                const double share = exp(-fabs(value - top[r]));
+                sum[r] = value > top[r] ? fma(sum[r], share, 1.0) : sum[r] + share;
+                top[r] = fmax(top[r], value);
+            }
+            const long long row = first + (long long)r * blockDim.x;
+            if (is_last && row < n) out[row * n_classes + code] = top[r] + log(sum[r]);
+        }
     }
 }
 """
@@ -173,7 +228,7 @@ class CudaNamespace:
         with _on(points) as cupy:
             there = cupy.asarray(given)
             parts = [there[int(end) :] for end in ends]
-            _launch(_kernel("row_squares", d, m), n, _row_by_row(cupy, points), *parts, cupy.asarray(out))
+            _launch("row_squares", n, d, m, _row_by_row(cupy, points), *parts, cupy.asarray(out))
         return out
 
     def row_words(self, points: Any, centers: FloatArray, frames: FloatArray, limit: float) -> Any:
@@ -181,28 +236,58 @@ class CudaNamespace:
 
         A point x is held if ``|frame' (x - center)| <= limit``. Each point is read once for all of them.
         """
-        out = self._xp.empty(points.shape[0], dtype=self._xp.int64, device=points.device)
-        return self._row_gauges(points, centers, frames, limit * limit, out, words=1)
-
-    def row_distances(self, points: Any, centers: FloatArray, frames: FloatArray) -> Any:
-        """Return ``|frame' (x - center)|^2`` for all of some frames, shape (n, n_frames); None if it cannot be told."""
-        shape = points.shape[0], len(centers)
-        out = self._xp.empty(shape, dtype=self._xp.float64, device=points.device)
-        return self._row_gauges(points, centers, frames, np.inf, out, words=0)
-
-    def _row_gauges(
-        self, points: Any, centers: FloatArray, frames: FloatArray, limit: float, out: Any, words: int
-    ) -> Any:
         n, d = points.shape
-        if d > _MOST_FEATURES or not n or _are_too_flat(frames):
+        given = _factors(centers, frames)
+        if given is None or not n:
             return None
-        factors = np.asarray(np.linalg.qr(frames.transpose(0, 2, 1), mode="r"))
-        i, j = np.triu_indices(d)
-        given = np.concatenate([-np.einsum("kij,kj->ki", factors, centers), factors[:, i, j]], axis=1)
+        out = self._xp.empty(n, dtype=self._xp.int64, device=points.device)
         with _on(points) as cupy:
-            arguments = cupy.asarray(given), np.int32(len(centers)), np.float64(limit), cupy.asarray(out)
-            _launch(_kernel("row_gauges", d, 1, words), n, _row_by_row(cupy, points), *arguments)
+            arguments = cupy.asarray(given), np.int32(len(given)), np.float64(limit * limit), cupy.asarray(out)
+            _launch("row_words", n, d, 1, _row_by_row(cupy, points), *arguments)
         return out
+
+    def row_joints(
+        self,
+        points: Any,
+        bounds: tuple[FloatArray, FloatArray],
+        components: tuple[FloatArray, FloatArray],
+        log_weights: FloatArray,
+        codes: Rows,
+        n_classes: int,
+        tails: float,
+    ) -> Any:
+        """Return the logarithm of each class's sum of components at each point, shape (n, n_classes).
+
+        A component with a centre and a frame has the value ``weight * (1 + square / tails)^(-(tails + d) / 2)``, where
+        square is ``|frame' (x - center)|^2``; codes, ascending, are the classes. A class without any has minus
+        infinity. Coordinates beyond the bounds count as if they were there. None if it cannot be told.
+        """
+        n, d = points.shape
+        given = _factors(*components)
+        if given is None or not n:
+            return None
+        out = self._xp.full((n, n_classes), -np.inf, dtype=self._xp.float64, device=points.device)
+        with _on(points) as cupy:
+            tables = [cupy.asarray(table) for table in (*bounds, given, log_weights, codes.astype(np.int32))]
+            sizes = np.int32(len(given)), np.int32(n_classes), np.float64(tails)
+            _launch("row_joints", n, d, 1, _row_by_row(cupy, points), *tables, *sizes, cupy.asarray(out))
+        return out
+
+
+def _factors(centers: FloatArray, frames: FloatArray) -> FloatArray | None:
+    """Return ellipsoids as the kernels read them, one per row; None for too many features, or ellipsoids too flat."""
+    n, d = centers.shape
+    if d > _MOST_FEATURES or _are_too_flat(frames):
+        return None
+    width = d + d % 2
+    triangles = np.asarray(np.linalg.qr(frames.transpose(0, 2, 1), mode="r"))
+    # Rows that begin at even columns.
+    i, k = np.nonzero(np.arange(width) >= np.arange(width)[:, None] // 2 * 2)
+    padded = np.zeros((n, width, width))
+    padded[:, :d, :d] = np.triu(triangles)
+    bias = np.zeros((n, width))
+    bias[:, :d] = -np.einsum("kij,kj->ki", triangles, centers)
+    return np.concatenate([bias, padded[:, i, k]], axis=1)
 
 
 def _are_too_flat(frames: FloatArray) -> bool:
@@ -211,9 +296,10 @@ def _are_too_flat(frames: FloatArray) -> bool:
     return bool((lengths.max(axis=1) > _FLATTEST * lengths.min(axis=1)).any())
 
 
-def _launch(kernel: Any, n: int, *arguments: Any) -> None:
-    blocks = -(-n // (_ROWS * _THREADS))
-    kernel((blocks,), (_THREADS,), (*arguments, np.int64(n)))
+def _launch(name: str, n: int, d: int, m: int, *arguments: Any) -> None:
+    rows = _ROWS[name] if d <= _FEW_FEATURES else 2
+    blocks = -(-n // (rows * _THREADS))
+    _kernel(name, d, m, rows)((blocks,), (_THREADS,), (*arguments, np.int64(n)))
 
 
 def _row_by_row(cupy: Any, points: Any) -> Any:
@@ -233,10 +319,11 @@ def with_own_pass(xp: Any, points: Any) -> Any:
 
 
 @cache
-def _kernel(name: str, d: int, m: int, words: int = 0) -> Any:
+def _kernel(name: str, d: int, m: int, rows: int) -> Any:
     import cupy
 
-    return cupy.RawKernel(_SOURCE, name, options=(f"-DD={d}", f"-DM={m}", f"-DROWS={_ROWS}", f"-DWORDS={words}"))
+    sizes = {"D": d, "M": m, "ROWS": rows}
+    return cupy.RawKernel(_SOURCE, name, options=tuple(f"-D{size}={value}" for size, value in sizes.items()))
 
 
 @contextmanager
