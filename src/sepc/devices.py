@@ -16,7 +16,7 @@ from sepc.densities import FARTHEST, TAILS, LocalDensities, pairs
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._questions import squares
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
-from sepc.geometry.stack import EllipsoidStack
+from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.rolls import unpacked
 
 # Numbers in a temporary table.
@@ -171,17 +171,20 @@ class Groups(NamedTuple):
         Sets of ellipsoids that points lie in, at least one each.
     outside : ndarray of shape (n_outside, d)
         The points in none.
+    candidates : Candidates
+        The ellipsoids that may be the nearest of these.
     which : array of int, shape (n,)
         The group of each point: first the sets, then the points outside.
 
     Examples
     --------
     >>> Groups._fields
-    ('sets', 'outside', 'which')
+    ('sets', 'outside', 'candidates', 'which')
     """
 
     sets: NDArray[np.bool_]
     outside: FloatArray
+    candidates: Candidates
     which: Array
 
 
@@ -206,9 +209,11 @@ def groups_of(stack: EllipsoidStack, Z: Array, place: Place) -> Groups:
     >>> from sepc import Ellipsoid
     >>> stack = EllipsoidStack([Ellipsoid([1.0], [[1.0]], [1.0]), Ellipsoid([7.0], [[1.0]], [2.0])], dim=1)
     >>> Z = xp.asarray([[0.5], [8.0], [6.0], [4.0]])
-    >>> sets, outside, which = groups_of(stack, Z, Place(xp, Z.device))
-    >>> sets.tolist(), outside.tolist(), which
-    ([[True, False], [False, True]], [[4.0]], Array([0, 1, 1, 2], dtype=array_api_strict.int64))
+    >>> sets, outside, candidates, which = groups_of(stack, Z, Place(xp, Z.device))
+    >>> sets.tolist(), outside.tolist(), candidates.which.tolist()
+    ([[True, False], [False, True]], [[4.0]], [1])
+    >>> which
+    Array([0, 1, 1, 2], dtype=array_api_strict.int64)
     """
     xp = place.xp
     patterns, which = distinct(_words(stack, Z, place), place)
@@ -218,8 +223,22 @@ def groups_of(stack: EllipsoidStack, Z: Array, place: Place) -> Groups:
     numbers = place.look_up(np.where(is_some, np.cumsum(is_some) - 1, -1), which)
     in_none = numbers < 0
     behind = int(is_some.sum()) - 1 + xp.cumulative_sum(xp.astype(in_none, xp.int64))
-    outside = place.fetch(xp.take(Z, xp.nonzero(in_none)[0], axis=0))
-    return Groups(sets[is_some], outside, xp.where(in_none, behind, numbers))
+    outside = xp.take(Z, xp.nonzero(in_none)[0], axis=0)
+    candidates = _candidates(stack, outside, place)
+    return Groups(sets[is_some], place.fetch(outside), candidates, xp.where(in_none, behind, numbers))
+
+
+def _candidates(stack: EllipsoidStack, points: Array, place: Place) -> Candidates:
+    """Return which ellipsoids may be the nearest of points outside of all."""
+    xp, found = place.xp, []
+    centers, axes, powers = (place.put(array) for array in (stack.centers, stack.axes, stack.powers))
+    for rows in _blocks(points.shape[0], len(stack) * stack.dim) if len(stack) else ():
+        with np.errstate(all="ignore"):  # for libraries that rest on NumPy
+            y = xp.matmul(points[rows, :] - centers, axes)
+            limit = xp.full(y.shape[1], xp.inf, dtype=xp.float64, device=place.device)
+            pairs = candidates_among(xp, xp.matmul(y * y, powers), limit)
+        found.append((rows.start, Candidates(*(place.fetch(field) for field in pairs))))
+    return Candidates.joined(found)
 
 
 def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:

@@ -180,7 +180,8 @@ class AnswersElsewhere(Answers):
     def _judged(self, groups: list[Groups]) -> list[Verdicts]:
         """Return the verdicts on the groups of each binary problem."""
         return [
-            rules.judge_sets(group.sets, group.outside) for rules, group in zip(self._model.rules, groups, strict=True)
+            rules.judge_sets(group.sets, group.outside, group.candidates)
+            for rules, group in zip(self._model.rules, groups, strict=True)
         ]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sepc.census import TABLE, Census, RecordCensus, batches, common_side, holds, records_are_missing
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.coefficient import overlap_coefficient
-from sepc.geometry.stack import DISTANCE_TOLERANCE
+from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates
 from sepc.rolls import packed, unpacked
 
 if TYPE_CHECKING:  # judging needs no solver
@@ -254,7 +254,9 @@ class Rules:
         """
         return _Judgement(self, points, count_outside).verdicts()
 
-    def judge_sets(self, sets: NDArray[np.bool_], outside: FloatArray) -> Verdicts:
+    def judge_sets(
+        self, sets: NDArray[np.bool_], outside: FloatArray, candidates: Candidates | None = None
+    ) -> Verdicts:
         """Return the verdicts on points of which it is known already which ellipsoids hold them.
 
         Parameters
@@ -263,6 +265,8 @@ class Rules:
             For points in ellipsoids: in which, at least one each.
         outside : ndarray of shape (n_outside, d)
             Points that no ellipsoid holds.
+        candidates : Candidates, optional
+            Ellipsoids that may be the nearest of these, if they are known already.
 
         Returns
         -------
@@ -270,7 +274,7 @@ class Rules:
             On n_sets points in these sets, then on those outside.
         """
         points = np.concatenate([np.zeros((len(sets), self.stack.dim)), outside])
-        return _Judgement(self, points, count_outside=True).verdicts_by(sets)
+        return _Judgement(self, points, count_outside=True).verdicts_by(sets, candidates)
 
     def distances_to_isolated(self, points: FloatArray) -> FloatArray:
         """Return the distance of each point to each isolated one, shape (n, n_isolated)."""
@@ -335,12 +339,12 @@ class _Judgement:
                 self._in_none(rows.start + none)
         return self._done()
 
-    def verdicts_by(self, sets: NDArray[np.bool_]) -> Verdicts:
+    def verdicts_by(self, sets: NDArray[np.bool_], candidates: Candidates | None) -> Verdicts:
         """Return the verdicts if the first points lie in these sets of ellipsoids, and all others in none."""
         self._in_some(0, sets)
         outside = np.arange(len(sets), len(self.points))
         for rows in batches(len(outside), len(self.rules.stack), TABLE):
-            self._in_none(outside[rows])
+            self._in_none(outside[rows], None if candidates is None else candidates.of_rows(rows))
         return self._done()
 
     def _in_some(self, start: int, inside: NDArray[np.bool_]) -> None:
@@ -373,11 +377,11 @@ class _Judgement:
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
 
-    def _in_none(self, rows: Rows) -> None:
+    def _in_none(self, rows: Rows, candidates: Candidates | None = None) -> None:
         points = self.points[rows]
         to_isolated = self.rules.distances_to_isolated(points)
         limit = to_isolated.min(axis=1, initial=np.inf)
-        near = self.rules.stack.nearest(points, limit)
+        near = self.rules.stack.nearest(points, limit, candidates)
         best = limit.copy()
         np.minimum.at(best, near.row, near.distance)
         self.rule[rows], self.distance[rows] = Rule.R3, best

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
@@ -23,8 +22,6 @@ ALL = slice(None)
 _ROWS_AT_ONCE = 16
 # Numbers in a block under several ellipsoids that stay in the cache.
 _CACHED = 1 << 15
-# Pairs of a point and an ellipsoid whose distances are computed together.
-_MANY_PAIRS = 1 << 18
 
 
 class Nearest(NamedTuple):
@@ -49,25 +46,41 @@ class Nearest(NamedTuple):
     gauge: FloatArray
 
 
-class _Pairs(NamedTuple):
-    """Pairs of a point and an ellipsoid that may be its nearest.
+class Candidates(NamedTuple):
+    """Pairs of a point outside of all ellipsoids and one that may be its nearest.
 
     Attributes
     ----------
-    row, which : ndarray of shape (n_pairs,)
-    y : ndarray of shape (n_pairs, d)
-        The point in the ellipsoid's axes about its centre.
-    below : ndarray of shape (n_pairs,)
-        The distance is no less.
-    is_likely : ndarray of bool, shape (n_pairs,)
+    row, which : array of int, shape (n_pairs,)
+        Number of the point and of the ellipsoid.
+    below : array of shape (n_pairs,)
+        The distance is no less than this, but for rounding.
+    is_likely : array of bool, shape (n_pairs,)
         Whether to begin with this pair.
+
+    Examples
+    --------
+    >>> Candidates(np.array([0]), np.array([2]), np.array([1.4]), np.array([True])).which.tolist()
+    [2]
     """
 
-    row: Rows
-    which: Rows
-    y: FloatArray
-    below: FloatArray
-    is_likely: NDArray[np.bool_]
+    row: Any
+    which: Any
+    below: Any
+    is_likely: Any
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[int, "Candidates"]]) -> "Candidates":
+        """Return the pairs of blocks of points as one, in NumPy's arrays; blocks come with their first rows."""
+        nothing = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, bool))
+        moved = [part._replace(row=part.row + start) for start, part in parts]
+        return cls(*(np.concatenate(field) for field in zip(nothing, *moved, strict=True)))
+
+    def of_rows(self, rows: slice) -> "Candidates":
+        """Return the pairs of some points, which are then numbered from 0 on."""
+        mine = np.flatnonzero((self.row >= rows.start) & (self.row < rows.stop))
+        some = Candidates(*(field[mine] for field in self))
+        return some._replace(row=some.row - rows.start)
 
 
 class EllipsoidStack:
@@ -140,7 +153,7 @@ class EllipsoidStack:
         """Return the distance of one point to each ellipsoid, shape (n_ellipsoids,)."""
         return np.array([E.distance(point[None])[0] for E in self.ellipsoids])
 
-    def nearest(self, points: FloatArray, limit: FloatArray) -> Nearest:
+    def nearest(self, points: FloatArray, limit: FloatArray, candidates: Candidates | None = None) -> Nearest:
         """Return the nearest ellipsoids of points that are outside of all of them.
 
         Parameters
@@ -148,21 +161,51 @@ class EllipsoidStack:
         points : ndarray of shape (n, d)
         limit : ndarray of shape (n,)
             Ellipsoids further away than this do not count.
+        candidates : Candidates, optional
+            If they are known already.
 
         Returns
         -------
         Nearest
             Ties, to a relative 1e-9, are all there.
         """
-        found: list[Nearest] = []
-        waiting: list[_Pairs] = []
-        for rows, y in self._in_axes(points):
-            waiting.append(self._may_be_nearest(y, limit[rows], rows.start))
-            if sum(len(pairs.row) for pairs in waiting) > _MANY_PAIRS:
-                found.append(self._judge(waiting, limit))
-                waiting = []
-        found.append(self._judge(waiting, limit))
-        return Nearest(*(np.concatenate(field) for field in zip(*found, strict=True)))
+        row, which, below, is_likely = self._candidates(points, limit) if candidates is None else candidates
+        best = limit.copy()
+        distance, gauge = np.full((2, len(row)), np.inf)
+        for is_next in (is_likely, ~is_likely):
+            # The others only where they are not known to be farther away.
+            some = np.flatnonzero(is_next & ~(below > best[row] * _HARDLY_MORE))
+            for k in np.unique(which[some]):
+                pairs = some[which[some] == k]
+                distance[pairs], gauge[pairs] = self._distances_and_gauges(points[row[pairs]], k)
+            np.minimum.at(best, row[some], distance[some])
+        keep = np.flatnonzero(distance <= best[row] * (1.0 + DISTANCE_TOLERANCE))
+        keep = keep[np.lexsort((which[keep], row[keep]))]
+        return Nearest(row[keep], which[keep], distance[keep], gauge[keep])
+
+    def _candidates(self, points: FloatArray, limit: FloatArray) -> Candidates:
+        found = []
+        for rows, y in self._in_axes(points) if len(self) else ():
+            with np.errstate(all="ignore"):  # squares of huge coordinates overflow
+                np.multiply(y, y, out=y)
+                sums = np.matmul(y[:, : rows.stop - rows.start], self.powers)
+                found.append((rows.start, candidates_among(np, sums, limit[rows])))
+        return Candidates.joined(found)
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        """The radii to the powers of 0, -2 and -4, shape (n_ellipsoids, d, 3): see `bounds_of_distance`."""
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.stack([self.radii**power for power in (0.0, -2.0, -4.0)], axis=2)
+
+    def _distances_and_gauges(self, points: FloatArray, which: int) -> tuple[FloatArray, FloatArray]:
+        """Return the distances to, and the gauges under, one ellipsoid, shape (n,) each."""
+        y = np.empty_like(points)
+        for rows, (block,) in self._in_axes(points, slice(which, which + 1)):
+            y[rows] = block[: rows.stop - rows.start]
+        distances = distance_from_axes(y, self.radii[which])
+        y /= self.radii[which]
+        return distances, np.sqrt(np.einsum("ij,ij->i", y, y))
 
     def _in_axes(self, points: FloatArray, which: slice = ALL) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the points in the axes of each ellipsoid about its centre: rows, and shape (n_ellipsoids, block, d).
@@ -180,54 +223,45 @@ class EllipsoidStack:
                 np.subtract(block.reshape(wide.shape[1:]), centers, out=wide)
                 yield rows, np.matmul(away, axes, out=y)
 
-    def _may_be_nearest(self, y: FloatArray, limit: FloatArray, start: int) -> _Pairs:
-        """Return which ellipsoids may be the nearest of each point, by two bounds of the distance.
 
-        From above, the way along the ray to the centre. From below, the way to the hyperplane that touches the
-        ellipsoid where that ray enters it.
-        """
-        y = y[:, : len(limit)]
-        with np.errstate(all="ignore"):  # squares of huge coordinates overflow
-            length, gauge, steepness = np.moveaxis(np.sqrt(np.matmul(y * y, self._powers)), 2, 0)
-            below = gauge * (gauge - 1.0) / steepness
-            above = length * (1.0 - 1.0 / gauge)
-            least = np.fmin.reduce(above, axis=0, initial=np.inf)
-            # Neither rounding nor a bound that is no number may lose the nearest.
-            which, row = (~(below > np.minimum(least, limit) * _HARDLY_MORE)).nonzero()
-        return _Pairs(row + start, which, y[which, row], below[which, row], above[which, row] <= least[row])
+def candidates_among(xp: Any, sums: Any, limit: Any) -> Candidates:
+    """Return which ellipsoids may be the nearest of points, by two bounds of the distance.
 
-    @cached_property
-    def _powers(self) -> FloatArray:
-        """The radii to the powers of 0, -2 and -4, shape (n_ellipsoids, d, 3)."""
-        with np.errstate(over="ignore", divide="ignore"):
-            return np.stack([self.radii**power for power in (0.0, -2.0, -4.0)], axis=2)
+    From above, the way along the ray to the centre. From below, the way to the hyperplane that touches the ellipsoid
+    where that ray enters it.
 
-    def _judge(self, waiting: list[_Pairs], limit: FloatArray) -> Nearest:
-        """Return the nearest of the pairs."""
-        if not waiting:
-            return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-        pairs = _Pairs(*(np.concatenate(field) for field in zip(*waiting, strict=True)))
-        best = limit.copy()
-        distance = np.full(len(pairs.row), np.inf)
-        for is_next in (pairs.is_likely, ~pairs.is_likely):
-            # The others only where they are not known to be farther away.
-            some = np.flatnonzero(is_next & ~(pairs.below > best[pairs.row] * _HARDLY_MORE))
-            distance[some] = self._distances(pairs.which[some], pairs.y[some])
-            np.minimum.at(best, pairs.row[some], distance[some])
-        keep = np.flatnonzero(distance <= best[pairs.row] * (1.0 + DISTANCE_TOLERANCE))
-        row, which = pairs.row[keep], pairs.which[keep]
-        keep = keep[np.lexsort((which, row))]
-        row, which, y = pairs.row[keep], pairs.which[keep], pairs.y[keep]
-        u = y / self.radii[which]
-        return Nearest(row, which, distance[keep], np.sqrt(np.einsum("ij,ij->i", u, u)))
+    Parameters
+    ----------
+    xp : module
+        Library of the arrays.
+    sums : array of shape (n_ellipsoids, n, 3)
+        Over the squares of a point's coordinates in the axes of an ellipsoid, times `EllipsoidStack.powers`. At least
+        one ellipsoid.
+    limit : array of shape (n,)
+        Ellipsoids further away than this do not count.
 
-    def _distances(self, which: Rows, y: FloatArray) -> FloatArray:
-        """Return the distances of points, in the axes of the ellipsoids of these numbers, to these."""
-        out = np.empty(len(which))
-        for k in np.unique(which):
-            mine = np.flatnonzero(which == k)
-            out[mine] = distance_from_axes(y[mine], self.radii[k])
-        return out
+    Returns
+    -------
+    Candidates
+        Their arrays are the library's.
+
+    Examples
+    --------
+    Four radii of two away from one centre, three radii of one from the other:
+
+    >>> candidates_among(np, np.array([[[64.0, 16.0, 4.0]], [[9.0, 9.0, 9.0]]]), np.array([np.inf])).which.tolist()
+    [1]
+    """
+    length, gauge, steepness = (xp.sqrt(sums[..., k]) for k in range(3))
+    below = gauge * (gauge - 1.0) / steepness
+    above = length * (1.0 - 1.0 / gauge)
+    # Neither rounding nor a bound that is no number may lose the nearest.
+    above = xp.where(xp.isnan(above), xp.inf, above)
+    least = xp.min(above, axis=0)
+    which, row = xp.nonzero(~(below > xp.minimum(least, limit) * _HARDLY_MORE))
+    pairs = which * limit.shape[0] + row
+    below, above = (xp.take(xp.reshape(bound, (-1,)), pairs) for bound in (below, above))
+    return Candidates(row, which, below, above <= xp.take(least, row))
 
 
 def _repeated(vectors: FloatArray) -> FloatArray:
