@@ -16,7 +16,7 @@ from sepc.census import TABLE, Census, RecordCensus, batches, common_side, holds
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates
-from sepc.rolls import packed, unpacked
+from sepc.rolls import distinct_patterns, packed, unpacked
 
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitioning import Partition
@@ -366,8 +366,8 @@ class _Judgement:
         self.owner[rows] = self.rules.sides[which]
 
     def _in_several(self, rows: Rows, inside: NDArray[np.bool_]) -> None:
-        patterns, first, back = np.unique(packed(inside), axis=0, return_index=True, return_inverse=True)
-        sets, back = inside[first], back.reshape(-1)
+        patterns, first, back = distinct_patterns(packed(inside))
+        sets = inside[first]
         counts = self.rules.census.rolls.in_all(sets)
         empty = counts.sum(axis=1) == 0
         counts[empty] = self.rules.census.rolls.in_any(sets[empty])

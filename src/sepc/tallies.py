@@ -18,7 +18,7 @@ from sepc.census import (
 )
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.stack import EllipsoidStack
-from sepc.rolls import Flags, PatternRolls, Patterns, has
+from sepc.rolls import Flags, PatternRolls, Patterns, distinct_patterns, has
 
 # Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
 # counted as the next smaller one of these.
@@ -86,9 +86,9 @@ class TallyCensus(Census):
         -------
         TallyCensus
         """
-        patterns, back = np.unique(records.patterns()[records.voters], axis=0, return_inverse=True)
+        patterns, _, back = distinct_patterns(records.patterns()[records.voters])
         pattern_counts = np.zeros((len(patterns), 2), dtype=np.int64)
-        np.add.at(pattern_counts, (back.reshape(-1), records.side[records.voters]), 1)
+        np.add.at(pattern_counts, (back, records.side[records.voters]), 1)
         return cls(
             stack=records.stack,
             held=records.held,

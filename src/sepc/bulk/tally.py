@@ -13,7 +13,7 @@ from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Partition
-from sepc.rolls import Patterns, has, n_words
+from sepc.rolls import Patterns, distinct_patterns, has, n_words
 from sepc.tallies import LADDER, TallyCensus
 
 # Up to so many gauges, those of all points under all ellipsoids, each one is kept; then a ladder has to do.
@@ -116,8 +116,6 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
 
     Points are sorted by one word after the other, the last one first; where two neighbours differ, a pattern begins.
     """
-    if not words:
-        return np.empty((1, 0), dtype=np.uint64), np.array([n])
     order = xp.argsort(words[-1], stable=True)
     for word in words[-2::-1]:
         order = xp.take(order, xp.argsort(xp.take(word, order), stable=True))
@@ -140,18 +138,18 @@ def _merged(found: Iterable[Tally], exact: bool) -> Tally:
             gauges_of_each.append(tally.outside)
         else:
             ladders = ladders + np.asarray(tally.outside)
-    patterns, back = np.unique(np.concatenate(every), axis=0, return_inverse=True)
-    n_points = np.bincount(back.reshape(-1), np.concatenate(counts), minlength=len(patterns))
+    patterns, _, back = distinct_patterns(np.concatenate(every))
+    n_points = np.bincount(back, np.concatenate(counts), minlength=len(patterns))
     outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
     return Tally(patterns, np.rint(n_points).astype(np.int64), outside if exact else list(ladders))
 
 
 def _side_by_side(a: Tally, b: Tally) -> tuple[Patterns, Rows]:
     """Return the patterns of both sides, and how many points of A and of B have each."""
-    patterns, back = np.unique(np.concatenate([a.patterns, b.patterns]), axis=0, return_inverse=True)
+    patterns, _, back = distinct_patterns(np.concatenate([a.patterns, b.patterns]))
     counts = np.zeros((len(patterns), 2), dtype=np.int64)
     of_b = np.repeat([0, 1], [len(a.counts), len(b.counts)])
-    counts[back.reshape(-1), of_b] = np.concatenate([a.counts, b.counts])
+    counts[back, of_b] = np.concatenate([a.counts, b.counts])
     return patterns, counts
 
 
