@@ -17,14 +17,9 @@ from sepc.rolls import Flags, PatternRolls, Patterns, Rolls, has, n_words
 if TYPE_CHECKING:  # counting needs no solver
     from sepc.partitioning import Partition
 
-# Numbers in a temporary table of points against ellipsoids, or of points against points: to judge, large enough that
-# calls do not count; to fit, small beside the data.
+# Numbers in a temporary table of points against ellipsoids, or of points against points: large enough that calls do not
+# count.
 TABLE = 1 << 21
-_SMALL_TABLE = 1 << 15
-# Ellipsoids that all points are held against in one go: at most this many, and one for each so many points, since it
-# takes about as much memory to hold points against an ellipsoid.
-_AT_ONCE = 64
-_POINTS_EACH = 16
 # Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
 _KEPT = 1 << 22
 
@@ -313,18 +308,9 @@ def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -
 
 def _members(stack: EllipsoidStack, points: FloatArray) -> list[NDArray[np.int32]]:
     """Return the rows of the points in each ellipsoid."""
-    members: list[NDArray[np.int32]] = []
-    at_once = min(_AT_ONCE, max(len(points) // _POINTS_EACH, 1))
-    for first in range(0, len(stack), at_once):
-        some = slice(first, min(first + at_once, len(stack)))
-        found = []
-        for rows in batches(len(points), at_once, _SMALL_TABLE):
-            row, which = holds(stack.gauges(points[rows], some)).nonzero()
-            found.append((which.astype(np.uint8), (row + rows.start).astype(np.int32)))
-        which, row = (np.concatenate(field) for field in zip(*found, strict=True))
-        ends = np.cumsum(np.bincount(which, minlength=some.stop - first))
-        members += np.split(row[np.argsort(which, kind="stable")], ends[:-1])
-    return members
+    from sepc.records import holds as compiled_holds  # only they who fit need it
+
+    return [np.flatnonzero(compiled_holds(E, points)).astype(np.int32) for E in stack.ellipsoids]
 
 
 def members_of(patterns: Patterns, n_ellipsoids: int) -> list[NDArray[np.int32]]:
