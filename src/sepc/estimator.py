@@ -230,17 +230,19 @@ class SEPClassifier(TrustClassifier):
     def _partitions(self, points: FloatArray, asked: list[Problem], votes: NDArray[np.bool_] | None) -> list[Partition]:
         progress = Progress(self, [labels[0] for _, labels in asked], self.verbose)
         parallel = len(asked) > 1 and self.n_jobs not in (None, 1)
-        # A job in another process cannot call back.
-        on_steps = [None if parallel else progress.of(k) for k in range(len(asked))]
         taking = None if votes is None else ~votes
         if taking is None and parallel:
             # A copy for each job: at the same time they must not use the same points as room to work in.
             taking = np.full(len(points), True)
-        jobs = (
-            delayed(problem.partition)(points, self.n_imp, taking, on_step=on_step)
-            for problem, on_step in zip(asked, on_steps, strict=True)
-        )
-        partitions = list(Parallel(n_jobs=self.n_jobs if parallel else 1)(jobs))
+        if parallel:  # a job in another process cannot call back
+            jobs = (delayed(problem.partition)(points, self.n_imp, taking) for problem in asked)
+            partitions = list(Parallel(n_jobs=self.n_jobs)(jobs))
+        else:
+            on_steps = [progress.of(k) if progress.is_followed else None for k in range(len(asked))]
+            partitions = [
+                problem.partition(points, self.n_imp, taking, on_step=on_step)
+                for problem, on_step in zip(asked, on_steps, strict=True)
+            ]
         progress.finish()
         return partitions
 

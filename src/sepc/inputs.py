@@ -198,7 +198,8 @@ def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
         classes, codes = np.unique(y, return_inverse=True)
         return classes, codes
     labels, marks = found
-    check_classification_targets(np.repeat(labels, 3))
+    if labels.dtype.kind not in "biuU":  # there is nothing to refuse in whole numbers and texts
+        check_classification_targets(np.repeat(labels, 3))
     classes, order = np.unique(labels, return_inverse=True)
     return classes, order[marks]
 

@@ -64,6 +64,11 @@ class Progress:
 
         return on_step
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether there is anybody to tell."""
+        return self.verbose or self.context is not None
+
     def finish(self) -> None:
         """Report what is left to report."""
         self._reach(_STEPS)
