@@ -227,13 +227,16 @@ def densities_of(
     common = sum(part.scatter for part in parts) / max(sum(part.n - 1 for part in parts), 1)
     common += _COMMON_RIDGE * np.eye(d)
     strength = SHRINKAGE * (d + 1)
-    components = [_component(p.mean, (p.scatter + strength * common) / (p.n + strength)) for p in parts]
+    ridge = _RIDGE * np.eye(d)
+    components = [_component(p.mean, (p.scatter + strength * common) / (p.n + strength) + ridge) for p in parts]
     codes = np.array([part.code for part in parts], dtype=np.int64)
     counts = np.array([part.n for part in parts], dtype=np.float64)
     of_class = np.bincount(codes, counts, minlength=len(class_count))[codes]
     prior = class_count[codes] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - np.array([log_scale for _, log_scale in components])
-    coefficients = np.column_stack([coefficient for coefficient, _ in components])
+    coefficients = np.column_stack([form for form, _ in components])
+    i, j = pairs(d + 1)
+    coefficients[i != j] *= 2.0
     return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
 
 
@@ -247,12 +250,10 @@ def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[
 
 
 def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:
-    """Return the coefficients of the squared distance, and the logarithm of the component's scale."""
-    d = len(mean)
-    factor = np.linalg.cholesky(covariance + _RIDGE * np.eye(d))
+    """Return the squared distance as a form, its upper triangle, and the logarithm of the component's scale."""
+    factor = np.linalg.cholesky(covariance)
     whiten = np.linalg.inv(factor)
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.column_stack([whiten, -whiten @ mean])
     form = lifted.T @ lifted
-    i, j = pairs(d + 1)
-    return form[i, j] * np.where(i == j, 1.0, 2.0), float(np.log(np.diag(factor)).sum())
+    return form[pairs(len(form))], float(np.log(factor.diagonal()).sum())

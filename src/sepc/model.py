@@ -12,6 +12,7 @@ from sepc.census import records_are_missing
 from sepc.densities import LocalDensities
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._short_rows import by_column
 from sepc.rules import Rules, Verdicts
 
 _LEAST_FOR_A_MEAN = 3
@@ -80,7 +81,8 @@ class Outline(NamedTuple):
         for k, (first, end) in enumerate(pairwise(np.searchsorted(codes, range(n_classes + 1)))):
             if end - first >= _LEAST_FOR_A_MEAN:
                 middles[k] = points[first:end].mean(axis=0)
-        return cls(np.where(np.ptp(points, axis=0) == 0.0, points[0], np.nan), middles)
+        varies = by_column(np.minimum, points) < by_column(np.maximum, points)
+        return cls(np.where(varies, np.nan, points[0]), middles)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

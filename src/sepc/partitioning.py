@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_vector, same_features
 from sepc.geometry._chunks import S, chunks, parts
+from sepc.geometry._hull_gap import norm
+from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
@@ -239,7 +241,8 @@ def partition_in_place(
     allowed = impurity_count(n_imp, min(len(a), len(b)))
     sides = _Side(a), _Side(b)
     run = _Run(sides, allowed, relax, units_of_length(a, b) if unit is None else unit, on_step)
-    result = run.result()
+    with one_blas_thread(a.size + b.size):  # each solver would ask for it
+        result = run.result()
     for side in sides:
         side.put_back()
     return result
@@ -263,16 +266,20 @@ def impurity_count(n_imp: int | float, n_smaller: int) -> int:
     )
 
 
-def canonical_order(points: FloatArray) -> Rows:
-    """Return the row numbers that sort the points by their coordinates.
+def canonical_order(points: FloatArray, among: Rows | None = None) -> Rows:
+    """Return the row numbers that sort the points, or those `among` them, by their coordinates.
 
     Examples
     --------
-    >>> canonical_order(np.array([[2.0, 0.0], [1.0, 9.0], [2.0, -1.0]])).tolist()
-    [1, 2, 0]
+    >>> points = np.array([[2.0, 0.0], [1.0, 9.0], [2.0, -1.0]])
+    >>> canonical_order(points).tolist(), canonical_order(points, np.array([0, 2])).tolist()
+    ([1, 2, 0], [2, 0])
     """
-    order = np.argsort(points[:, 0], kind="stable")
-    first = points[order, 0]
+    first = points[:, 0] if among is None else points[among, 0]
+    order = np.argsort(first, kind="stable")
+    first = first[order]
+    if among is not None:
+        order = among[order]
     same = first[1:] == first[:-1]
     if same.any() and points.shape[1] > 1:  # the other columns decide within ties only
         tied = np.zeros(len(order), dtype=bool)
@@ -496,12 +503,13 @@ class _Run:
             c, d = a.points.extent.mean, b.points.extent.mean
             w = c - d
             reach = max(cloud.points.extent.reach(c) for cloud in (a, b))
-            if np.linalg.norm(w) <= _SAME_POINT * reach:
+            if norm(w) <= _SAME_POINT * reach:
                 return None
         else:
             reach = pair.data_range
-        slack = _HALF_SPACE_TOLERANCE * float(np.linalg.norm(w)) * reach
-        normal = w / np.linalg.norm(w)
+        length = norm(w)
+        slack = _HALF_SPACE_TOLERANCE * length * reach
+        normal = w / length
         return _Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
@@ -552,8 +560,16 @@ def location_and_scale(*sets: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     n, origin = sum(map(len, sets)), sets[0][0]  # about a point of the data a constant column has exactly no spread
     mean = sum((x - origin).sum(axis=0) for points in sets for x in chunks(points)) / n
-    square = sum(np.square(x - origin - mean).sum(axis=0) for points in sets for x in chunks(points)) / n
+    square = sum(_sum_of_squares(x - origin, mean) for points in sets for x in chunks(points)) / n
     return origin + mean, np.sqrt(square)
+
+
+def _sum_of_squares(points: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the sum of squares of each column about its mean; uses up the points."""
+    points -= mean
+    np.square(points, out=points)
+    squares: FloatArray = points.sum(axis=0)
+    return squares
 
 
 def location_and_scale_of(*sets: Points) -> tuple[FloatArray, FloatArray]:

@@ -44,8 +44,9 @@ class Problem(NamedTuple):
         -------
         Partition
         """
-        first = np.flatnonzero(self.side == 0)
-        start, stop, n = int(first[0]), int(first[-1]) + 1, len(first)
+        is_first = self.side == 0
+        n, start = int(np.count_nonzero(is_first)), int(is_first.argmax())
+        stop = len(is_first) - int(is_first[::-1].argmax())
         if taking is None and stop - start == n:
             _bring_forward(points, start, stop)
             found = partition_in_place(points[:n], points[n:], n_imp, **options)
@@ -79,8 +80,7 @@ def canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
     >>> canonical_rows(np.array([[3.0], [1.0], [2.0]]), np.array([0, 1, 0]), 2).tolist()
     [2, 0, 1]
     """
-    by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
-    return np.concatenate([rows[canonical_order(X[rows])] for rows in by_class])
+    return np.concatenate([canonical_order(X, np.flatnonzero(codes == k)) for k in range(n_classes)])
 
 
 def renumbered(p: Partition, rows: Sequence[Rows]) -> Partition:

@@ -354,7 +354,7 @@ def _folds(points: FloatArray, codes: Rows, cv: int, random_state: int) -> Rows:
         raise InputError(f"random_state is {random_state!r}; expected a seed, an int of 0 or more.")
     rng = np.random.default_rng(int(random_state))
     by_class = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
-    shuffled = [rows[canonical_order(points[rows])][rng.permutation(len(rows))] for rows in by_class if len(rows) > 1]
+    shuffled = [canonical_order(points, rows)[rng.permutation(len(rows))] for rows in by_class if len(rows) > 1]
     if not shuffled:
         raise InputError("y has one record of each class; expected at least two of one class to hold one of them out.")
     dealt = np.concatenate(shuffled)

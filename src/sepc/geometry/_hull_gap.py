@@ -1,5 +1,7 @@
 """How far a pair of points of two reduced hulls can be from the nearest pair."""
 
+from math import sqrt
+
 import numpy as np
 
 from sepc.geometry._checks import FloatArray
@@ -9,7 +11,7 @@ MEETING_TOLERANCE = 1e-8
 
 
 def norm(vector: FloatArray) -> float:
-    return float(np.sqrt(vector @ vector))
+    return sqrt(vector.dot(vector))
 
 
 def certified_gap(distance: float, lower: float, data_range: float) -> float:

@@ -8,8 +8,10 @@ from sepc.geometry._box_problem import solve_box
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm
 from sepc.geometry._hull_kernels import spread
-from sepc.geometry._hull_side import HAIR, Picked, Side, by_column, mean_from
+from sepc.geometry._hull_side import HAIR, Picked, Side
+from sepc.geometry._short_rows import mean_from
 from sepc.geometry._smooth_hulls import Undecided, half_width
+from sepc.geometry.points import LocalPoints
 
 # Rows of a strided sample on which the first normal is found, and how many more per feature.
 _SAMPLE = 300
@@ -62,18 +64,18 @@ class Search:
     @classmethod
     def among(
         cls,
-        points_a: FloatArray,
-        points_b: FloatArray,
+        a: LocalPoints,
+        b: LocalPoints,
         caps: tuple[float, float],
         tol: float,
         on_step: StepCallback | None,
     ) -> "Search":
         """Return the search among all points of two sets."""
-        low = np.minimum(by_column(np.minimum, points_a), by_column(np.minimum, points_b))
-        high = np.maximum(by_column(np.maximum, points_a), by_column(np.maximum, points_b))
+        points_a, points_b = a.array, b.array
+        low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
         smaller = points_a if len(points_a) < len(points_b) else points_b
         offset = mean_from(smaller, smaller[0])
-        shift = smaller[0] + offset if is_far(low, high) else np.zeros_like(offset)
+        shift = smaller[0] + offset if is_far(low, high) else np.zeros(len(offset))
         sides = [Side(points_a, -1.0, caps[0], shift), Side(points_b, 1.0, caps[1], shift)]
         for side, points in zip(sides, (points_a, points_b), strict=True):
             # What rounding of the shift leaves, or the mean itself.

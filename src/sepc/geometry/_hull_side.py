@@ -4,6 +4,7 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._hull_gap import largest_sum
+from sepc.geometry._short_rows import moved
 
 # Points read at a time, so that temporaries stay small.
 _CHUNK = 4096
@@ -37,15 +38,15 @@ class Side:
     ) -> None:
         n = len(points)
         self.n_caps = 1.0 / cap if n_caps is None else n_caps
-        self.settled = np.zeros_like(shift) if settled is None else settled
+        self.settled = np.zeros(len(shift)) if settled is None else settled
         self.is_free = cap * n > cap * self.n_caps + 1e-12
         if self.is_free and points.size <= _SMALL and shift.any():
-            points, shift = moved(points, -shift), np.zeros_like(shift)
+            points, shift = moved(points, -shift), np.zeros(len(shift))
         self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
         self.is_shifted = bool(shift.any())
         self.share = np.full(n, min(self.n_caps / n, 1.0))
-        self.image = np.zeros_like(shift)
-        self.score = np.empty(n)
+        self.image = np.zeros(len(shift))
+        self.score = np.empty(n if self.is_free else 0)
 
     def sample(self, n: int) -> tuple[FloatArray, float]:
         """Return a strided sample of at least n points, as `signed` does, and a cap that gives them the same room."""
@@ -63,7 +64,7 @@ class Side:
     def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
         """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
         numbers = np.arange(len(self.points))[rows]
-        total = np.zeros_like(self.shift)
+        total = np.zeros(len(self.shift))
         for start in range(0, len(numbers), _CHUNK):
             some = slice(start, start + _CHUNK)
             points = self.signed(numbers[some])
@@ -105,36 +106,3 @@ class Side:
         for start in range(0, len(self.share), _CHUNK):
             rows = slice(start, start + _CHUNK)
             self.image += self.cap * (self.share[rows] @ moved(self.points[rows], -self.shift))
-
-
-def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
-    """Return the mean of the points relative to `origin`."""
-    total = np.zeros_like(origin)
-    for start in range(0, len(points), _CHUNK):
-        chunk = points[start : start + _CHUNK]
-        total += by_column(np.add, moved(chunk, -origin) if origin.any() else chunk)
-    total /= len(points)
-    return total
-
-
-def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:
-    """Reduce each column. Rows are taken 32 at a time: NumPy is slow along short rows."""
-    n, d = points.shape
-    whole = n // 32 * 32
-    parts: FloatArray = points[whole:]
-    if whole:
-        folded = fold.reduce(points[:whole].reshape(-1, 32 * d), axis=0).reshape(32, d)
-        parts = np.concatenate([folded, parts])
-    result: FloatArray = fold.reduce(parts, axis=0)
-    return result
-
-
-def moved(points: FloatArray, by: FloatArray) -> FloatArray:
-    """Return ``points + by``, with 32 rows at a time as in `by_column`."""
-    n, d = points.shape
-    whole = n // 32 * 32
-    points = np.ascontiguousarray(points)
-    result = np.empty((n, d))
-    np.add(points[:whole].reshape(-1, 32 * d), np.tile(by, 32), out=result[:whole].reshape(-1, 32 * d))
-    np.add(points[whole:], by, out=result[whole:])
-    return result

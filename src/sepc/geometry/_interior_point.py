@@ -50,9 +50,10 @@ def interior_point(
     n, k = Q.shape
     free = u[:k]
     steps, length, allowed, du = 0, 0.0, np.inf, np.zeros(k)
+    Z = np.empty((n, k))
     while True:
         inverse = _inverse_root(Q, u)
-        Z = inverse @ Q
+        np.matmul(inverse, Q, out=Z)
         g: FloatArray = np.einsum("ij,ij->j", Z, Z)
         top = float(g.max())
         if stretch > 0.0:

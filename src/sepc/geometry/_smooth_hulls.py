@@ -1,11 +1,12 @@
 """The smooth form of `nearest_points`: Newton's method on points whose weights are undecided."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._hull_gap import norm
 from sepc.geometry._hull_kernels import CAP, INSIDE, TAU, THRESHOLD, WANTED, newton
 
 # The slabs narrow by this factor whenever Newton's method has brought the gradient to so small a share of r.
@@ -52,11 +53,12 @@ class Undecided:
     """
 
     def __init__(self, columns: FloatArray, caps: list[float], shares: list[FloatArray], fixed: FloatArray) -> None:
-        self._divide(np.cumsum([0, *map(len, shares)]))
+        self._divide(np.array([0, *accumulate(map(len, shares))]))
         self.all_groups = self.groups
         n = int(self.ends[-1])
         self.points = self.all_points = columns
         self.per_side = np.zeros((len(shares), 5))
+        self.tau = self.per_side[:, TAU]
         self.per_side[:, CAP], self.per_side[:, WANTED] = caps, [share.sum() for share in shares]
         self.score, self.centre, self.now = self.per_point = np.full((3, n), 0.5)
         self.now[:] = self.share = np.concatenate(shares)
@@ -68,21 +70,21 @@ class Undecided:
     @property
     def size(self) -> float:
         """Length of the normal."""
-        return float(np.sqrt(self.w @ self.w))
+        return norm(self.w)
 
     @property
     def width(self) -> float:
         """Half-width of the wider slab, relative to the spread of all scores."""
         score = self.w @ self.all_points
         spreads = [spread_of(score[group]) for group in self.all_groups]
-        return max(float(tau) / (spread or 1.0) for tau, spread in zip(self.per_side[:, TAU], spreads, strict=True))
+        return max(float(tau) / (spread or 1.0) for tau, spread in zip(self.tau, spreads, strict=True))
 
     def start(self, w: FloatArray, width: float) -> None:
         """Begin with the normal `w`, slabs of half-width `width` relative to the spread of the scores."""
         self.w = w.copy()
         np.dot(w, self.points, out=self.score)
-        self.per_side[:, THRESHOLD] = [self.score[group].mean() for group in self.groups]
-        self.per_side[:, TAU] = self._half_width(width, 0.0)
+        self.per_side[:, THRESHOLD] = [_mean(self.score[group]) for group in self.groups]
+        self.tau[:] = self._half_width(width, 0.0)
 
     def _half_width(self, width: float, least: float) -> float:
         """Return the half-width of a slab of `width` relative to the spread of the scores plus `least`.
@@ -120,13 +122,13 @@ class Undecided:
             if (few and self._is_sharp()) or self._relative_tau() <= finest:
                 break
             # Where the hulls meet, the normal shrinks with the slabs: the better it does, the faster they may narrow.
-            n_short, shrinks = 0, self.size <= 0.5 * size
-            meet = abs(self.size - factor * size) <= 0.02 * factor * size and self.error <= 0.1 * self.distance
-            factor = max(factor**3, 0.5 * flat / self.size) if meet else _NARROWING
-            size = self.size
+            before, size = size, self.size
+            n_short, shrinks = 0, size <= 0.5 * before
+            meet = abs(size - factor * before) <= 0.02 * factor * before and self.error <= 0.1 * self.distance
+            factor = max(factor**3, 0.5 * flat / size) if meet else _NARROWING
             self._leave_out(_FAR)
             good = self.w.copy(), self.now.copy()
-            self.per_side[:, TAU] *= factor
+            self.tau *= factor
             if shrinks:
                 self.w *= factor
                 self.per_side[:, THRESHOLD] *= factor
@@ -137,7 +139,7 @@ class Undecided:
 
         The proximal point method: the centres are the shares found before, and being off them costs nothing in the end.
         """
-        self.per_side[:, TAU] = self._half_width(_REFINING_WIDTH, 0.1 * self.size**2)
+        self.tau[:] = self._half_width(_REFINING_WIDTH, 0.1 * self.size**2)
         done = False
         for _ in range(_MAX_REFINEMENTS):
             self.centre[:] = self.now
@@ -147,7 +149,7 @@ class Undecided:
             if done:
                 break
             self._leave_out(_FAR_WHEN_REFINING)
-            self.per_side[:, TAU] *= _REFINING
+            self.tau *= _REFINING
         self.share[self.rows] = self.now
         return done
 
@@ -164,10 +166,10 @@ class Undecided:
     def _is_sharp(self) -> bool:
         """Whether rounding off the support functions costs little of the distance."""
         weight = np.minimum(self.per_side[:, INSIDE] * self.per_side[:, CAP], 1.0)
-        return float(self.per_side[:, TAU] @ weight) <= 0.1 * self.size**2
+        return float(self.tau @ weight) <= 0.1 * self.size**2
 
     def _relative_tau(self) -> float:
-        return float(self.per_side[:, TAU].min()) / max(self.size, 1e-300)
+        return min(map(float, self.tau)) / max(self.size, 1e-300)
 
     def _leave_out(self, far: float) -> None:
         """Go on with the points near the thresholds. Whether that was right shows when all are read again."""
@@ -199,4 +201,9 @@ def half_width(score: FloatArray, width: float) -> float:
 
 def spread_of(score: FloatArray) -> float:
     """Return the mean distance of the scores from their mean."""
-    return float(np.abs(score - score.mean()).mean())
+    return _mean(np.abs(score - _mean(score)))
+
+
+def _mean(values: FloatArray) -> float:
+    # The method of arrays does the same; its checks would take longer than so short a sum.
+    return float(np.add.reduce(values)) / len(values)

@@ -371,6 +371,8 @@ class Ellipsoid:
         self, z: FloatArray, from_axes: Callable[[FloatArray], FloatArray], width: int | None = None
     ) -> FloatArray:
         """Apply `from_axes` to the points in the ellipsoid's own axes, a cache-sized chunk at a time."""
+        if len(z) <= _CHUNK:
+            return from_axes((z - self.center) @ self.axes)
         out = np.empty(len(z) if width is None else (len(z), width))
         for start in range(0, len(z), _CHUNK):
             rows = slice(start, start + _CHUNK)

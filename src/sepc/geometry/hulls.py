@@ -181,7 +181,7 @@ def nearest_points(
             far.run()
         return _pair(far, far.images, None, None, caps)
     with one_blas_thread(points_a.array.size + points_b.array.size):
-        search = Search.among(points_a.array, points_b.array, caps, float(tol), on_step)
+        search = Search.among(points_a, points_b, caps, float(tol), on_step)
         search.run()
     a, b = search.sides
     return _pair(search, [a.image, b.image], a.cap * a.share, b.cap * b.share, caps)

@@ -18,6 +18,7 @@ from sepc.errors import InputError
 from sepc.geometry import _questions as questions
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
 from sepc.geometry._questions import Far, Slab, Sums, Window
+from sepc.geometry._short_rows import by_column
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 
 
@@ -179,8 +180,18 @@ class LocalPoints(Points):
     def extent(self) -> Extent:
         """Where the points lie."""
         origin = self.array[0]  # the rounding of a large offset stays out of the mean
-        low, high, total, n = questions.merged_extents([questions.extent(np, self.array, origin)])
-        return Extent(low, high, origin, total / n)
+        total = sum((x - origin).sum(axis=0) for x in questions.parts(np, self.array))
+        return Extent(self.low, self.high, origin, total / len(self))
+
+    @cached_property
+    def low(self) -> FloatArray:
+        """The smallest value of each feature, shape (d,)."""
+        return by_column(np.minimum, self.array)
+
+    @cached_property
+    def high(self) -> FloatArray:
+        """The largest value of each feature, shape (d,)."""
+        return by_column(np.maximum, self.array)
 
     def held_by(self, E: Ellipsoid) -> Held:
         """Return how many points an ellipsoid holds, and the smallest gauge."""
