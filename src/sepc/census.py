@@ -174,7 +174,12 @@ class RecordCensus(Census):
 
     @classmethod
     def taken(
-        cls, partition: "Partition", points: FloatArray, side: NDArray[np.integer], votes: Flags | None = None
+        cls,
+        partition: "Partition",
+        points: FloatArray,
+        side: NDArray[np.integer],
+        votes: Flags | None = None,
+        compiled: bool = False,
     ) -> "RecordCensus":
         """Find out which ellipsoids of a partition hold each training point.
 
@@ -184,6 +189,8 @@ class RecordCensus(Census):
             Its row numbers are those among the points of a side.
         points, side, votes
             As in the class.
+        compiled : bool, default=False
+            Whether compiled code finds out, in less time; only those who fit have loaded it.
 
         Returns
         -------
@@ -191,7 +198,8 @@ class RecordCensus(Census):
         """
         stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         rows = np.concatenate([np.flatnonzero(side == s)[partition.isolated[s]] for s in (0, 1)])
-        return cls(stack, points, side, votes, _members(stack, points), _isolated(points, side, votes, rows))
+        members = _members(stack, points, compiled)
+        return cls(stack, points, side, votes, members, _isolated(points, side, votes, rows))
 
     def _counts(self, members: list[NDArray[np.int32]]) -> Rows:
         """Count the points of A and of B in each ellipsoid, shape (n_ellipsoids, 2)."""
@@ -306,11 +314,15 @@ def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -
     return np.asarray(held + np.column_stack([np.searchsorted(mine, limits, side="right") for mine in beyond]))
 
 
-def _members(stack: EllipsoidStack, points: FloatArray) -> list[NDArray[np.int32]]:
-    """Return the rows of the points in each ellipsoid."""
-    from sepc.records import holds as compiled_holds  # only they who fit need it
+def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[NDArray[np.int32]]:
+    """Return the rows of the points in each ellipsoid; one after the other, as a table of all would fill the memory."""
+    if compiled:
+        from sepc.records import holds as compiled_holds
 
-    return [np.flatnonzero(compiled_holds(E, points)).astype(np.int32) for E in stack.ellipsoids]
+        flags = (compiled_holds(E, points) for E in stack.ellipsoids)
+    else:
+        flags = (holds(stack.gauge(points, k)) for k in range(len(stack)))
+    return [np.flatnonzero(held).astype(np.int32) for held in flags]
 
 
 def members_of(patterns: Patterns, n_ellipsoids: int) -> list[NDArray[np.int32]]:

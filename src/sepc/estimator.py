@@ -162,7 +162,10 @@ class SEPClassifier(TrustClassifier):
                 unit="standard deviations" if self.standardize else "units",
                 records=TrainingRecords(points, codes, order),
                 outline=Outline.of(points, codes, len(classes)),
-                rules=[Rules(p, points, *problem, votes) for p, problem in zip(partitions, asked, strict=True)],
+                rules=[
+                    Rules(p, points, *problem, votes, compiled=True)
+                    for p, problem in zip(partitions, asked, strict=True)
+                ],
                 trust=self.trust,
                 densities=self._densities(points, codes, partitions, asked),
             )

@@ -157,6 +157,8 @@ class Rules:
         What A and B are called.
     votes : ndarray of bool, shape (n,), optional
         Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
+    compiled : bool, default=False
+        Whether compiled code finds out which ellipsoids hold them, in less time; only those who fit have loaded it.
 
     Attributes
     ----------
@@ -192,9 +194,10 @@ class Rules:
         side: NDArray[np.integer],
         labels: Sequence[str],
         votes: NDArray[np.bool_] | None = None,
+        compiled: bool = False,
     ) -> None:
         sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
-        self._start(RecordCensus.taken(partition, points, side, votes), sides, labels)
+        self._start(RecordCensus.taken(partition, points, side, votes, compiled), sides, labels)
 
     @classmethod
     def by(cls, census: Census, sides: Rows, labels: Sequence[str]) -> Self:
