@@ -46,6 +46,8 @@ _MAX_STEPS = 80
 _SHORT = 120_000
 _LOW = 36
 _TRIES = 6
+# Points with less than this part of the mean leverage hardly ever come to carry weight.
+_INNER = 0.5
 # From here on it pays to find out which points need no second look.
 _MANY = 1000
 # Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
@@ -135,10 +137,11 @@ class DesignSearch:
         return rows, weights
 
     def _outer_rows(self, leverage: FloatArray) -> Rows:
-        """Return the rows to begin with: all, if they are hardly more than may carry weight."""
+        """Return the rows to begin with: if they are hardly more than may carry weight, all but the inner ones."""
         size = max(self.first_size, 45)
         if len(leverage) <= self.first_size:
-            return np.arange(len(leverage))
+            outer: Rows = (leverage > _INNER * self.n).nonzero()[0]
+            return outer if len(outer) >= 2 * self.n else np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
             return (leverage > 0.9 * self.n).nonzero()[0]
         return _largest(leverage, size)
