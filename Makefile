@@ -26,6 +26,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py
 	$(RUN) bench/estimator.py
 	$(RUN) bench/scale.py --quick
+	$(RUN) bench/agreement.py --on file strict --most 2000
 	$(RUN) bench/cli.py
 	$(RUN) bench/fuzz.py
 	$(RUN) bench/landscape.py

@@ -1,9 +1,10 @@
 """Fits of real sets from files, on Dask and on devices, compared with fits of the same rows in memory.
 
-Prints a Markdown table: how many blocks have the same rows as in memory, in order, and for how many rows label, rule,
-region and counts are the same. Small pieces: each set is cut into a dozen chunks, and only a twentieth of it may come
-into memory at a time. Sets are read from the folder that SEPC_DATA names, text columns left out; those of scikit-learn
-are always there. ``--on`` names the forms; torch and cupy need a CUDA device. ``--most`` limits the rows.
+Prints a Markdown table: how many parts (blocks, and the isolated points of a class) hold the same rows as in memory, up
+to the first that does not, and for how many rows label, rule, region and counts are the same. Each set is cut into a
+dozen chunks, and only a twentieth of it may come into memory at a time. Sets are read from the folder that SEPC_DATA
+names, text columns left out; those of scikit-learn are always there. ``--on`` names the forms; torch and cupy need a
+CUDA device. ``--most`` limits the rows.
 """
 
 import os
@@ -20,13 +21,13 @@ from typing import Any
 
 import numpy as np
 from measure import row, table, versions
+from sets import BUNDLED, files, numbers
 from sklearn import config_context
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from sepc import SEPClassifier
 from sepc.bulk import mapped
 from sepc.geometry.points import ScatteredPoints
-from sepc.scale import files
+from sepc.scale import files as chunked_files
 from sepc.scale.devices import DevicePoints
 
 N_CHUNKS = 12
@@ -45,48 +46,17 @@ def main() -> None:
     warnings.simplefilter("ignore")
     mapped.OUT_OF_CORE_BYTES = 0
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
-    table("set", "rows", "features", "classes", "blocks", *options.on)
+    table("set", "rows", "features", "classes", "parts", *options.on)
     with ExitStack() as stack:
         forms = {name: FORMS[name](stack) for name in options.on}
-        for name, (X, y) in sets(options.sets):
+        for name in options.sets or [*BUNDLED, *(path.stem for path in files())]:
+            X, y = numbers(name)
             if len(X) <= options.most:
                 compare(name, X, y, forms)
 
 
-def sets(wanted: list[str] | None) -> Any:
-    """Yield name, rows and labels of each set."""
-    loaders: dict[str, Callable[[], Any]] = {
-        name: lambda load=load: load(return_X_y=True)
-        for name, load in (
-            ("iris", load_iris),
-            ("wine", load_wine),
-            ("wdbc", load_breast_cancer),
-            ("digits", load_digits),
-        )
-    }
-    folder = os.environ.get("SEPC_DATA")
-    paths = sorted(Path(folder).glob("*.csv"), key=lambda path: path.stat().st_size) if folder else []
-    loaders |= {path.stem: lambda path=path: read(path) for path in paths}
-    for name in wanted or loaders:
-        yield name, loaders[name]()
-
-
-def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    cells = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str, comments=None)
-    numbers = [column.astype(float) for column in cells[:, :-1].T if is_number(column[0])]
-    return np.column_stack(numbers), cells[:, -1]
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> None:
-    files.CHUNK_BYTES = X.nbytes // N_CHUNKS
+    chunked_files.CHUNK_BYTES = X.nbytes // N_CHUNKS
     ScatteredPoints.local_size = DevicePoints.local_size = X.size // SHARE_IN_MEMORY
     y = np.unique(y, return_inverse=True)[1]
     expected = SEPClassifier().fit(X, y)
@@ -102,12 +72,13 @@ def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> N
 
 
 def parts(clf: SEPClassifier) -> list[list[int]]:
-    """Return the rows of each block and of the isolated points, problem by problem."""
-    return [
+    """Return the rows of each block and those of isolated points, problem by problem."""
+    found = [
         np.sort(np.asarray(rows)).tolist()
         for partition in clf.partitions_
         for rows in (*(block.members for block in partition.blocks), *partition.isolated)
     ]
+    return [rows for rows in found if rows]
 
 
 def match(one: np.ndarray, other: np.ndarray) -> np.ndarray:

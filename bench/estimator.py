@@ -23,8 +23,8 @@ from time import process_time
 
 import numpy as np
 from measure import cpu_seconds, peak_growth, row, table, versions
+from sets import numbers
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -67,7 +67,7 @@ def real_sets(options: argparse.Namespace) -> None:
     print("### Fit on all rows of real sets, seconds (in brackets: accuracy on a third, fitted to the rest)\n")
     table("set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids", "copies of the data at peak")
     for name in REAL:
-        X, y = real(name)
+        X, y = numbers(name)
         if options.quick and len(X) > 10_000:
             continue
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
@@ -96,7 +96,7 @@ def ensembles(options: argparse.Namespace) -> None:
         "set", "rows", "ensemble fits", "forest of 300", "ratio", "ensemble predicts", "forest of 300", "ratio", "score"
     )
     for name in ("wdbc", "vertebral_2c", "banknote", "magic"):
-        X, y = real(name)
+        X, y = numbers(name)
         if options.quick and len(X) > 10_000:
             continue
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
@@ -179,17 +179,6 @@ def prediction(options: argparse.Namespace) -> None:
     row("sepc, one row at a time, ms per row", f"{1e3 * (process_time() - start) / 200:.2f}")
 
 
-def real(name: str) -> tuple[np.ndarray, np.ndarray]:
-    if name == "wdbc":
-        return load_breast_cancer(return_X_y=True)
-    folder = os.environ.get("SEPC_DATA")
-    if folder is None:
-        sys.exit("SEPC_DATA names no folder with the data sets; `make bench` sets it where it can.")
-    path = Path(folder) / f"{name}.csv"
-    X = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
-    return X[:, :-1].astype(float), X[:, -1]
-
-
 def gaussians(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng([n, seed])
     y = np.arange(n) % 2
@@ -225,7 +214,7 @@ def memory(what: int | str, k: int = 2, apart: float = 2.0) -> str:
 
 def fit_copies(what: str, k: int, apart: float) -> float:
     if what in REAL:
-        return copies(SEPClassifier, real(what), real(what))
+        return copies(SEPClassifier, numbers(what), numbers(what))
     make = gaussians if k == 2 else partial(classes, k=k, apart=apart)
     n = int(what)
     return copies(partial(SEPClassifier, n_imp=0.01), make(min(n, 30_000), seed=1), make(n))

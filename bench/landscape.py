@@ -9,13 +9,12 @@ import os
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import sys
 from collections import Counter
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 from measure import cpu_seconds, row, table, versions
+from sets import numbers
 
 from sepc import Ellipsoid, landscape, overlap_coefficient
 
@@ -111,7 +110,7 @@ def paper() -> None:
     print("\n### The paper's overlap figures\n")
     table("set", "class", "OVR", "outside the overlap", "OVL", "in the paper")
     for name, reported in PAPER.items():
-        view = landscape(*real(name))
+        view = landscape(*numbers(name))
         pair = view.overlaps[0]
         for k, label in enumerate((pair.class_a, pair.class_b)):
             outside = f"{pair.n_outside[k]} of {pair.n_outside[k] + pair.n_inside[k]}"
@@ -198,23 +197,6 @@ def monte_carlo(E: Ellipsoid, F: Ellipsoid, rng: np.random.Generator) -> float:
         logs = [-0.5 * (G.dim + 2) * G.gauge(Z) ** 2 - np.log(G.radii).sum() for G in (own, other)]
         total += float(np.mean(logs[1] > logs[0]))
     return total
-
-
-def real(name: str) -> tuple[np.ndarray, np.ndarray]:
-    folder = os.environ.get("SEPC_DATA")
-    if folder is None:
-        sys.exit("SEPC_DATA names no folder with the data sets; use --quick to do without them.")
-    cells = np.loadtxt(Path(folder) / f"{name}.csv", delimiter=",", dtype=str, skiprows=1)
-    numeric = [j for j in range(cells.shape[1] - 1) if is_number(cells[0, j])]
-    return cells[:, numeric].astype(float), cells[:, -1]
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 if __name__ == "__main__":

@@ -26,12 +26,11 @@ from typing import Any
 
 import numpy as np
 from measure import cpu_seconds, peak_growth, resident, row, table, versions
+from sets import BUNDLED, numbers
 
 DIM = 10
 PARTS = ("files", "agreement", "model", "dask", "overhead")
 SMALL = ("iris", "wdbc", "vertebral_2c", "banknote")
-# Of these, sets that the folder of SEPC_DATA holds.
-IN_FOLDER = ("vertebral_2c", "banknote")
 # Points that are brought into memory, of each class: what is above is gone through chunk by chunk.
 IN_MEMORY = (1 << 22) // DIM
 # Rows of the fits that the cost model learns from.
@@ -141,7 +140,7 @@ def overhead(before: Path | None) -> None:
     table("set", "Dask not imported", "Dask imported", "ratio", *(["earlier commit", "ratio"] if before else []))
     ways: list[dict[str, Any]] = [{"with_dask": False}, {"with_dask": True}]
     for name in SMALL:
-        if name in IN_FOLDER and "SEPC_DATA" not in os.environ:
+        if name not in BUNDLED and "SEPC_DATA" not in os.environ:
             print(f"SEPC_DATA names no folder with {name}.csv.", file=sys.stderr)
             continue
         times: list[list[float]] = [[] for _ in range(3 if before else 2)]
@@ -298,18 +297,12 @@ def rows_of(path: str, start: int, size: int) -> np.ndarray:
 
 
 def small(data: str, with_dask: bool) -> dict[str, Any]:
-    from sklearn.datasets import load_breast_cancer, load_iris
-
     from sepc import SEPClassifier
 
     if with_dask:
         import_module("dask.array")
         import_module("dask.dataframe")
-    if data in IN_FOLDER:
-        cells = np.genfromtxt(Path(os.environ["SEPC_DATA"]) / f"{data}.csv", delimiter=",", skip_header=1, dtype=str)
-        X, y = cells[:, :-1].astype(float), cells[:, -1]
-    else:
-        X, y = (load_iris if data == "iris" else load_breast_cancer)(return_X_y=True)
+    X, y = numbers(data)
     SEPClassifier().fit(X, y)
     # The least of many: what other processes do to the caches only adds.
     return {"cpu": min(cpu_seconds(SEPClassifier().fit, X, y) for _ in range(40))}

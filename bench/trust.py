@@ -27,6 +27,7 @@ from time import process_time
 import numpy as np
 from measure import row, table, versions
 from scipy.stats import rankdata
+from sets import BUNDLED, files, read
 from sklearn import datasets
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
@@ -272,26 +273,13 @@ def chosen(everything: dict, names: str | None, option: str) -> dict:
 
 def loaders() -> dict[str, Callable]:
     """Return a function for each set that reads its rows and labels."""
-    found = {
-        "wdbc": partial(datasets.load_breast_cancer, return_X_y=True),
-        "iris": partial(datasets.load_iris, return_X_y=True),
-        "wine": partial(datasets.load_wine, return_X_y=True),
-        "digits": partial(datasets.load_digits, return_X_y=True),
+    found = {name: partial(load, return_X_y=True) for name, load in BUNDLED.items()} | {
         "moons": partial(datasets.make_moons, 1000, noise=0.3, random_state=0),
         "circles": partial(datasets.make_circles, 1000, noise=0.1, factor=0.5, random_state=0),
     }
-    folder = os.environ.get("SEPC_DATA")
-    if folder is None:
-        print("SEPC_DATA names no folder with data sets: only those of scikit-learn.", file=sys.stderr)
-        return found
-    paths = [path for path in Path(folder).glob("*.csv") if path.stem not in NOT_SETS]
+    paths = [path for path in files() if path.stem not in NOT_SETS]
     found |= {path.stem.removesuffix("_train_clean"): partial(read, path) for path in paths}
     return dict(sorted(found.items()))
-
-
-def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    cells = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str, comments=None)
-    return cells[:, :-1], cells[:, -1]
 
 
 def capped(X: np.ndarray, labels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
