@@ -47,3 +47,19 @@ def test_what_is_kept_of_points_beyond_an_ellipsoid_changes_no_count(monkeypatch
             held = [[np.sum((of_points <= census.grown_limits(g)) & (side == s)) for s in (0, 1)] for g in gauges]
             assert records.grown(which, gauges).tolist() == held
             assert records.grown(which, gauges[:2]).tolist() == held[:2]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e10])
+@pytest.mark.parametrize("flat", [False, True])
+def test_training_points_are_held_by_the_ellipsoids_that_would_hold_them_as_questions(offset, flat):
+    rng = np.random.default_rng(1)
+    X = np.round(1024 * rng.normal(size=(300, 3))) / 1024  # an offset takes no digits from them
+    side = np.repeat([0, 1], 150)
+    X[side == 1, 0] += 3.0
+    if flat:
+        X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    X += offset
+    for compiled in (False, True):
+        records = census.RecordCensus.taken(partition(X[side == 0], X[side == 1]), X, side, compiled=compiled)
+        inside = census.holds(records.stack.gauges(X))
+        assert [rows.tolist() for rows in records.members] == [np.flatnonzero(held).tolist() for held in inside.T]

@@ -93,11 +93,10 @@ def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Arr
     """Return what `LocalDensities.log_joint` returns, if a device has a pass for it."""
     if not hasattr(place.xp, "row_joints"):
         return None
-    far = FARTHEST * densities.unit
-    bounds = densities.center - far, densities.center + far
+    frame = densities.center, FARTHEST * densities.unit
     centers, frames = map(np.array, zip(*densities.frames(), strict=True))
     weights = densities.log_weights, densities.codes, densities.n_classes
-    return place.xp.row_joints(Z, bounds, (centers, frames), *weights, TAILS)
+    return place.xp.row_joints(Z, frame, (centers, frames), *weights, TAILS)
 
 
 def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Array:
@@ -234,9 +233,9 @@ def _candidates(stack: EllipsoidStack, points: Array, place: Place) -> Candidate
     centers, axes, powers = (place.put(array) for array in (stack.centers, stack.axes, stack.powers))
     for rows in _blocks(points.shape[0], len(stack) * stack.dim) if len(stack) else ():
         with np.errstate(all="ignore"):  # for libraries that rest on NumPy
-            y = xp.matmul(points[rows, :] - centers, axes)
+            y = xp.matmul(points[rows, :] - centers, axes) / stack.unit
             limit = xp.full(y.shape[1], xp.inf, dtype=xp.float64, device=place.device)
-            pairs = candidates_among(xp, xp.matmul(y * y, powers), limit)
+            pairs = candidates_among(xp, xp.matmul(y * y, powers), stack.unit, limit)
         found.append((rows.start, Candidates(*(place.fetch(field) for field in pairs))))
     return Candidates.joined(found)
 

@@ -67,7 +67,7 @@ class Progress:
     @property
     def is_followed(self) -> bool:
         """Whether there is anybody to tell."""
-        return self.verbose or self.context is not None
+        return bool(self.verbose) or self.context is not None
 
     def finish(self) -> None:
         """Report what is left to report."""

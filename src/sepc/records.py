@@ -116,7 +116,8 @@ def holds(E: Ellipsoid, points: FloatArray) -> NDArray[np.bool_]:
     """
     squares, nothing = np.empty(len(points)), np.zeros(E.dim)
     with one_blas_thread(points.size):
-        kernels().leverages(points, EVERY_ROW, nothing, E.center.copy(), E.axes / E.radii, nothing, squares)
+        # Points minus centre, first of all: a large offset of both would cost digits.
+        kernels().leverages(points, EVERY_ROW, E.center.copy(), nothing, E.axes / E.radii, nothing, squares)
     return squares <= (1.0 + MEMBERSHIP_TOLERANCE) ** 2
 
 

@@ -46,7 +46,8 @@ _MAX_STEPS = 80
 _SHORT = 120_000
 _LOW = 36
 _TRIES = 6
-# Points with less than this part of the mean leverage hardly ever come to carry weight.
+# Points with less than this part of the mean leverage hardly ever come to carry weight. The others may fail to span the
+# space; then the search begins anew with all of them.
 _INNER = 0.5
 # From here on it pays to find out which points need no second look.
 _MANY = 1000

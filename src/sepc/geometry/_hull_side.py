@@ -4,10 +4,7 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._hull_gap import largest_sum
-from sepc.geometry._short_rows import moved
-
-# Points read at a time, so that temporaries stay small.
-_CHUNK = 4096
+from sepc.geometry._short_rows import CHUNK, moved
 
 # So few numbers may be copied for speed.
 _SMALL = 300_000
@@ -65,8 +62,8 @@ class Side:
         """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
         numbers = np.arange(len(self.points))[rows]
         total = np.zeros(len(self.shift))
-        for start in range(0, len(numbers), _CHUNK):
-            some = slice(start, start + _CHUNK)
+        for start in range(0, len(numbers), CHUNK):
+            some = slice(start, start + CHUNK)
             points = self.signed(numbers[some])
             out[:, some] = points.T
             total += share[some] @ points
@@ -89,8 +86,8 @@ class Side:
         if not self.is_shifted:
             np.dot(self.points, direction, out=out)
             return
-        for start in range(0, len(out), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for start in range(0, len(out), CHUNK):
+            rows = slice(start, start + CHUNK)
             np.dot(moved(self.points[rows], -self.shift), direction, out=out[rows])
 
     def lowest(self, direction: FloatArray, score: FloatArray) -> float:
@@ -103,6 +100,6 @@ class Side:
             self.image = self.settled + self.cap * (self.share @ self.points)
             return
         self.image = self.settled.copy()
-        for start in range(0, len(self.share), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for start in range(0, len(self.share), CHUNK):
+            rows = slice(start, start + CHUNK)
             self.image += self.cap * (self.share[rows] @ moved(self.points[rows], -self.shift))

@@ -5,8 +5,7 @@ import numpy as np
 from sepc.geometry._checks import FloatArray
 
 # Points read at a time, so that temporaries stay small.
-_CHUNK = 4096
-
+CHUNK = 4096
 # So few points are moved fastest one by one.
 _FEW = 1000
 
@@ -14,8 +13,8 @@ _FEW = 1000
 def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
     """Return the mean of the points relative to `origin`."""
     total = np.zeros(len(origin))
-    for start in range(0, len(points), _CHUNK):
-        chunk = points[start : start + _CHUNK]
+    for start in range(0, len(points), CHUNK):
+        chunk = points[start : start + CHUNK]
         total += by_column(np.add, moved(chunk, -origin) if origin.any() else chunk)
     total /= len(points)
     return total

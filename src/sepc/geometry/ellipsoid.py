@@ -402,13 +402,13 @@ def distance_from_axes(y: FloatArray, radii: FloatArray) -> FloatArray:
     [3.0, 0.0]
     """
     t, shrink = _secular_root(y, radii)
-    return _row_norms(t[:, None] * y * shrink)
+    return _row_norms(y * shrink * t[:, None])
 
 
 def _row_norms(y: FloatArray) -> FloatArray:
     norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", y, y))
     if not norms.max(initial=0.0) <= _LARGEST_ROOT:  # squares have overflowed
-        huge = ~(norms <= _LARGEST_ROOT)
+        huge = ~(norms <= _LARGEST_ROOT) & np.isfinite(y).all(axis=1)
         size = np.abs(y[huge]).max(axis=1, keepdims=True)
         norms[huge] = size[:, 0] * _row_norms(y[huge] / size)
     return norms

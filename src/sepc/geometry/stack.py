@@ -74,11 +74,13 @@ class Candidates(NamedTuple):
         """Return the pairs of blocks of points as one, in NumPy's arrays; blocks come with their first rows."""
         nothing = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, bool))
         moved = [part._replace(row=part.row + start) for start, part in parts]
-        return cls(*(np.concatenate(field) for field in zip(nothing, *moved, strict=True)))
+        every = cls(*(np.concatenate(field) for field in zip(nothing, *moved, strict=True)))
+        order = np.argsort(every.row, kind="stable")
+        return cls(*(field[order] for field in every))
 
     def of_rows(self, rows: slice) -> "Candidates":
-        """Return the pairs of some points, which are then numbered from 0 on."""
-        mine = np.flatnonzero((self.row >= rows.start) & (self.row < rows.stop))
+        """Return the pairs of some points, which are then numbered from 0 on; the rows must be ascending."""
+        mine = slice(*np.searchsorted(self.row, [rows.start, rows.stop]))
         some = Candidates(*(field[mine] for field in self))
         return some._replace(row=some.row - rows.start)
 
@@ -187,16 +189,25 @@ class EllipsoidStack:
         found = []
         for rows, y in self._in_axes(points) if len(self) else ():
             with np.errstate(all="ignore"):  # squares of huge coordinates overflow
-                np.multiply(y, y, out=y)
+                y /= self.unit
+                y *= y
                 sums = np.matmul(y[:, : rows.stop - rows.start], self.powers)
-                found.append((rows.start, candidates_among(np, sums, limit[rows])))
+                found.append((rows.start, candidates_among(np, sums, self.unit, limit[rows])))
         return Candidates.joined(found)
 
     @cached_property
+    def unit(self) -> float:
+        """The largest radius."""
+        return float(self.radii.max(initial=0.0)) or 1.0
+
+    @cached_property
     def powers(self) -> FloatArray:
-        """The radii to the powers of 0, -2 and -4, shape (n_ellipsoids, d, 3): see `bounds_of_distance`."""
+        """The radii, in units of the largest, to the powers of 0, -2 and -4, shape (n_ellipsoids, d, 3).
+
+        See `candidates_among`. None of them underflows.
+        """
         with np.errstate(over="ignore", divide="ignore"):
-            return np.stack([self.radii**power for power in (0.0, -2.0, -4.0)], axis=2)
+            return np.stack([(self.radii / self.unit) ** power for power in (0.0, -2.0, -4.0)], axis=2)
 
     def _distances_and_gauges(self, points: FloatArray, which: int) -> tuple[FloatArray, FloatArray]:
         """Return the distances to, and the gauges under, one ellipsoid, shape (n,) each."""
@@ -224,7 +235,7 @@ class EllipsoidStack:
                 yield rows, np.matmul(away, axes, out=y)
 
 
-def candidates_among(xp: Any, sums: Any, limit: Any) -> Candidates:
+def candidates_among(xp: Any, sums: Any, unit: float, limit: Any) -> Candidates:
     """Return which ellipsoids may be the nearest of points, by two bounds of the distance.
 
     From above, the way along the ray to the centre. From below, the way to the hyperplane that touches the ellipsoid
@@ -237,6 +248,8 @@ def candidates_among(xp: Any, sums: Any, limit: Any) -> Candidates:
     sums : array of shape (n_ellipsoids, n, 3)
         Over the squares of a point's coordinates in the axes of an ellipsoid, times `EllipsoidStack.powers`. At least
         one ellipsoid.
+    unit : float
+        Of length, in which the coordinates are: `EllipsoidStack.unit`.
     limit : array of shape (n,)
         Ellipsoids further away than this do not count.
 
@@ -249,16 +262,17 @@ def candidates_among(xp: Any, sums: Any, limit: Any) -> Candidates:
     --------
     Four radii of two away from one centre, three radii of one from the other:
 
-    >>> candidates_among(np, np.array([[[64.0, 16.0, 4.0]], [[9.0, 9.0, 9.0]]]), np.array([np.inf])).which.tolist()
+    >>> sums = np.array([[[64.0, 16.0, 4.0]], [[9.0, 9.0, 9.0]]])
+    >>> candidates_among(np, sums, 1.0, np.array([np.inf])).which.tolist()
     [1]
     """
     length, gauge, steepness = (xp.sqrt(sums[..., k]) for k in range(3))
-    below = gauge * (gauge - 1.0) / steepness
-    above = length * (1.0 - 1.0 / gauge)
+    below = unit * (gauge * (gauge - 1.0) / steepness)
+    above = unit * (length * (1.0 - 1.0 / gauge))
     # Neither rounding nor a bound that is no number may lose the nearest.
     above = xp.where(xp.isnan(above), xp.inf, above)
     least = xp.min(above, axis=0)
-    which, row = xp.nonzero(~(below > xp.minimum(least, limit) * _HARDLY_MORE))
+    which, row = xp.nonzero(~(below > xp.minimum(least, limit) * _HARDLY_MORE) | (above <= least))
     pairs = which * limit.shape[0] + row
     below, above = (xp.take(xp.reshape(bound, (-1,)), pairs) for bound in (below, above))
     return Candidates(row, which, below, above <= xp.take(least, row))

@@ -1,7 +1,7 @@
-"""One pass over points on a CUDA device that reads them once and writes one number for each.
+"""Passes over points on a CUDA device that read them once and write a number or two for each.
 
 The array API standard has no way to say so: a product and its row norms go through the device's memory several times.
-CuPy compiles the kernel on first use, for the numbers of features and columns at hand; arrays of PyTorch are used
+CuPy compiles the kernels on first use, for the numbers of features and columns at hand; arrays of PyTorch are used
 where they are. Without CuPy everything works as on any other device.
 """
 
@@ -76,15 +76,17 @@ extern "C" __global__ void row_squares(
 #define WIDTH EVEN(D + 1)
 #define FACTOR (WIDTH + EVEN(D + 1) * (EVEN(D + 1) / 2 + 1))
 
+// Points relative to an origin near them: of a large offset of all of them no digits are lost.
 __device__ __forceinline__ void read_rows(
-    const double* __restrict__ X, const long long first, const long long n, double (&x)[ROWS][WIDTH])
+    const double* __restrict__ X, const double* __restrict__ origin, const long long first, const long long n,
+    double (&x)[ROWS][WIDTH])
 {
     #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const long long row = first + (long long)r * blockDim.x;
         const double* at = X + (row < n ? row : n - 1) * D;
         #pragma unroll
-        for (int k = 0; k < WIDTH; k++) x[r][k] = k < D ? at[k] : 0.0;
+        for (int k = 0; k < WIDTH; k++) x[r][k] = k < D ? at[k] - origin[k] : 0.0;
     }
 }
 
@@ -130,14 +132,14 @@ __device__ __forceinline__ void load_factor(const double* __restrict__ factors, 
 
 // One bit for each ellipsoid that holds the row.
 extern "C" __global__ void row_words(
-    const double* __restrict__ X, const double* __restrict__ factors, const int n_ellipsoids, const double limit,
-    long long* __restrict__ out, const long long n)
+    const double* __restrict__ X, const double* __restrict__ origin, const double* __restrict__ factors,
+    const int n_ellipsoids, const double limit, long long* __restrict__ out, const long long n)
 {
     __shared__ __align__(16) double factor[FACTOR];
     const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
     double x[ROWS][WIDTH], total[ROWS];
     long long word[ROWS] = {};
-    read_rows(X, first, n, x);
+    read_rows(X, origin, first, n, x);
     for (int e = 0; e < n_ellipsoids; e++) {
         load_factor(factors, e, factor);
         add_squares(x, factor, limit, total);
@@ -154,7 +156,7 @@ extern "C" __global__ void row_words(
 
 // For each class the logarithm of the sum of its components, each with tails of Student's t.
 extern "C" __global__ void row_joints(
-    const double* __restrict__ X, const double* __restrict__ low, const double* __restrict__ high,
+    const double* __restrict__ X, const double* __restrict__ origin, const double* __restrict__ farthest,
     const double* __restrict__ factors, const double* __restrict__ log_weights, const int* __restrict__ codes,
     const int n_components, const int n_classes, const double tails, double* __restrict__ out, const long long n)
 {
@@ -162,12 +164,12 @@ extern "C" __global__ void row_joints(
     const long long first = (long long)blockIdx.x * blockDim.x * ROWS + threadIdx.x;
     const double power = -0.5 * (tails + D), infinity = 1.0 / 0.0;
     double x[ROWS][WIDTH], total[ROWS], top[ROWS], sum[ROWS];
-    read_rows(X, first, n, x);
+    read_rows(X, origin, first, n, x);
     #pragma unroll
     for (int k = 0; k < D; k++) {
-        const double least = low[k], most = high[k];
+        const double far = farthest[k];
         #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[r][k] = fmin(fmax(x[r][k], least), most);
+        for (int r = 0; r < ROWS; r++) x[r][k] = fmin(fmax(x[r][k], -far), far);
     }
     for (int e = 0; e < n_components; e++) {
         const int code = codes[e];
@@ -237,19 +239,21 @@ class CudaNamespace:
         A point x is held if ``|frame' (x - center)| <= limit``. Each point is read once for all of them.
         """
         n, d = points.shape
-        given = _factors(centers, frames)
+        origin = centers.mean(axis=0)
+        given = _factors(centers - origin, frames)
         if given is None or not n:
             return None
         out = self._xp.empty(n, dtype=self._xp.int64, device=points.device)
         with _on(points) as cupy:
-            arguments = cupy.asarray(given), np.int32(len(given)), np.float64(limit * limit), cupy.asarray(out)
-            _launch("row_words", n, d, 1, _row_by_row(cupy, points), *arguments)
+            tables = [cupy.asarray(table) for table in (origin, given)]
+            arguments = np.int32(len(given)), np.float64(limit * limit), cupy.asarray(out)
+            _launch("row_words", n, d, 1, _row_by_row(cupy, points), *tables, *arguments)
         return out
 
     def row_joints(
         self,
         points: Any,
-        bounds: tuple[FloatArray, FloatArray],
+        frame: tuple[FloatArray, FloatArray],
         components: tuple[FloatArray, FloatArray],
         log_weights: FloatArray,
         codes: Rows,
@@ -260,15 +264,17 @@ class CudaNamespace:
 
         A component with a centre and a frame has the value ``weight * (1 + square / tails)^(-(tails + d) / 2)``, where
         square is ``|frame' (x - center)|^2``; codes, ascending, are the classes. A class without any has minus
-        infinity. Coordinates beyond the bounds count as if they were there. None if it cannot be told.
+        infinity. The frame is an origin, and how far from it coordinates may be: farther ones count as if they were
+        there. None if it cannot be told.
         """
         n, d = points.shape
-        given = _factors(*components)
+        centers, frames = components
+        given = _factors(centers - frame[0], frames)
         if given is None or not n:
             return None
         out = self._xp.full((n, n_classes), -np.inf, dtype=self._xp.float64, device=points.device)
         with _on(points) as cupy:
-            tables = [cupy.asarray(table) for table in (*bounds, given, log_weights, codes.astype(np.int32))]
+            tables = [cupy.asarray(table) for table in (*frame, given, log_weights, codes.astype(np.int32))]
             sizes = np.int32(len(given)), np.int32(n_classes), np.float64(tails)
             _launch("row_joints", n, d, 1, _row_by_row(cupy, points), *tables, *sizes, cupy.asarray(out))
         return out
