@@ -158,21 +158,23 @@ def overhead(before: Path | None) -> None:
 def cost_model(folder: Path, largest: int) -> None:
     """Predict large fits from fits of few points that bring as small a share of them into memory.
 
-    A sweep is a pass over all rows; passes over what remains of them count as much as they read.
+    A sweep is a pass over all rows; passes over what remains of them count as much as they read. How many bytes a
+    second they go through is learned from the same fits.
     """
     n_imp, path = 0.05, str(gaussians(folder, SAMPLE))
-    speed = child("bandwidth", path=str(gaussians(folder, min(largest, 1_000_000))))["bytes_per_s"]
+    plain = child("bandwidth", path=str(gaussians(folder, min(largest, 1_000_000))))["bytes_per_s"]
     print(f"### Cost model, n_imp = {n_imp}\n")
-    print(f"One pass (read a chunk, one product, one norm): {speed / 1e9:.2f} GB/s in one thread.\n")
+    print(f"One plain pass (read a chunk, one product, one norm): {plain / 1e9:.2f} GB/s in one thread.\n")
     table(
-        "rows", "ellipsoids", "sweeps per ellipsoid", "sweeps predicted", "sweeps", "s in passes predicted",
-        "s in passes", "other s", "s in all", f"s in passes, {WORKERS} workers",
+        "rows", "ellipsoids", "sweeps per ellipsoid", "sweeps predicted", "sweeps", "GB/s learned",
+        "s in passes predicted", "s in passes", "other s", "s in all", f"s in passes predicted, {WORKERS} workers",
     )  # fmt: skip
     known = []
     for n in (10**k for k in range(6, 10)):
         like = child("in_file", path=path, n_imp=n_imp, n_jobs=1, in_memory=max(IN_MEMORY * SAMPLE // n, 1))
         known = known or [(SAMPLE, like["ellipsoids"])]
         per_ellipsoid = like["read"] / (8 * DIM * SAMPLE) / like["ellipsoids"]
+        speed = like["read"] / like["in_passes"]
         measured = [""] * 4
         if n <= largest:
             found = from_file(str(gaussians(folder, n)), n_imp, 1)
@@ -183,8 +185,8 @@ def cost_model(folder: Path, largest: int) -> None:
         sweeps = per_ellipsoid * ellipsoids
         predicted = sweeps * 8 * DIM * n / speed
         row(
-            f"{n:,}", f"{ellipsoids:.0f}", f"{per_ellipsoid:.2f}", f"{sweeps:.0f}", measured[0], f"{predicted:.3g}",
-            *measured[1:], f"{predicted / WORKERS:.3g}",
+            f"{n:,}", f"{ellipsoids:.0f}", f"{per_ellipsoid:.2f}", f"{sweeps:.0f}", measured[0], f"{speed / 1e9:.2f}",
+            f"{predicted:.3g}", *measured[1:], f"{predicted / WORKERS:.3g}",
         )  # fmt: skip
     print()
 
