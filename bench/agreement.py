@@ -2,9 +2,9 @@
 
 Prints a Markdown table: how many parts (blocks, and the isolated points of a class) hold the same rows as in memory, up
 to the first that does not, and for how many rows label, rule, region and counts are the same. Each set is cut into a
-dozen chunks, and only a twentieth of it may come into memory at a time. Sets are read from the folder that SEPC_DATA
-names, text columns left out; those of scikit-learn are always there. ``--on`` names the forms; torch and cupy need a
-CUDA device. ``--most`` limits the rows.
+dozen chunks; sets that have shrunk to ``--share`` of it come into memory, a twentieth unless told. Sets are read from
+the folder that SEPC_DATA names, text columns left out; those of scikit-learn are always there. ``--on`` names the
+forms; torch and cupy need a CUDA device. ``--most`` limits the rows.
 """
 
 import os
@@ -31,7 +31,6 @@ from sepc.scale import files as chunked_files
 from sepc.scale.devices import DevicePoints
 
 N_CHUNKS = 12
-SHARE_IN_MEMORY = 20
 FIELDS = ("label", "rule", "region", "counts")
 
 Fit = Callable[[np.ndarray, np.ndarray], SEPClassifier]
@@ -42,6 +41,7 @@ def main() -> None:
     parser.add_argument("--on", nargs="+", choices=FORMS, default=["file", "dask", "strict"], help="the forms")
     parser.add_argument("--sets", nargs="+", help="some of the sets")
     parser.add_argument("--most", type=int, default=50_000, help="leave out sets with more rows")
+    parser.add_argument("--share", type=float, default=0.05, help="of a set that may come into memory")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     mapped.OUT_OF_CORE_BYTES = 0
@@ -52,12 +52,12 @@ def main() -> None:
         for name in options.sets or [*BUNDLED, *(path.stem for path in files())]:
             X, y = numbers(name)
             if len(X) <= options.most:
-                compare(name, X, y, forms)
+                compare(name, X, y, forms, int(options.share * X.size))
 
 
-def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> None:
+def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit], in_memory: int) -> None:
     chunked_files.CHUNK_BYTES = X.nbytes // N_CHUNKS
-    ScatteredPoints.local_size = DevicePoints.local_size = X.size // SHARE_IN_MEMORY
+    ScatteredPoints.local_size = DevicePoints.local_size = in_memory
     y = np.unique(y, return_inverse=True)[1]
     expected = SEPClassifier().fit(X, y)
     said = expected.assess(X)
