@@ -31,7 +31,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e7, help="of the training set")
     parser.add_argument("--queries", type=float, default=1e8, help="rows to assess")
-    parser.add_argument("--apart", type=float, nargs="+", default=[8.0, 6.0, 5.0], help="distances of the two classes")
+    parser.add_argument(
+        "--apart", type=float, nargs="+", default=[8.0, 6.0, 5.0, 4.0], help="distances of the two classes"
+    )
     parser.add_argument("--host", type=float, default=1e6, help="rows of the fit in NumPy")
     options = parser.parse_args()
     print(versions("numpy", "torch", "scikit-learn", "numba"))
