@@ -149,14 +149,18 @@ class TestSeveralClasses:
 
 
 class TestMemory:
-    def test_a_fit_takes_less_than_four_copies_of_the_data(self):
-        y = np.arange(20_000) % 2
-        X = np.random.default_rng(0).standard_normal((len(y), 10))
-        X[:, 0] += 2.0 * y
+    @pytest.mark.parametrize("what", ["two Gaussians", "breast cancer"])
+    def test_a_fit_takes_less_than_four_copies_of_the_data(self, what):
+        if what == "breast cancer":
+            n_imp, (X, y) = 0.01, load_breast_cancer(return_X_y=True)
+        else:
+            n_imp, y = 0.1, np.arange(20_000) % 2
+            X = np.random.default_rng(0).standard_normal((len(y), 10))
+            X[:, 0] += 2.0 * y
         SEPClassifier().fit(X[:200], y[:200])  # the compiled code is loaded
         tracemalloc.start()
         try:
-            SEPClassifier(n_imp=0.1).fit(X, y)
+            SEPClassifier(n_imp=n_imp).fit(X, y)
             assert tracemalloc.get_traced_memory()[1] < 4 * X.nbytes
         finally:
             tracemalloc.stop()

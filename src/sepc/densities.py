@@ -235,8 +235,6 @@ def densities_of(
     prior = class_count[codes] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - np.array([log_scale for _, log_scale in components])
     coefficients = np.column_stack([form for form, _ in components])
-    i, j = pairs(d + 1)
-    coefficients[i != j] *= 2.0
     return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
 
 
@@ -250,10 +248,13 @@ def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[
 
 
 def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:
-    """Return the squared distance as a form, its upper triangle, and the logarithm of the component's scale."""
+    """Return the squared distance as coefficients of `pairs`, and the logarithm of the component's scale."""
     factor = np.linalg.cholesky(covariance)
     whiten = np.linalg.inv(factor)
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.column_stack([whiten, -whiten @ mean])
     form = lifted.T @ lifted
-    return form[pairs(len(form))], float(np.log(factor.diagonal()).sum())
+    i, j = pairs(len(form))
+    coefficients = form[i, j]
+    coefficients[i != j] *= 2.0
+    return coefficients, float(np.log(factor.diagonal()).sum())

@@ -147,15 +147,16 @@ class SEPClassifier(TrustClassifier):
                 return self._fit_in_bulk(bulk, names_of(X))
             X, codes, classes, features = training_set(X, y, self)
             order = canonical_rows(X, codes, len(classes))
-            points, codes = X[order], codes[order]
-            del X
+            points, class_count = X[order], np.bincount(codes)
+            del X, codes
             mean, scale = self._standardise(points)
-            asked = problems(codes, classes)
-            votes = _votes(codes) if self.trust in ("counts", "bound") else None
+            asked = problems(_in_order(class_count), classes)
+            votes = _votes(_in_order(class_count)) if self.trust in ("counts", "bound") else None
             partitions = self._partitions(points, asked, votes)
+            codes = _in_order(class_count)
             model = Model(
                 classes=classes,
-                class_count=np.bincount(codes),
+                class_count=class_count,
                 features=features,
                 mean=mean,
                 scale=scale,
@@ -167,7 +168,7 @@ class SEPClassifier(TrustClassifier):
                     for p, problem in zip(partitions, asked, strict=True)
                 ],
                 trust=self.trust,
-                densities=self._densities(points, codes, partitions, asked),
+                densities=self._densities(points, class_count, partitions, asked),
             )
             in_rows = [
                 renumbered(p, [order[problem.side == s] for s in (0, 1)])
@@ -250,13 +251,13 @@ class SEPClassifier(TrustClassifier):
         return partitions
 
     def _densities(
-        self, points: FloatArray, codes: Rows, partitions: list[Partition], asked: list[Problem]
+        self, points: FloatArray, class_count: Rows, partitions: list[Partition], asked: list[Problem]
     ) -> LocalDensities | None:
         if self.trust != "local":
             return None
         unit = units_of_length(points)
         blocks = [(block.code, block.rows) for block in class_blocks(partitions, asked)]
-        return local_densities(points, blocks, np.bincount(codes), unit)
+        return local_densities(points, blocks, class_count, unit)
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
@@ -422,6 +423,11 @@ class SEPClassifier(TrustClassifier):
         """
         points = self._points(X_pool)
         return most_worth_labelling(self._model.assess(points, self._frames), points, k)
+
+
+def _in_order(class_count: Rows) -> Rows:
+    """Return the class of each point in canonical order: class after class."""
+    return np.repeat(np.arange(len(class_count)), class_count)
 
 
 def _votes(codes: Rows) -> NDArray[np.bool_]:

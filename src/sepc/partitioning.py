@@ -335,9 +335,11 @@ class _Side:
     """All points of one label: first those that remain, in canonical order, then those that have left."""
 
     def __init__(self, points: FloatArray) -> None:
-        self.points, self.rows = points, canonical_order(points)
-        if (self.rows[1:] < self.rows[:-1]).any():
-            points[:] = points[self.rows]
+        order = canonical_order(points)
+        if (order[1:] < order[:-1]).any():
+            points[:] = points[order]
+        # Short numbers where they will do: of few features they are a good part of the data.
+        self.points, self.rows = points, order.astype(np.min_scalar_type(-len(order)))
         for x in chunks(points):
             x += 0.0  # -0.0 becomes 0.0
         self.remaining = _Cloud(LocalPoints(points, self.rows))

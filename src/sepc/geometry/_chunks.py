@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 S = TypeVar("S", bound=np.generic)
 
 # Numbers in a part: little beside all but the smallest sets, and enough that calls do not count.
-_CHUNK = 1 << 13
+_CHUNK = 1 << 10
 
 
 def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
@@ -17,8 +17,8 @@ def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
 
     Examples
     --------
-    >>> [part.shape for part in chunks(np.zeros((5000, 2)))]
-    [(4096, 2), (904, 2)]
+    >>> [part.shape for part in chunks(np.zeros((900, 2)))]
+    [(512, 2), (388, 2)]
     """
     return (rows[part] for part in parts(rows))
 
@@ -28,8 +28,8 @@ def parts(rows: NDArray[Any]) -> Iterator[slice]:
 
     Examples
     --------
-    >>> list(parts(np.zeros((5000, 2))))
-    [slice(0, 4096, None), slice(4096, 5000, None)]
+    >>> list(parts(np.zeros((900, 2))))
+    [slice(0, 512, None), slice(512, 900, None)]
     """
     n = len(rows)
     size = max(_CHUNK * n // max(rows.size, 1), 1)

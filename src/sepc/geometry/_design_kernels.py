@@ -12,6 +12,8 @@ from sepc.geometry._interior_point import FINEST
 
 ROOT2 = np.sqrt(2.0)
 EPS = np.finfo(np.float64).eps
+# So many points are multiplied at a time: their products stay in the cache.
+_BATCH = 16
 
 
 @kernel
@@ -65,34 +67,39 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
     The order of H is even, for the same reason as in `cholesky`.
     """
     n, k = Z.shape
-    products = np.zeros((len(H), k))
+    products = np.zeros((len(H), min(k, _BATCH)))
     root = np.empty(k)
     for p in range(k):
         root[p] = 1.0 / np.sqrt(w[p])
-    row = 0
-    for i in range(n):
+    for i in range(len(H)):
         for j in range(i + 1):
-            factor = 1.0 if i == j else ROOT2
-            for p in range(k):
-                products[row, p] = factor * root[p] * Z[i, p] * Z[j, p]
-            row += 1
-    for i in range(0, len(H), 2):
-        for j in range(0, i + 1, 2):
-            a = 0.0
-            b = 0.0
-            c = 0.0
-            d = 0.0
-            for p in range(k):
-                a += products[i, p] * products[j, p]
-                b += products[i, p] * products[j + 1, p]
-                c += products[i + 1, p] * products[j, p]
-                d += products[i + 1, p] * products[j + 1, p]
-            H[i, j] = a
-            H[i, j + 1] = b
-            H[i + 1, j] = c
-            H[i + 1, j + 1] = d
-        H[i, i] += 1.0
-        H[i + 1, i + 1] += 1.0
+            H[i, j] = 0.0
+        H[i, i] = 1.0
+    for first in range(0, k, _BATCH):
+        size = min(_BATCH, k - first)
+        z, scale = Z[:, first : first + size], root[first : first + size]
+        row = 0
+        for i in range(n):
+            for j in range(i + 1):
+                factor = 1.0 if i == j else ROOT2
+                for p in range(size):
+                    products[row, p] = factor * scale[p] * z[i, p] * z[j, p]
+                row += 1
+        for i in range(0, len(H), 2):
+            for j in range(0, i + 1, 2):
+                a = 0.0
+                b = 0.0
+                c = 0.0
+                d = 0.0
+                for p in range(size):
+                    a += products[i, p] * products[j, p]
+                    b += products[i, p] * products[j + 1, p]
+                    c += products[i + 1, p] * products[j, p]
+                    d += products[i + 1, p] * products[j + 1, p]
+                H[i, j] += a
+                H[i, j + 1] += b
+                H[i + 1, j] += c
+                H[i + 1, j + 1] += d
 
 
 @kernel

@@ -49,6 +49,12 @@ _TRIES = 6
 # Points with less than this part of the mean leverage hardly ever come to carry weight. The others may fail to span the
 # space; then the search begins anew with all of them.
 _INNER = 0.5
+# Where points stick out, so many per dimension, or this part of all, are enough to begin with; in how many tries those
+# that turn out not to hold the ellipsoid are dropped.
+_STICKING_OUT = 0.5
+_OUTER_PER_DIMENSION = 4
+_OUTER_PART = 0.6
+_DROPPING = 2
 # From here on it pays to find out which points need no second look.
 _MANY = 1000
 # Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
@@ -108,7 +114,7 @@ class DesignSearch:
             return np.arange(N), np.full(N, 1.0 / N)
         few = N * self.dim <= _SHORT
         # In many dimensions an evenly filled body has too many points near its boundary for the short way.
-        if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > 0.5)):
+        if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > _STICKING_OUT)):
             rows, weights = self.solve_at_once(tol)
             if self.certified(tol):
                 return rows, weights
@@ -123,9 +129,9 @@ class DesignSearch:
         self.bound = np.empty(len(start))
         rows = self._outer_rows(start)
         u = start[rows]
-        for _ in range(_TRIES):
-            Q = self.lift(rows, self.columns, self.offset)
-            weights, _, transform = self._step(Q, u, np.empty(len(u)), 1.02, 0.3 * tol, _MAX_STEPS)
+        for i in range(_TRIES):
+            Q, s = self.lift(rows, self.columns, self.offset), np.empty(len(rows))
+            weights, _, transform = self._step(Q, u, s, 1.02, 0.3 * tol, _MAX_STEPS)
             self._enter(transform)
             self.top = self._read(EVERY_ROW)
             self.n_read += len(start)
@@ -133,6 +139,9 @@ class DesignSearch:
             if not self.gap > tol or len(rows) == len(start):
                 break
             new = self._others_above(self.n, rows, len(rows))
+            if i < _DROPPING:
+                held = self._holds(u, s)
+                rows, weights = rows[held], weights[held]
             rows = np.append(rows, new)
             u = self._mixed(np.append(weights, np.zeros(len(new))))
         return rows, weights
@@ -142,6 +151,9 @@ class DesignSearch:
         size = max(self.first_size, 45)
         if len(leverage) <= self.first_size:
             outer: Rows = (leverage > _INNER * self.n).nonzero()[0]
+            enough = max(_OUTER_PER_DIMENSION * self.n, int(_OUTER_PART * len(leverage)))
+            if len(outer) > enough and self.gap > _STICKING_OUT:
+                outer = outer[_largest(leverage[outer], enough)]
             return outer if len(outer) >= 2 * self.n else np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
             return (leverage > 0.9 * self.n).nonzero()[0]

@@ -10,6 +10,9 @@ from sepc.geometry._design_kernels import cholesky
 # share, the middle of the slab, and how many points are in it.
 CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
 
+# So many points of a slab are multiplied at a time: their copies stay in the cache.
+_BATCH = 64
+
 
 @kernel
 def spread(
@@ -67,9 +70,9 @@ def newton(
     X: FloatArray,
     ends: Rows,
     per_side: FloatArray,
-    per_point: FloatArray,
-    slab: FloatArray,
-    inside: Rows,
+    score: FloatArray,
+    centre: FloatArray,
+    share: FloatArray,
     fixed: FloatArray,
     w: FloatArray,
     max_steps: int,
@@ -88,10 +91,8 @@ def newton(
         0, then where the points of each side end.
     per_side : ndarray of shape (n_sides, 5)
         CAP, TAU and WANTED are given; THRESHOLD is a guess at first; INSIDE is a result.
-    per_point : ndarray of shape (3, n)
-        Scores (a result), centres (given) and shares (a result).
-    slab, inside : ndarray of shape (d, n), (n,)
-        Room to work in.
+    score, centre, share : ndarray of shape (n,)
+        The centres are given, the others are results.
 
     Returns
     -------
@@ -104,7 +105,8 @@ def newton(
         By how much, at most, moving the centres can lower the value, if the gradient is 0.
     """
     d, n = X.shape
-    score, centre, share = per_point[0], per_point[1], per_point[2]
+    slab, inside = np.empty((d, min(n, _BATCH))), np.empty(n, np.uint32)
+    mean = np.empty(d)
     # Row d is the right-hand side, solved along with the factorisation, which wants an even number of rows.
     order = d + 1 + (d + 1) % 2
     H = np.zeros((order, order))
@@ -148,16 +150,20 @@ def newton(
                 for i in range(len(x)):
                     total += u[i] * x[i]
                 H[d, j] -= cap * total
-                mean = 0.0
+                mean[j] = 0.0
                 for i in range(m):
-                    mean += x[inside[i]] / m
-                for i in range(m):
-                    slab[j, i] = x[inside[i]] - mean
-                for k in range(j + 1):
-                    total = 0.0
-                    for i in range(m):
-                        total += slab[j, i] * slab[k, i]
-                    H[j, k] += cap / (2.0 * tau) * total
+                    mean[j] += x[inside[i]] / m
+            for start in range(0, m, _BATCH):
+                some = inside[start : min(start + _BATCH, m)]
+                for j in range(d):
+                    x = X[j, first:last]
+                    for i in range(len(some)):
+                        slab[j, i] = x[some[i]] - mean[j]
+                    for k in range(j + 1):
+                        total = 0.0
+                        for i in range(len(some)):
+                            total += slab[j, i] * slab[k, i]
+                        H[j, k] += cap / (2.0 * tau) * total
             first = last
         if value <= best + 1e-4 * length * slope + 1e-14 * size or length == 0.0:
             best = value

@@ -41,7 +41,8 @@ class Side:
             points, shift = moved(points, -shift), np.zeros(len(shift))
         self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
         self.is_shifted = bool(shift.any())
-        self.share = np.full(n, min(self.n_caps / n, 1.0))
+        even = min(self.n_caps / n, 1.0)
+        self.share = np.full(n, even) if self.is_free else np.broadcast_to(even, n)
         self.image = np.zeros(len(shift))
         self.score = np.empty(n if self.is_free else 0)
 

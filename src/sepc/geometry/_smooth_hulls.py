@@ -60,10 +60,9 @@ class Undecided:
         self.per_side = np.zeros((len(shares), 5))
         self.tau = self.per_side[:, TAU]
         self.per_side[:, CAP], self.per_side[:, WANTED] = caps, [share.sum() for share in shares]
-        self.score, self.centre, self.now = self.per_point = np.full((3, n), 0.5)
-        self.now[:] = self.share = np.concatenate(shares)
-        self.rows: Rows = np.arange(n)
-        self.slab, self.inside = np.empty_like(self.points), np.empty_like(self.rows)
+        self.score, self.centre = np.empty(n), np.full(n, 0.5)
+        self.now = self.share = np.concatenate(shares)
+        self.rows: Rows | None = None  # all of them
         self.fixed = fixed
         self.n_steps = self.n_read = 0
 
@@ -132,7 +131,7 @@ class Undecided:
             if shrinks:
                 self.w *= factor
                 self.per_side[:, THRESHOLD] *= factor
-        self.share[self.rows] = self.now
+        self._keep_shares()
 
     def refine(self, flat: float, tol: float) -> bool:
         """Find the shares of the exact problem; return whether their gap, among these points, is `tol`, or |r| `flat`.
@@ -150,16 +149,16 @@ class Undecided:
                 break
             self._leave_out(_FAR_WHEN_REFINING)
             self.tau *= _REFINING
-        self.share[self.rows] = self.now
+        self._keep_shares()
         return done
 
     def _newton(self, n: int, tol: float) -> float:
         """Take up to n Newton steps, fewer if the gradient falls to `tol` |r|; return the length of the last."""
         n_steps, length, square, error, self.excess = newton(
-            self.points, self.ends, self.per_side, self.per_point, self.slab, self.inside, self.fixed, self.w, n, tol
+            self.points, self.ends, self.per_side, self.score, self.centre, self.now, self.fixed, self.w, n, tol
         )
         self.n_steps += n_steps
-        self.n_read += (n_steps + 1) * len(self.rows)
+        self.n_read += (n_steps + 1) * len(self.now)
         self.distance, self.error = square**0.5, error**0.5
         return length
 
@@ -173,25 +172,31 @@ class Undecided:
 
     def _leave_out(self, far: float) -> None:
         """Go on with the points near the thresholds. Whether that was right shows when all are read again."""
-        if len(self.rows) <= _FEW:
+        if len(self.now) <= _FEW:
             return
-        near = np.empty(len(self.rows), dtype=bool)
+        near = np.empty(len(self.now), dtype=bool)
         for side, group in self._sides():
             near[group] = np.abs(self.score[group] - side[THRESHOLD]) <= far * side[TAU]
         rows = near.nonzero()[0]
         ends = rows.searchsorted(self.ends)
         if 2 * len(rows) > len(near) or not np.diff(ends).all():
             return
-        self.share[self.rows] = self.now
+        self._keep_shares()
         settled = np.where(near, 0.0, self.now)
         for side, group in self._sides():
             side[WANTED] -= settled[group].sum()
             settled[group] *= side[CAP]
         self.fixed = self.fixed - self.points @ settled
+        del settled, near  # before the copies, for the sake of the peak memory
         self._divide(ends)
-        self.rows = self.rows[rows]
+        self.rows = rows if self.rows is None else self.rows[rows]
         self.points = self.points.take(rows, axis=1)
-        self.score, self.centre, self.now = self.per_point = self.per_point.take(rows, axis=1)
+        self.score, self.centre, self.now = (values[rows] for values in (self.score, self.centre, self.now))
+
+    def _keep_shares(self) -> None:
+        """Put the shares of the points that are still in play among those of all."""
+        if self.rows is not None:
+            self.share[self.rows] = self.now
 
 
 def half_width(score: FloatArray, width: float) -> float:

@@ -17,7 +17,7 @@ MEMBERSHIP_TOLERANCE = 1e-7
 _LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
 
 # Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
-_CHUNK = 2048
+_CHUNK = 512
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -153,7 +153,7 @@ class Ellipsoid:
         >>> Ellipsoid([0.0], [[1.0]], [2.0]).gauge([[1.0], [4.0]]).tolist()
         [0.5, 2.0]
         """
-        return self._by_chunks(self._points(points), lambda y: _row_norms(y / self.radii))
+        return self._by_chunks(self._points(points), lambda y: _row_norms(np.divide(y, self.radii, out=y)))
 
     def contains(self, points: ArrayLike, tol: float = MEMBERSHIP_TOLERANCE) -> np.ndarray:
         """Return which points have a gauge of at most ``1 + tol``.

@@ -174,7 +174,7 @@ class LocalPoints(Points):
     @property
     def members(self) -> Rows:
         """The numbers of the points, ascending, shape (n,)."""
-        return np.sort(self.rows)
+        return np.sort(self.rows).astype(np.int64, copy=False)
 
     @cached_property
     def extent(self) -> Extent:
