@@ -15,14 +15,14 @@ import gc
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
 
 import numpy as np
-from measure import cpu_seconds, peak_growth, row, table, versions
+from measure import cpu_seconds, peak_allocation, peak_growth, row, table, versions
 from sets import numbers
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -41,6 +41,9 @@ MODELS = {
     "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
 }
 
+# How memory is told: what is allocated, and of sets above 1 MB the pages that are resident.
+MEMORY = ("copies of the data at peak", "in resident pages")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.memory:
-        print(fit_copies(options.memory, options.classes, options.apart))
+        print(*fit_copies(options.memory, options.classes, options.apart))
         return
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
     SEPClassifier().fit(*gaussians(2000))  # the compiled code is loaded
@@ -65,7 +68,7 @@ def main() -> None:
 
 def real_sets(options: argparse.Namespace) -> None:
     print("### Fit on all rows of real sets, seconds (in brackets: accuracy on a third, fitted to the rest)\n")
-    table("set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids", "copies of the data at peak")
+    table("set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids", *MEMORY)
     for name in REAL:
         X, y = numbers(name)
         if options.quick and len(X) > 10_000:
@@ -86,7 +89,7 @@ def real_sets(options: argparse.Namespace) -> None:
             *(f"{medians[model]:.3g} ({score[model]:.3f})" for model in MODELS),
             f"{median(f / s for f, s in zip(seconds['forest of 300'], seconds['sepc'], strict=True)):.1f}",
             blocks,
-            memory(name),
+            *memory(name),
         )
 
 
@@ -125,7 +128,7 @@ def growth(options: argparse.Namespace) -> None:
         "forest of 300, s",
         "exponent since the row above",
         "ellipsoids",
-        "copies of the data at peak",
+        *MEMORY,
     )
     sizes = [1000, 10_000] if options.quick else [1000, 10_000, 100_000] + [1_000_000] * options.full
     before = None
@@ -140,16 +143,16 @@ def growth(options: argparse.Namespace) -> None:
             "" if forest is None else f"{forest:.3g}",
             "" if before is None else f"{np.log(seconds / before[1]) / np.log(n / before[0]):.2f}",
             len(clf.partitions_[0].blocks),
-            memory(n) if n >= 10_000 else "",
+            *memory(n),
         )
         before = n, seconds
 
 
 def several_classes() -> None:
     print("\n### Memory of a fit with several classes, 10 features, n_imp = 0.01\n")
-    table("rows", "classes", "centres apart", "copies of the data at peak")
+    table("rows", "classes", "centres apart", *MEMORY)
     for n, k, apart in ((20_000, 3, 2.0), (100_000, 3, 2.0), (20_000, 3, 1.0), (20_000, 5, 1.0)):
-        row(f"{n:,}", k, f"{apart * 2**0.5:.1f}", memory(n, k, apart))
+        row(f"{n:,}", k, f"{apart * 2**0.5:.1f}", *memory(n, k, apart))
 
 
 def prediction(options: argparse.Namespace) -> None:
@@ -201,32 +204,37 @@ def plain_pass(X: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", Y, Y)
 
 
-def memory(what: int | str, k: int = 2, apart: float = 2.0) -> str:
-    """Peak memory of a fit to so many points, or to a real set, in a process of its own.
+def memory(what: int | str, k: int = 2, apart: float = 2.0) -> list[str]:
+    """Peak memory of a fit to so many points, or to a real set, in a process of its own, as cells of `MEMORY`.
 
     In copies of its input, the input not counted.
     """
-    if not Path("/proc/self/clear_refs").exists():
-        return "not on Linux"
     command = [sys.executable, __file__, "--memory", str(what), "--classes", str(k), "--apart", str(apart)]
-    return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.2f}"
+    copies = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return [f"{float(number):.2f}" for number in copies] + [""] * (len(MEMORY) - len(copies))
 
 
-def fit_copies(what: str, k: int, apart: float) -> float:
+def fit_copies(what: str, k: int, apart: float) -> Iterator[float]:
     if what in REAL:
-        return copies(SEPClassifier, numbers(what), numbers(what))
+        yield from copies(SEPClassifier, numbers(what), numbers(what))
+        return
     make = gaussians if k == 2 else partial(classes, k=k, apart=apart)
-    n = int(what)
-    return copies(partial(SEPClassifier, n_imp=0.01), make(min(n, 30_000), seed=1), make(n))
+    yield from copies(partial(SEPClassifier, n_imp=0.01), make(min(int(what), 30_000)), make(int(what)))
 
 
-def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> float:
-    """Return the peak of a fit in copies of its data, after a fit that takes what libraries and compiled code take."""
+def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> Iterator[float]:
+    """Yield the peak of a fit in copies of its data, after a fit that takes what libraries and compiled code take."""
+    size = data[0].nbytes
     make().fit(*before)
-    del before
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what that fit took is given back
-    return peak_growth(lambda: make().fit(*data)) / data[0].nbytes
+    if size > 10**6 and Path("/proc/self/clear_refs").exists():
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)  # what that fit took is given back
+        resident = peak_growth(lambda: make().fit(*data)) / size
+    else:
+        resident = None
+    yield peak_allocation(lambda: make().fit(*data), lambda: make().fit(*before)) / size
+    if resident is not None:
+        yield resident
 
 
 if __name__ == "__main__":
