@@ -132,6 +132,23 @@ class PatternRolls:
         return out
 
 
+def points_of_each(patterns: Patterns, counts: Rows, n_ellipsoids: int) -> Rows:
+    """Return how many points of A and of B lie in each ellipsoid, shape (n_ellipsoids, 2).
+
+    Parameters
+    ----------
+    patterns, counts, n_ellipsoids
+        As in `PatternRolls`.
+
+    Examples
+    --------
+    >>> points_of_each(np.array([[3], [1]], dtype=np.uint64), np.array([[4, 0], [1, 2]]), 2).tolist()
+    [[5, 2], [4, 0]]
+    """
+    words, weights = np.asfortranarray(patterns), counts.T.astype(np.float64)  # exact, and products with it are fast
+    return np.array([weights @ has(words, k) for k in range(n_ellipsoids)], dtype=np.int64).reshape(-1, 2)
+
+
 def has(patterns: Patterns, which: int) -> Flags:
     """Return which patterns have one ellipsoid's bit.
 

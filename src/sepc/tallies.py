@@ -18,7 +18,7 @@ from sepc.census import (
 )
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry.stack import EllipsoidStack
-from sepc.rolls import Flags, PatternRolls, Patterns, distinct_patterns, has
+from sepc.rolls import Flags, PatternRolls, Patterns, distinct_patterns, points_of_each
 
 # Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
 # counted as the next smaller one of these.
@@ -31,7 +31,7 @@ class TallyCensus(Census):
     Parameters
     ----------
     stack, held, totals, all_vote, isolated
-        As in `Census`.
+        As in `Census`; `held` may be None if all points vote, and those held are those that the patterns count.
     patterns : ndarray of uint64, shape (n_patterns, n_words)
         The different sets of ellipsoids that voters lie in, one bit each.
     pattern_counts : ndarray of int, shape (n_patterns, 2)
@@ -56,7 +56,7 @@ class TallyCensus(Census):
     def __init__(
         self,
         stack: EllipsoidStack,
-        held: Rows,
+        held: Rows | None,
         totals: Rows,
         all_vote: bool,
         isolated: Isolated,
@@ -65,12 +65,11 @@ class TallyCensus(Census):
         outside: Sequence[tuple[FloatArray, FloatArray]] | None,
         ladder: Rows | None = None,
     ) -> None:
-        self.stack, self.held, self.totals, self.all_vote = stack, held, totals, all_vote
+        self.stack, self.totals, self.all_vote = stack, totals, all_vote
         self.isolated, self.patterns, self.pattern_counts = isolated, patterns, pattern_counts
         self.outside, self.ladder = outside, ladder
-        self.counts = np.array(
-            [pattern_counts[has(patterns, k)].sum(axis=0) for k in range(len(stack))], dtype=np.int64
-        ).reshape(-1, 2)
+        self.counts = points_of_each(patterns, pattern_counts, len(stack))
+        self.held = self.counts if held is None else held
 
     @classmethod
     def of(cls, records: RecordCensus, growing: bool) -> Self:

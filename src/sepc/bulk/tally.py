@@ -1,7 +1,7 @@
 """Counts of scattered training points: one pass over them tells all that a verdict will ask for."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Partition
-from sepc.rolls import Patterns, distinct_patterns, has, n_words
+from sepc.rolls import Patterns, distinct_patterns, n_words
 from sepc.tallies import LADDER, TallyCensus
 
 # Up to so many gauges, those of all points under all ellipsoids, each one is kept; then a ladder has to do.
@@ -64,11 +64,10 @@ def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[Loc
     frames = stack.centers[:, 0], stack.axes, stack.radii
     of_a, of_b = (_tallied(points, frames, exact) for points in sides)
     patterns, counts = _side_by_side(of_a, of_b)
-    held = [counts[has(patterns, k)].sum(axis=0) for k in range(len(stack))]
     pairs = list(zip(of_a.outside, of_b.outside, strict=True))
     return TallyCensus(
         stack=stack,
-        held=np.array(held, dtype=np.int64).reshape(-1, 2),
+        held=None,
         totals=np.array([len(points) for points in sides]),
         all_vote=True,
         isolated=_isolated(alone, sides),
@@ -120,8 +119,8 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
     for word in words[-2::-1]:
         order = xp.take(order, xp.argsort(xp.take(word, order), stable=True))
     arranged = [xp.take(word, order) for word in words]
-    differs = [to_host(xp.nonzero(word[1:] != word[:-1])[0]) for word in arranged]
-    starts = np.unique(np.concatenate([[0], *(rows + 1 for rows in differs)]).astype(np.int64))
+    differs = reduce(xp.logical_or, [word[1:] != word[:-1] for word in arranged])
+    starts = np.append(0, to_host(xp.nonzero(differs)[0]).astype(np.int64) + 1)
     first = like(xp, arranged[0], starts)
     patterns = np.stack([to_host(xp.take(word, first)) for word in arranged], axis=1).astype(np.int64)
     return patterns.view(np.uint64), np.diff(np.append(starts, n))
@@ -138,6 +137,8 @@ def _merged(found: Iterable[Tally], exact: bool) -> Tally:
             gauges_of_each.append(tally.outside)
         else:
             ladders = ladders + np.asarray(tally.outside)
+    if len(every) == 1:
+        return tally
     patterns, _, back = distinct_patterns(np.concatenate(every))
     n_points = np.bincount(back, np.concatenate(counts), minlength=len(patterns))
     outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
