@@ -24,8 +24,9 @@ _PANEL = 256
 _MANY = 300
 # The points whose diagonal entries owe more than this part to their leverage are the core of a system.
 _LEAST_SHARE = 0.01
-# The residual that iterations leave, relatively, and how many of them are enough.
+# The residual that iterations leave, relatively, how many of them it takes as a rule, and how many are enough.
 _RESIDUAL = 1e-6
+_ITERATIONS = 8
 _MAX_ITER = 50
 # What is added to diagonals, relatively, until rounding does not make matrices indefinite, in either precision.
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
@@ -52,9 +53,14 @@ def newton_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
     NewtonSystem
     """
     n, k = Z.shape
-    if 4 * k > 3 * n * (n + 1):
-        return Matrices(Z, w)
-    return Pairs(Z, w) if k < _MANY else CorePairs(Z, w)
+    dim = n * (n + 1) // 2
+    if k < _MANY:
+        return Pairs(Z, w) if 2 * k <= 3 * dim else Matrices(Z, w)
+    # How many products are added up: as many in half the time in single precision, in twice the time in iterations.
+    n_core = len(_core(Z, w))
+    by_core = n_core**2 * (n_core // 3 + n) // 2 + 2 * _ITERATIONS * 4 * k * n**2
+    by_matrices = k * dim**2 + dim**3 // 3
+    return CorePairs(Z, w) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
 
 
 class Pairs:
@@ -77,14 +83,12 @@ class CorePairs:
     """
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
-        self.Z, self.w = Z, w
-        square = np.square(np.einsum("ij,ij->j", Z, Z))
-        self.scale: FloatArray = 1.0 / np.sqrt(square + w)
-        share = square * np.square(self.scale)
-        self.core: Rows = np.flatnonzero(~(share <= min(_LEAST_SHARE, 0.5 * share.max())))  # NaN is not overlooked
+        self.Z, self.w, self.core = Z, w, _core(Z, w)
+        self.scale: FloatArray = 1.0 / np.sqrt(np.square(np.einsum("ij,ij->j", Z, Z)) + w)
         scaled = Z[:, self.core]
         scaled *= np.sqrt(self.scale[self.core])
-        self.factor = _pairs_factor(scaled.astype(np.float32), 1.0 - share[self.core], _SINGLE_RIDGES)
+        left = w[self.core] * np.square(self.scale[self.core])
+        self.factor = _pairs_factor(scaled.astype(np.float32), left, _SINGLE_RIDGES)
 
     def solve(self, b: FloatArray) -> FloatArray:
         return self.scale * conjugate_gradients(self._product, self._rough_solution, self.scale * b)
@@ -137,6 +141,13 @@ class Matrices:
         S[self.columns, self.rows] = y
         x -= quadratic_forms(S, self.Z) / self.w
         return x
+
+
+def _core(Z: FloatArray, w: FloatArray) -> Rows:
+    """Return the points whose diagonal entries owe enough to their leverage."""
+    square = np.square(np.einsum("ij,ij->j", Z, Z))
+    share = square / (square + w)
+    return np.flatnonzero(~(share <= min(_LEAST_SHARE, 0.5 * share.max())))  # NaN is not overlooked
 
 
 def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: tuple[float, ...]) -> NDArray[Any]:
