@@ -1,8 +1,8 @@
 """Fits and assessments on a GPU: `python bench/gpu.py` on a machine with a CUDA device, PyTorch and CuPy.
 
 Prints Markdown tables: passes over the points, minimum-volume ellipsoids, fits, assessments; beside them the same in
-NumPy on one core of the machine's processor. Wall-clock seconds with the device synchronised; the device's own time is
-that of its kernels, as PyTorch's profiler adds it up.
+NumPy on one core of the machine's processor. Wall-clock seconds with the device synchronised, medians of repeats; the
+device's own time is that of its kernels, as PyTorch's profiler adds it up.
 """
 
 import argparse
@@ -142,11 +142,9 @@ def fits(n: int, plain: float, options: argparse.Namespace) -> sepc.SEPClassifie
     first = None
     for apart in options.apart:
         X, y = gaussians(n, apart)
+        clf = sepc.SEPClassifier(n_imp=0.01)
         with config_context(array_api_dispatch=True):
-            start = perf_counter()
-            clf = sepc.SEPClassifier(n_imp=0.01).fit(X, y)
-            torch.cuda.synchronize()
-            wall = perf_counter() - start
+            wall = seconds(lambda clf=clf, X=X, y=y: clf.fit(X, y), 3)
         first = first or clf
         found = len(clf.partitions_[0].blocks)
         m = int(options.host)
