@@ -49,8 +49,8 @@ _TRIES = 6
 # Points with less than this part of the mean leverage hardly ever come to carry weight. The others may fail to span the
 # space; then the search begins anew with all of them.
 _INNER = 0.5
-# Where points stick out, so many per dimension, or this part of all, are enough to begin with; in how many tries those
-# that turn out not to hold the ellipsoid are dropped.
+# With a first gap above this, some points stick out. Then so many per dimension, or this part of all, are enough to
+# begin with; after so many tries those that turn out not to hold the ellipsoid are no longer dropped.
 _STICKING_OUT = 0.5
 _OUTER_PER_DIMENSION = 4
 _OUTER_PART = 0.6

@@ -17,7 +17,7 @@ MEMBERSHIP_TOLERANCE = 1e-7
 _LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
 
 # Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
-_CHUNK = 512
+_CHUNK = 1024
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
