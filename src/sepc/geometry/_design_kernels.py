@@ -12,8 +12,8 @@ from sepc.geometry._interior_point import FINEST
 
 ROOT2 = np.sqrt(2.0)
 EPS = np.finfo(np.float64).eps
-# So many points are multiplied at a time: their products stay in the cache.
-_BATCH = 16
+# At least so many points are multiplied at a time.
+_LEAST_BATCH = 16
 
 
 @kernel
@@ -67,7 +67,8 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
     The order of H is even, for the same reason as in `cholesky`.
     """
     n, k = Z.shape
-    products = np.zeros((len(H), min(k, _BATCH)))
+    batch = min(k, max(len(H), _LEAST_BATCH))  # products of all points would be larger than H itself
+    products = np.zeros((len(H), batch))
     root = np.empty(k)
     for p in range(k):
         root[p] = 1.0 / np.sqrt(w[p])
@@ -75,8 +76,8 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
         for j in range(i + 1):
             H[i, j] = 0.0
         H[i, i] = 1.0
-    for first in range(0, k, _BATCH):
-        size = min(_BATCH, k - first)
+    for first in range(0, k, batch):
+        size = min(batch, k - first)
         z, scale = Z[:, first : first + size], root[first : first + size]
         row = 0
         for i in range(n):
