@@ -243,7 +243,7 @@ class RecordCensus(Census):
         return Rolls(self.patterns()[self.voters], self.side[self.voters], len(self.stack))
 
     def _count(self, held: Flags) -> list[int]:
-        return _count(self.side, self._votes, held)
+        return _count(self.side, self._votes, np.flatnonzero(held))
 
     def tied(self, which: Rows, gauges: FloatArray, alone: Rows) -> Tie:
         """Count the voters in grown ellipsoids and at isolated points that are equally near."""
@@ -340,7 +340,7 @@ def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None
     """Collect isolated points; equal ones are one region, whatever their labels."""
     found, first = np.unique(points[rows], axis=0, return_index=True)
     sides = [common_side(side[rows[(points[rows] == x).all(axis=1)]]) for x in found]
-    counts = [_count(side, votes, (points == x).all(axis=1)) for x in found]
+    counts = [_count(side, votes, _copies(points, x)) for x in found]
     return Isolated(
         found,
         side[rows[first]].astype(np.int64),
@@ -349,9 +349,14 @@ def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None
     )
 
 
-def _count(side: NDArray[np.integer], votes: Flags | None, held: Flags) -> list[int]:
+def _copies(points: FloatArray, x: FloatArray) -> Rows:
+    """Return the rows of the points that equal x."""
+    rows = np.flatnonzero(points[:, 0] == x[0])  # few as a rule
+    return np.asarray(rows[(points[rows] == x).all(axis=1)])
+
+
+def _count(side: NDArray[np.integer], votes: Flags | None, rows: Rows) -> list[int]:
     """Count the voters of A and of B among some points."""
-    rows = np.flatnonzero(held)  # few as a rule
     sides = side[rows if votes is None else rows[votes[rows]]]
     of_b = int(np.count_nonzero(sides))
     return [len(sides) - of_b, of_b]

@@ -228,13 +228,16 @@ def densities_of(
     common += _COMMON_RIDGE * np.eye(d)
     strength = SHRINKAGE * (d + 1)
     ridge = _RIDGE * np.eye(d)
-    components = [_component(p.mean, (p.scatter + strength * common) / (p.n + strength) + ridge) for p in parts]
+    coefficients = np.empty(((d + 1) * (d + 2) // 2, len(parts)))
+    log_scales = np.empty(len(parts))
+    for k, part in enumerate(parts):
+        covariance = (part.scatter + strength * common) / (part.n + strength) + ridge
+        coefficients[:, k], log_scales[k] = _component(part.mean, covariance)
     codes = np.array([part.code for part in parts], dtype=np.int64)
     counts = np.array([part.n for part in parts], dtype=np.float64)
     of_class = np.bincount(codes, counts, minlength=len(class_count))[codes]
     prior = class_count[codes] / class_count.sum()
-    log_weights = np.log(prior * counts / of_class) - np.array([log_scale for _, log_scale in components])
-    coefficients = np.column_stack([form for form, _ in components])
+    log_weights = np.log(prior * counts / of_class) - log_scales
     return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
 
 

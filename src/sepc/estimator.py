@@ -19,6 +19,7 @@ from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._threads import one_blas_thread
 from sepc.inputs import names_of, training_set
 from sepc.model import Model, Outline, TrainingRecords
 from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, units_of_length
@@ -149,31 +150,34 @@ class SEPClassifier(TrustClassifier):
             order = canonical_rows(X, codes, len(classes))
             points, class_count = X[order], np.bincount(codes)
             del X, codes
-            mean, scale = self._standardise(points)
-            asked = problems(_in_order(class_count), classes)
-            votes = _votes(_in_order(class_count)) if self.trust in ("counts", "bound") else None
-            partitions = self._partitions(points, asked, votes)
-            codes = _in_order(class_count)
-            model = Model(
-                classes=classes,
-                class_count=class_count,
-                features=features,
-                mean=mean,
-                scale=scale,
-                unit="standard deviations" if self.standardize else "units",
-                records=TrainingRecords(points, codes, order),
-                outline=Outline.of(points, codes, len(classes)),
-                rules=[
-                    Rules(p, points, *problem, votes, compiled=True)
+            with one_blas_thread(points.size):  # each step would ask for it
+                mean, scale = self._standardise(points)
+                asked = problems(_in_order(class_count), classes)
+                votes = _votes(_in_order(class_count)) if self.trust in ("counts", "bound") else None
+                partitions = self._partitions(points, asked, votes)
+                # First what needs room to work in: with the rules beside it a fit would take more memory.
+                densities = self._densities(points, class_count, partitions, asked)
+                codes = _in_order(class_count)
+                model = Model(
+                    classes=classes,
+                    class_count=class_count,
+                    features=features,
+                    mean=mean,
+                    scale=scale,
+                    unit="standard deviations" if self.standardize else "units",
+                    records=TrainingRecords(points, codes, order),
+                    outline=Outline.of(points, codes, len(classes)),
+                    rules=[
+                        Rules(p, points, *problem, votes, compiled=True)
+                        for p, problem in zip(partitions, asked, strict=True)
+                    ],
+                    trust=self.trust,
+                    densities=densities,
+                )
+                in_rows = [
+                    renumbered(p, [order[problem.side == s] for s in (0, 1)])
                     for p, problem in zip(partitions, asked, strict=True)
-                ],
-                trust=self.trust,
-                densities=self._densities(points, class_count, partitions, asked),
-            )
-            in_rows = [
-                renumbered(p, [order[problem.side == s] for s in (0, 1)])
-                for p, problem in zip(partitions, asked, strict=True)
-            ]
+                ]
             # Only now, with nothing left to interrupt, does the classifier change.
             self._keep(model, in_rows, frames)
         self._warn_of_isolated()

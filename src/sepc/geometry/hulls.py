@@ -70,7 +70,7 @@ class HullPair:
     def __post_init__(self) -> None:
         for array in (self.c, self.d, self.normal, self.weights_a, self.weights_b):
             if array is not None:
-                array.flags.writeable = False
+                array.setflags(write=False)
 
     @property
     def distance(self) -> float:

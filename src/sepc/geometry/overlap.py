@@ -66,7 +66,7 @@ class IntersectionCover:
     hyperplane: tuple[FloatArray, float] | None = None
 
     def __post_init__(self) -> None:
-        self.weights.flags.writeable = False
+        self.weights.setflags(write=False)
 
 
 def cover_intersection(*ellipsoids: Ellipsoid, tol: float = 1e-8) -> IntersectionCover:

@@ -262,5 +262,5 @@ def _shares(balance: float) -> tuple[float, float]:
 
 
 def _read_only(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array

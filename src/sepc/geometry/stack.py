@@ -107,11 +107,24 @@ class EllipsoidStack:
     """
 
     def __init__(self, ellipsoids: Sequence[Ellipsoid], dim: int) -> None:
-        n = len(ellipsoids)
         self.ellipsoids, self.dim = tuple(ellipsoids), dim
-        self.centers = np.array([E.center for E in ellipsoids]).reshape(n, 1, dim)
-        self.axes = np.array([E.axes for E in ellipsoids]).reshape(n, dim, dim)
-        self.radii = np.array([E.radii for E in ellipsoids]).reshape(n, dim)
+
+    # Stacked when first asked for: a fit does without, and they would be part of its memory.
+
+    @cached_property
+    def centers(self) -> FloatArray:
+        """The centres, shape (n_ellipsoids, 1, d)."""
+        return np.array([E.center for E in self.ellipsoids]).reshape(len(self), 1, self.dim)
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """The axes, shape (n_ellipsoids, d, d)."""
+        return np.array([E.axes for E in self.ellipsoids]).reshape(len(self), self.dim, self.dim)
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """The radii, shape (n_ellipsoids, d)."""
+        return np.array([E.radii for E in self.ellipsoids]).reshape(len(self), self.dim)
 
     def __len__(self) -> int:
         return len(self.ellipsoids)
