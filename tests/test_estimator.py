@@ -149,15 +149,15 @@ class TestSeveralClasses:
 
 
 class TestMemory:
-    @pytest.mark.parametrize("what", ["two Gaussians", "breast cancer"])
-    def test_a_fit_takes_less_than_four_copies_of_the_data(self, what):
+    @pytest.mark.parametrize(("what", "n_imp"), [(1_000, 0.01), (20_000, 0.1), ("breast cancer", 0.01)])
+    def test_a_fit_takes_less_than_four_copies_of_the_data(self, what, n_imp):
         if what == "breast cancer":
-            n_imp, (X, y) = 0.01, load_breast_cancer(return_X_y=True)
+            X, y = load_breast_cancer(return_X_y=True)
         else:
-            n_imp, y = 0.1, np.arange(20_000) % 2
-            X = np.random.default_rng(0).standard_normal((len(y), 10))
+            y = np.arange(what) % 2
+            X = np.random.default_rng(0).standard_normal((what, 10))
             X[:, 0] += 2.0 * y
-        SEPClassifier().fit(X[:200], y[:200])  # the compiled code is loaded
+        SEPClassifier(n_imp=n_imp).fit(X[:1000], y[:1000])  # the compiled code is loaded
         tracemalloc.start()
         try:
             SEPClassifier(n_imp=n_imp).fit(X, y)
