@@ -466,7 +466,7 @@ class _Run:
     def purify(self, a: _Cloud, b: _Cloud) -> _Pure | None:
         """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
         while len(a) > len(self.unit):
-            held = b.points.held_by(a.ellipsoid(self.unit))
+            held = b.points.held_by(a.ellipsoid(self.unit), self.allowed)
             self.report()
             if held.n <= self.allowed:
                 return _Pure(a.points, a.ellipsoid(self.unit))
@@ -487,7 +487,7 @@ class _Run:
         few, many = sorted((a, b), key=len)
         # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
         for own, other in ((few, many), (many, few)):
-            if other.points.held_by(own.ellipsoid(self.unit)).smallest_gauge <= 1.0:
+            if other.points.held_by(own.ellipsoid(self.unit), 0).smallest_gauge <= 1.0:
                 return None
             self.report()
         verdict = separate(a.ellipsoid(self.unit), b.ellipsoid(self.unit))

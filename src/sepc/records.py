@@ -1,7 +1,5 @@
 """Passes over labelled records: split by class, moments, membership, repeated rows. Plain arrays, no judgement."""
 
-from functools import cache
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._chunks import chunks
-from sepc.geometry._design_search import EVERY_ROW
+from sepc.geometry._passes import kernels, squared_gauges
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
 
@@ -114,26 +112,7 @@ def holds(E: Ellipsoid, points: FloatArray) -> NDArray[np.bool_]:
     >>> holds(Ellipsoid([0.0], [[1.0]], [2.0]), np.array([[1.0], [3.0]])).tolist()
     [True, False]
     """
-    squares, nothing = np.empty(len(points)), np.zeros(E.dim)
-    with one_blas_thread(points.size):
-        # Points minus centre, first of all: a large offset of both would cost digits.
-        kernels().leverages(points, EVERY_ROW, E.center.copy(), nothing, E.axes / E.radii, nothing, squares)
-    return squares <= (1.0 + MEMBERSHIP_TOLERANCE) ** 2
-
-
-@cache
-def kernels() -> ModuleType:
-    """Return the compiled passes over points.
-
-    Examples
-    --------
-    >>> kernels().__name__
-    'sepc.geometry._mve_kernels'
-    """
-    # Compiled code is loaded by those who survey, not by those who look at the result.
-    from sepc.geometry import _mve_kernels
-
-    return _mve_kernels
+    return squared_gauges(E, points) <= (1.0 + MEMBERSHIP_TOLERANCE) ** 2
 
 
 def joint(parts: list[Moments]) -> Moments:

@@ -18,6 +18,7 @@ from sepc.frames import plain
 from sepc.geometry._checks import FloatArray
 from sepc.geometry._chunks import chunks
 from sepc.geometry._design_search import FLAT
+from sepc.geometry._passes import kernels
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.mve import MVE, min_volume_ellipsoid
@@ -25,7 +26,7 @@ from sepc.geometry.overlap import cover_intersection
 from sepc.geometry.separability import linearly_separable
 from sepc.inputs import TrainingSet
 from sepc.partitioning import canonical_order
-from sepc.records import Moments, holds, joint, kernels, moments, repeated, split, taken
+from sepc.records import Moments, holds, joint, moments, repeated, split, taken
 
 # A class is nearly flat along directions in which it spreads by less than this, in standard deviations of all records.
 _NEARLY_FLAT = 1e-3

@@ -9,6 +9,8 @@ from sklearn.svm import NuSVC
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.errors import InputError
+from sepc.geometry import _hull_search
+from sepc.geometry._smooth_hulls import Undecided
 from sepc.geometry.hulls import nearest_points
 
 TOL = 1e-9
@@ -181,6 +183,34 @@ def test_a_set_meets_itself(n, cap):
     pair = nearest_points(A, A, max(cap, 1 / n) if cap else cap)
     check(pair, A, A)
     assert pair.meet
+
+
+@pytest.mark.parametrize(("extra", "close"), [(-0.5, 1e-3), (0.1, 0.05)])
+def test_some_of_many_points_show_whether_hulls_meet(extra, close, monkeypatch):
+    """Two translates of a set: as far apart as their reduced hulls are wide, less some, or some more called close."""
+    monkeypatch.setattr(_hull_search, "CLOSE", close)
+    A = np.random.default_rng(0).standard_normal((20_000, 3))
+    cap = 1.3 / len(A)
+    wide = np.sort(A[:, 0])
+    k = round(1.0 / cap)
+    B = A + np.array([wide[-k:].mean() - wide[:k].mean() + extra, 0.0, 0.0])
+    thinned = []
+    thin_out = Undecided._thin_out
+
+    def watched(self):
+        thin_out(self)
+        thinned.append(self.is_thinned)
+
+    monkeypatch.setattr(Undecided, "_thin_out", watched)
+    pair = nearest_points(A, B, cap)
+    check(pair, A, B)
+    assert any(thinned)
+    assert pair.meet == (extra < 0.0)
+    monkeypatch.setattr(Undecided, "_thin_out", lambda _: None)
+    unhurried = nearest_points(A, B, cap)
+    assert unhurried.meet == pair.meet
+    if not pair.meet:
+        np.testing.assert_array_equal(pair.normal, unhurried.normal)
 
 
 def test_equal_centroids_meet():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scattered import FORMS, SCATTERED, random_cuts, scattered
 from strategies import random_ellipsoid, seeds
 
+import sepc.geometry.points
 from sepc.errors import InputError
 from sepc.geometry import _questions as questions
 from sepc.geometry.points import LocalPoints, as_array, as_set
@@ -64,6 +65,35 @@ def test_held_by_counts_what_the_ellipsoid_contains(seed, form):
     held = points.held_by(E)
     assert held.n == np.count_nonzero(E.contains(X))
     close(held.smallest_gauge, E.gauge(X).min())
+
+
+@each_form(60)
+def test_held_by_reads_on_until_it_can_tell(seed, form):
+    rng, X, points = some_points(seed, form)
+    E = random_ellipsoid(X.shape[1], rng, size=3.0)
+    most = int(rng.integers(0, len(X) + 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sepc.geometry.points, "_AT_A_TIME", 3)
+        held, everything = points.held_by(E, most), points.held_by(E)
+    assert (held.n > most) == (everything.n > most)
+    assert (held.smallest_gauge <= 1.0) == (everything.smallest_gauge <= 1.0)
+    if everything.n <= most:
+        assert held == everything
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_held_by_stops_early(most, monkeypatch):
+    read = []
+    squared_gauges = sepc.geometry.points.squared_gauges
+
+    def counted(E, points):
+        read.append(len(points))
+        return squared_gauges(E, points)
+
+    monkeypatch.setattr(sepc.geometry.points, "squared_gauges", counted)
+    X = np.random.default_rng(0).standard_normal((100_000, 2))
+    assert LocalPoints(X[np.argsort(X[:, 0])]).held_by(random_ellipsoid(2, np.random.default_rng(1)), most).n > most
+    assert sum(read) < len(X) / 4
 
 
 @each_form(80)

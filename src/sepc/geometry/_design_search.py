@@ -15,6 +15,7 @@ from scipy.linalg.lapack import dsyev, dtrtri
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._interior_point import interior_point
+from sepc.geometry._passes import EVERY_ROW
 
 # A direction with less RMS spread than this, in units of length of the features, is flat.
 FLAT = 1e-6
@@ -25,8 +26,6 @@ ULPS = 4.0 * float(np.finfo(np.float64).eps)
 OnStep = Callable[[int, float], None]
 # Origin, mean relative to it, units of length and covariance in these units.
 Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-
-EVERY_ROW = np.empty(0, np.int64)  # how kernels are told to take them all
 
 # By how much the background of the first steps fades with each of them, and when it is faint enough to do without.
 _FADING = 0.2

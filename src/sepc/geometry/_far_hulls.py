@@ -15,7 +15,7 @@ import numpy as np
 from sepc.geometry._checks import FloatArray
 from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, largest_sum, norm
 from sepc.geometry._hull_kernels import TAU, THRESHOLD
-from sepc.geometry._hull_search import Search, StepCallback, is_far
+from sepc.geometry._hull_search import CLOSE, Search, StepCallback, is_far
 from sepc.geometry._hull_side import Side
 from sepc.geometry._questions import Slab, Window
 from sepc.geometry._smooth_hulls import Undecided, half_width
@@ -33,9 +33,7 @@ _MAX_PASSES = 60
 # What the shares of a point inside of a slab may lack.
 _LACK = 1e-6
 _NARROWING = 0.2
-# Samples nearer to each other than this, in units of the range, say that the hulls meet; so does a normal that shrinks
-# as the slabs do, up to this share.
-_CLOSE = 1e-3
+# A normal that shrinks as the slabs do, up to this share, says that the hulls meet.
 _ALIKE = 0.1
 # So many half-widths off the threshold a point may be, and come into memory.
 _NEAR = 3.0
@@ -168,7 +166,7 @@ class FarSearch:
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
         sample = Undecided(np.ascontiguousarray(np.concatenate(blocks).T), caps, shares, self.fixed)
         sample.start(self._difference(), 1.0)
-        sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), _CLOSE * self.unit)
+        sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), CLOSE * self.unit)
         self.n_iter += sample.n_steps
         for side, found, x in zip(self.free, sample.per_side, blocks, strict=True):
             # Points that tie are no reason for a slab without width.
@@ -184,7 +182,7 @@ class FarSearch:
         last = good = self._at(w)
         length, factor, before, n_inside = 1.0, _NARROWING, np.inf, np.inf
         # The hulls of the samples are inside of the others: where they all but meet, these do.
-        shrinks = norm(w) <= _CLOSE * self.unit
+        shrinks = norm(w) <= CLOSE * self.unit
         for _ in range(_MAX_PASSES):
             if length < 1.0 or not last.is_solved(roughly):
                 last, length = self._step(last)

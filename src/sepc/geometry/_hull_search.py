@@ -17,6 +17,9 @@ from sepc.geometry.points import LocalPoints
 _SAMPLE = 300
 _SAMPLE_PER_FEATURE = 50
 
+# Samples nearer to each other than this, in units of the range, say that the hulls meet.
+CLOSE = 1e-3
+
 # So many half-widths of the slab that the sample leaves, a point may be off the threshold and still be undecided.
 _UNSURE = 3.0
 
@@ -143,16 +146,24 @@ class Search:
 
     def _first_round(self, limit: int) -> None:
         """Solve for all points; if these are many, for those that a sample leaves undecided."""
-        w, width = self.normal, 1.0
+        w, width, close = self.normal, 1.0, 0.0
         chosen: list[Picked] = [slice(None)] * len(self.free)
         n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * len(self.shift)
         if max(len(side.points) for side in self.free) > 3 * n_sample:
-            w, width = self._try_sample(n_sample, limit)
+            w, width, meet = self._try_sample(n_sample, limit)
             chosen = [_unsure(side, w, width, limit) for side in self.free]
             self.n_passes += 2.0
+            close = CLOSE * self.unit if meet else 0.0
         undecided = self._among(chosen)
         undecided.start(w, width)
-        undecided.narrow(limit, self.flat)
+        undecided.narrow(limit, self.flat, close)
+        if undecided.is_thinned and undecided.distance > self.flat:
+            # The hulls do not meet, or the points that were kept could not show it.
+            n_steps, n_read = undecided.n_steps, undecided.n_read
+            undecided = self._among(chosen)
+            undecided.start(w, width)
+            undecided.n_steps, undecided.n_read = n_steps, n_read
+            undecided.narrow(limit, self.flat)
         if undecided.distance > self.flat:
             undecided.refine(self.flat, self.tol)
         self._take(undecided, chosen)
@@ -163,8 +174,8 @@ class Search:
         """Distance from which on nothing needs to be gained: the hulls meet."""
         return 0.1 * self.tol * self.unit
 
-    def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float]:
-        """Return the normal that at least n points of each side give, and the width of the slab that this leaves."""
+    def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float, bool]:
+        """Return the normal of at least n points of each side, the width of the slab it leaves, and if they meet."""
         blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
         fixed = self.normal + sum(side.sign * (side.image - side.settled) for side in self.free)
         weights = [side.cap * side.n_caps for side in self.free]
@@ -172,8 +183,9 @@ class Search:
         columns = np.ascontiguousarray(np.concatenate(blocks).T)
         sample = Undecided(columns, list(caps), shares, fixed)
         sample.start(self.normal, 1.0)
-        sample.narrow(limit, 1e-3 * self.unit)
-        return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5)
+        close = CLOSE * self.unit
+        sample.narrow(limit, close)
+        return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5), sample.distance <= close
 
     def _round(self, share: int, exact: bool) -> None:
         """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""

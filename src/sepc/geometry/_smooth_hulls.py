@@ -32,6 +32,9 @@ _FAR_WHEN_REFINING = 4.0
 # Leaving points out costs more than it saves where there are no more than this.
 _FEW = 300
 
+# Where the hulls all but meet, one in so many of the points inside of the slabs can do the rest.
+_THINNING = 4
+
 
 class Undecided:
     """Points of one or both sets whose shares of the cap are sought, while all other points keep theirs.
@@ -65,6 +68,7 @@ class Undecided:
         self.rows: Rows | None = None  # all of them
         self.fixed = fixed
         self.n_steps = self.n_read = 0
+        self.is_thinned = False
 
     @property
     def size(self) -> float:
@@ -99,8 +103,11 @@ class Undecided:
     def _sides(self) -> Iterator[tuple[FloatArray, slice]]:
         return zip(self.per_side, self.groups, strict=True)
 
-    def narrow(self, limit: int, flat: float) -> None:
-        """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`."""
+    def narrow(self, limit: int, flat: float, close: float = 0.0) -> None:
+        """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`.
+
+        From |r| <= `close` on, it goes on with some of the points: enough to make hulls meet that all but do.
+        """
         # Points that tie stay in a slab however narrow; narrower than rounding it would have no threshold.
         largest = float(np.abs(self.score).max())
         size = self.size
@@ -117,6 +124,8 @@ class Undecided:
                     self.w, self.now[:] = good
                     break
                 continue
+            if self.distance <= close and not self.is_thinned:
+                self._thin_out()
             few = self.per_side[:, INSIDE].sum() <= limit
             if (few and self._is_sharp()) or self._relative_tau() <= finest:
                 break
@@ -178,20 +187,34 @@ class Undecided:
         for side, group in self._sides():
             near[group] = np.abs(self.score[group] - side[THRESHOLD]) <= far * side[TAU]
         rows = near.nonzero()[0]
+        if 2 * len(rows) <= len(near):
+            del near  # before the copies, for the sake of the peak memory
+            self._go_on_with(rows)
+
+    def _thin_out(self) -> None:
+        """Go on with some of the points inside of the slabs."""
+        inside = ((self.now > 0.0) & (self.now < 1.0)).nonzero()[0]
+        if len(inside) > _THINNING * _FEW:
+            self.is_thinned = self._go_on_with(inside[::_THINNING])
+
+    def _go_on_with(self, rows: Rows) -> bool:
+        """Settle the shares of all but these points; return whether that can be done: some of each side are left."""
         ends = rows.searchsorted(self.ends)
-        if 2 * len(rows) > len(near) or not np.diff(ends).all():
-            return
+        if not np.diff(ends).all():
+            return False
         self._keep_shares()
-        settled = np.where(near, 0.0, self.now)
+        settled = self.now.copy()
+        settled[rows] = 0.0
         for side, group in self._sides():
             side[WANTED] -= settled[group].sum()
             settled[group] *= side[CAP]
         self.fixed = self.fixed - self.points @ settled
-        del settled, near  # before the copies, for the sake of the peak memory
+        del settled
         self._divide(ends)
         self.rows = rows if self.rows is None else self.rows[rows]
         self.points = self.points.take(rows, axis=1)
         self.score, self.centre, self.now = (values[rows] for values in (self.score, self.centre, self.now))
+        return True
 
     def _keep_shares(self) -> None:
         """Put the shares of the points that are still in play among those of all."""

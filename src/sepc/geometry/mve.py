@@ -7,9 +7,7 @@ design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log vol
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from math import sqrt
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +16,7 @@ from sepc.errors import InputError
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
 from sepc.geometry._core_search import CoreSearch
 from sepc.geometry._design_search import FLAT, ULPS, DesignSearch, OnStep
+from sepc.geometry._passes import kernels
 from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.points import Points, ScatteredPoints, as_array
@@ -143,28 +142,20 @@ def min_volume_ellipsoid(
     if not isinstance(points, np.ndarray) and isinstance(points, ScatteredPoints):  # the first is far quicker to tell
         length = _units(unit, points.dim)
         with one_blas_thread(len(points) * points.dim), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            far = CoreSearch(points, length, _load_kernels(), on_step)
+            far = CoreSearch(points, length, kernels(), on_step)
             return _answer(far, *far.solve(max(tol, _FINEST_TOL)), tol)
     X = as_array(points, "points")
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        kernels = _load_kernels()
-        run = DesignSearch(X, kernels.moments(X, _units(unit, X.shape[1])), kernels, on_step)
+        compiled = kernels()
+        run = DesignSearch(X, compiled.moments(X, _units(unit, X.shape[1])), compiled, on_step)
         design = run.solve(max(tol, _FINEST_TOL))
         if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
             return _answer(run, *design, tol)
         # Hundreds of copies of a point can fill a working set and make it singular: each point once.
         once = X[distinct]
-        again = DesignSearch(once, kernels.moments(once, run.unit), kernels, on_step)
+        again = DesignSearch(once, compiled.moments(once, run.unit), compiled, on_step)
         return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
-
-
-@cache
-def _load_kernels() -> ModuleType:
-    # Compiled code is loaded by those who fit, not by those who only look at an ellipsoid.
-    from sepc.geometry import _mve_kernels
-
-    return _mve_kernels
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:
@@ -193,14 +184,13 @@ def _for_all(answer: MVE, rows: Rows, run: DesignSearch) -> MVE:
 
 def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
-    kernels = run.kernels
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))
     Q = run.lift(rows, *run.base)
-    center, factor = kernels.raw_factor(
+    center, factor = run.kernels.raw_factor(
         Q, weights, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
     )
-    axes_t, radii = kernels.rows_svd(factor)
+    axes_t, radii = run.kernels.rows_svd(factor)
     axes = axes_t.T.copy()
     # The largest gauge of the own points, in the arithmetic of those who will ask for it.
     square = run.square_of_reach(center, axes, radii)

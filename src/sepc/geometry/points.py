@@ -9,6 +9,8 @@ these are.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,9 +19,15 @@ from numpy.typing import ArrayLike
 from sepc.errors import InputError
 from sepc.geometry import _questions as questions
 from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
+from sepc.geometry._passes import squared_gauges
 from sepc.geometry._questions import Far, Slab, Sums, Window
 from sepc.geometry._short_rows import by_column
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE, Ellipsoid
+
+# Points that are read at a time to count what an ellipsoid holds. They are sorted as a rule: after some of them come
+# those so many times as far on, so that what is found soon is found of all of them.
+_AT_A_TIME = 1 << 12
+_SPREAD = 16
 
 
 class Extent(NamedTuple):
@@ -65,7 +73,7 @@ def bounds_of(extents: Sequence[Extent]) -> tuple[FloatArray, FloatArray]:
 
 
 class Held(NamedTuple):
-    """What an ellipsoid holds of some points: how many, and the smallest gauge of any.
+    """What an ellipsoid holds of some points: how many, and the smallest gauge of any, of those that were read.
 
     Examples
     --------
@@ -115,8 +123,11 @@ class Points(ABC):
         """Where the points lie."""
 
     @abstractmethod
-    def held_by(self, E: Ellipsoid) -> Held:
-        """Return how many points an ellipsoid holds, and the smallest gauge."""
+    def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
+        """Return how many points an ellipsoid holds, and the smallest gauge.
+
+        Not all points need to be read once there are more than `most`, and one of them with a gauge of at most 1.
+        """
 
     @abstractmethod
     def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "Points":
@@ -193,10 +204,17 @@ class LocalPoints(Points):
         """The largest value of each feature, shape (d,)."""
         return by_column(np.maximum, self.array)
 
-    def held_by(self, E: Ellipsoid) -> Held:
-        """Return how many points an ellipsoid holds, and the smallest gauge."""
-        gauges = E.gauge(self.array)
-        return Held(int(np.count_nonzero(gauges <= 1.0 + MEMBERSHIP_TOLERANCE)), float(gauges.min()))
+    def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
+        """Return how many points an ellipsoid holds, and the smallest gauge; until there are more than `most`."""
+        n, smallest = 0, np.inf
+        starts = range(0, len(self), _AT_A_TIME)
+        for start in chain.from_iterable(starts[k::_SPREAD] for k in range(_SPREAD)):
+            squares = squared_gauges(E, self.array[start : start + _AT_A_TIME])
+            n += int(np.count_nonzero(squares <= (1.0 + MEMBERSHIP_TOLERANCE) ** 2))
+            smallest = min(smallest, squares.min())
+            if n > most and smallest <= 1.0:
+                break
+        return Held(n, sqrt(smallest))
 
     def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "LocalPoints":
         """Return the points on one side of a hyperplane."""
@@ -304,7 +322,7 @@ class ScatteredPoints(Points):
             as_vector(end, f"the vector of the features' {name} values", self.dim)
         return Extent(low, high, origin, total / n)
 
-    def held_by(self, E: Ellipsoid) -> Held:
+    def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:  # noqa: ARG002
         """Return how many points an ellipsoid holds, and the smallest gauge."""
         found = self.ask(questions.held, E.center, E.axes, E.radii)
         return Held(sum(count for count, _ in found), min(smallest for _, smallest in found))
