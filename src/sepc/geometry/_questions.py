@@ -174,8 +174,7 @@ def farthest(
     if count == 0 or not top > level:
         return Far(top, np.empty((0, points.shape[1])), np.empty(0))
     rows = _uppermost(xp, values, level, count)
-    found = Far(top, to_host(xp.take(points, rows, axis=0)), to_host(xp.take(values, rows)))
-    return merged_far([found], count)
+    return Far(top, *_largest(to_host(xp.take(points, rows, axis=0)), to_host(xp.take(values, rows)), count))
 
 
 def _uppermost(xp: Any, values: Any, level: float, count: int) -> Any:
@@ -194,15 +193,25 @@ def _uppermost(xp: Any, values: Any, level: float, count: int) -> Any:
 
 
 def merged_far(found: Sequence[Far], count: int) -> Far:
-    """Return the `count` points with the largest values, without those that are next to a copy of themselves."""
+    """Return the `count` points with the largest values of all answers."""
+    if len(found) == 1:
+        return found[0]
+    tops = [f.top for f in found]
+    top = max(tops) if not np.isnan(tops).any() else np.nan  # so that NaN is not overlooked
     points, values = np.concatenate([f.points for f in found]), np.concatenate([f.values for f in found])
+    return Far(top, *_largest(points, values, count))
+
+
+def _largest(points: FloatArray, values: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the `count` points with the largest values, without those that are next to a copy of themselves."""
     order = np.argsort(-values, kind="stable")
+    largest = points[order[:count]]
+    if not (largest[1:] == largest[:-1]).all(axis=1).any():
+        return largest, values[order[:count]]
     points, values = points[order], values[order]
     new = np.ones(len(points), dtype=bool)
     new[1:] = (points[1:] != points[:-1]).any(axis=1)
-    tops = [f.top for f in found]
-    top = max(tops) if not np.isnan(tops).any() else np.nan  # so that NaN is not overlooked
-    return Far(top, points[new][:count], values[new][:count])
+    return points[new][:count], values[new][:count]
 
 
 def held(xp: Any, points: Any, center: FloatArray, axes: FloatArray, radii: FloatArray) -> tuple[int, float]:
