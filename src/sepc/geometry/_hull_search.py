@@ -160,6 +160,7 @@ class Search:
         if undecided.is_thinned and undecided.distance > self.flat:
             # The hulls do not meet, or the points that were kept could not show it.
             n_steps, n_read = undecided.n_steps, undecided.n_read
+            del undecided  # it holds as many points as the next one
             undecided = self._among(chosen)
             undecided.start(w, width)
             undecided.n_steps, undecided.n_read = n_steps, n_read
