@@ -154,21 +154,25 @@ class Search:
             chosen = [_unsure(side, w, width, limit) for side in self.free]
             self.n_passes += 2.0
             close = CLOSE * self.unit if meet else 0.0
-        undecided = self._among(chosen)
-        undecided.start(w, width)
-        undecided.narrow(limit, self.flat, close)
+        undecided = self._narrowed(chosen, w, width, limit, close)
         if undecided.is_thinned and undecided.distance > self.flat:
             # The hulls do not meet, or the points that were kept could not show it.
             n_steps, n_read = undecided.n_steps, undecided.n_read
             del undecided  # it holds as many points as the next one
-            undecided = self._among(chosen)
-            undecided.start(w, width)
-            undecided.n_steps, undecided.n_read = n_steps, n_read
-            undecided.narrow(limit, self.flat)
+            undecided = self._narrowed(chosen, w, width, limit, 0.0)
+            undecided.n_steps += n_steps
+            undecided.n_read += n_read
         if undecided.distance > self.flat:
             undecided.refine(self.flat, self.tol)
         self._take(undecided, chosen)
         self._measure()
+
+    def _narrowed(self, chosen: list[Picked], w: FloatArray, width: float, limit: int, close: float) -> Undecided:
+        """Return the problem of the chosen points after its slabs were narrowed, from a normal and a width on."""
+        undecided = self._among(chosen)
+        undecided.start(w, width)
+        undecided.narrow(limit, self.flat, close)
+        return undecided
 
     @property
     def flat(self) -> float:
