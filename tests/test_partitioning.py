@@ -1,14 +1,19 @@
 """Algorithms 1 and 2: the worked cases, the laws, and what must not matter."""
 
+import threading
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_iris
+from scattered import scattered
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from strategies import labelled_points, seeds
 
 import sepc
 from sepc.partitioning import canonical_order, impurity_count, partition_in_place
+from sepc.scale.devices import DevicePoints
 
 
 def sizes(P):
@@ -221,3 +226,64 @@ class TestRelaxed:
         strict, relaxed = (max(len(b.members) for b in sepc.partition(A, B, 2, relax=r).blocks) for r in (False, True))
         assert strict > 0.8 * 300
         assert relaxed < 0.6 * 300
+
+
+class TestSideBySide:
+    """The two sides of a round at the same time, in two threads."""
+
+    @staticmethod
+    def sets(monkeypatch, form="device", entered=None):
+        """Return two overlapping sets whose points let another thread work beside."""
+        X, y = make_moons(400, noise=0.3, random_state=0)
+
+        @contextmanager
+        def place():
+            if entered is not None:
+                entered.append(threading.current_thread())
+            yield
+
+        monkeypatch.setattr(DevicePoints, "beside", lambda _: place)
+        return [scattered(form, X[y == label], cuts=(50,)) for label in (0, 1)]
+
+    @pytest.mark.parametrize("form", ["device", "strict"])
+    def test_the_partition_is_the_same(self, form, monkeypatch):
+        entered = []
+        a, b = self.sets(monkeypatch, form, entered)
+        P = sepc.partition(a, b, n_imp=2)
+        monkeypatch.undo()
+        Q = sepc.partition(a, b, n_imp=2)
+        assert len(entered) >= P.n_iter >= 5
+        assert threading.main_thread() not in entered
+        assert repr(P) == repr(Q)
+        for p, q in zip(P.blocks, Q.blocks, strict=True):
+            np.testing.assert_array_equal(p.members, q.members)
+            np.testing.assert_array_equal(p.ellipsoid.axes, q.ellipsoid.axes)
+
+    def test_progress_is_reported_in_the_thread_that_asked(self, monkeypatch):
+        seen = set()
+        sepc.partition(*self.sets(monkeypatch), on_step=lambda *_: seen.add(threading.current_thread()))
+        assert seen == {threading.main_thread()}
+
+    def test_an_interruption_ends_the_other_side(self, monkeypatch):
+        n_threads, calls = threading.active_count(), []
+
+        def interrupt(*_):
+            calls.append(None)
+            if len(calls) == 8:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            sepc.partition(*self.sets(monkeypatch), on_step=interrupt)
+        assert threading.active_count() == n_threads
+
+    def test_an_error_on_the_other_side_comes_back(self, monkeypatch):
+        a, b = self.sets(monkeypatch)
+
+        def held_by(*_):
+            if threading.current_thread() is not threading.main_thread():
+                raise OSError("the device is gone")
+            return DevicePoints.held_by(a, *_)
+
+        monkeypatch.setattr(a, "held_by", held_by)
+        with pytest.raises(OSError, match="the device is gone"):
+            sepc.partition(a, b)

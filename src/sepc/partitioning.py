@@ -6,8 +6,10 @@ the set as one block. What can no longer be split ends as one last ellipsoid per
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
+from threading import current_thread
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +23,7 @@ from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.hulls import nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.points import LocalPoints, Points, as_set, bounds_of
+from sepc.geometry.points import Beside, LocalPoints, Points, as_set, bounds_of
 from sepc.geometry.separation import separate
 
 SIDES = ("A", "B")
@@ -214,6 +216,7 @@ def partition_of_sets(
     Partition(A 3 | B 3, n_imp=0, n_iter=1)
     """
     run = _Run((_Scattered(a), _Scattered(b)), allowed, relax, unit, on_step, on_block)
+    run.beside = a.beside()
     result = run.result()
     rest_a, rest_b = run.remaining
     return result, (rest_a.points, rest_b.points)
@@ -367,6 +370,9 @@ class _Pure(NamedTuple):
     ellipsoid: Ellipsoid
 
 
+Purifier = Callable[[], _Pure | None]
+
+
 class _Cut(NamedTuple):
     """What `split` found: a direction from B to A, and where along it A's part begins and B's part ends."""
 
@@ -381,6 +387,10 @@ class _Cut(NamedTuple):
             return cloud
         sign = 1.0 - 2.0 * side
         return cloud.beyond(self.ends[side], sign * self.direction, self.slack)
+
+
+class _Abandoned(Exception):  # noqa: N818  (nobody waits for it)
+    """Raised in the thread of one side when the run ends on the other's."""
 
 
 class _Run:
@@ -401,6 +411,8 @@ class _Run:
         self.total = sum(map(len, self.remaining))
         self.blocks: list[Block] = []
         self.hyperplanes: list[Hyperplane] = []
+        self.beside: Beside | None = None  # what another thread works in; without it there is none
+        self.thread, self.has_failed = current_thread(), False
 
     @property
     def remaining(self) -> tuple[_Cloud, _Cloud]:
@@ -437,7 +449,7 @@ class _Run:
         cut = self.split(a, b)
         if cut is None:
             return "the centroids of {rest} coincide: nothing to split along"
-        pure = self.purify(cut.part(a, 0), b), self.purify(cut.part(b, 1), a)
+        pure = self.both(lambda: self.purify(cut.part(a, 0), b), lambda: self.purify(cut.part(b, 1), a))
         if pure == (None, None):
             if self.more_allowed():
                 return ""
@@ -447,6 +459,23 @@ class _Run:
             if found is not None:
                 self.settle(side, found, iteration=len(self.hyperplanes))
         return ""
+
+    def both(self, first: Purifier, second: Purifier) -> tuple[_Pure | None, _Pure | None]:
+        """Return what comes of the two sides, at the same time if a thread may work beside this one."""
+        if self.beside is None:
+            return first(), second()
+        with ThreadPoolExecutor(1) as other:
+            found = other.submit(self.work_beside, second)
+            try:
+                return first(), found.result()
+            except BaseException:
+                self.has_failed = True  # the other thread ends at its next step, and is waited for
+                raise
+
+    def work_beside(self, work: Purifier) -> _Pure | None:
+        assert self.beside is not None
+        with self.beside():
+            return work()
 
     def settle(self, side: int, found: _Pure, iteration: int) -> None:
         self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
@@ -479,11 +508,10 @@ class _Run:
 
     def split(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
-        hyperplane = self.between(a, b)
-        return self.cut(a, b) if hyperplane is None else _Cut(hyperplane, hyperplane.normal, None, 0.0)
+        return self.between(a, b) or self.cut(a, b)
 
-    def between(self, a: _Cloud, b: _Cloud) -> Hyperplane | None:
-        """Return a hyperplane between the ellipsoids of the two sets, None if these meet."""
+    def between(self, a: _Cloud, b: _Cloud) -> _Cut | None:
+        """Return a cut between the ellipsoids of the two sets, None if these meet."""
         few, many = sorted((a, b), key=len)
         # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
         for own, other in ((few, many), (many, few)):
@@ -494,7 +522,7 @@ class _Run:
         if verdict.hyperplane is None:
             return None
         normal, offset = verdict.hyperplane
-        return Hyperplane(-normal, -offset)
+        return _Cut(Hyperplane(-normal, -offset), -normal, None, 0.0)
 
     def cut(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Keep what lies beyond the nearest points of the reduced hulls; None if there is no direction to cut along."""
@@ -515,7 +543,9 @@ class _Run:
         return _Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
-        if self.on_step is not None:
+        if self.has_failed:
+            raise _Abandoned
+        if self.on_step is not None and current_thread() is self.thread:
             self.on_step(self.total - sum(map(len, self.remaining)), self.total)
 
 

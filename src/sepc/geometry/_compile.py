@@ -12,6 +12,8 @@ _OPTIONS: dict[str, Any] = {
     # NaN and infinity keep their meaning: the solvers test for them.
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},
     "error_model": "numpy",
+    # Problems may be solved side by side in several threads.
+    "nogil": True,
     # Compiling takes less time without what plain loops do not need: fused array expressions, an entry for C.
     "no_rewrites": True,
     "no_cfunc_wrapper": True,

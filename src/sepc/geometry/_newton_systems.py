@@ -1,8 +1,7 @@
 """The Newton systems of the interior-point method for optimal designs, and ways to solve them.
 
 With points z_i, the columns of Z with n entries each, and positive w, the system is ``((Z'Z)^2 + diag(w)) x = b``, the
-square taken entry by entry. The classes here solve the same system; they differ in time and memory. Matrices and their
-factors are kept as lower triangles in LAPACK's rectangular full packed format, which takes half a square of memory.
+square taken entry by entry. The classes here solve the same system; they differ in time and memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,9 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_lapack_funcs
-from scipy.linalg.lapack import dpftrf, dpftrs, dsfrk, spftrs
 
+from sepc.geometry import _packed as packed
 from sepc.geometry._checks import FloatArray, Rows
 
 # How many points are multiplied at a time, and how many matrices z_i z_i' are held at a time.
@@ -70,7 +68,8 @@ class Pairs:
         self.factor = _pairs_factor(Z, w, RIDGES)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        x: FloatArray = dpftrs(len(b), self.factor, b[:, None], uplo="L")[0][:, 0]
+        x = b.copy()
+        packed.solve(self.factor, x)
         return x
 
 
@@ -99,8 +98,9 @@ class CorePairs:
 
     def _rough_solution(self, b: FloatArray) -> FloatArray:
         x = b.copy()
-        right = b[self.core, None].astype(np.float32)
-        x[self.core] = spftrs(len(right), self.factor, right, uplo="L", overwrite_b=1)[0][:, 0]
+        right = b[self.core].astype(np.float32)
+        packed.solve(self.factor, right)
+        x[self.core] = right
         return x
 
 
@@ -115,8 +115,8 @@ class Matrices:
         n = len(Z)
         dim = n * (n + 1) // 2
         self.rows, self.columns, self.scale = _triangle(n)
-        packed = np.zeros(dim * (dim + 1) // 2)
-        for half in _diagonal(packed, dim):
+        self.factor = np.zeros(dim * (dim + 1) // 2)
+        for half in packed.diagonal(self.factor, dim):
             half += 1.0
         for some in _batches(len(w), _PANEL):
             part = Z[:, some] / np.sqrt(np.sqrt(w[some]))
@@ -126,17 +126,17 @@ class Matrices:
                 np.multiply(part[: a + 1], part[a], out=panel[row : row + a + 1])
                 row += a + 1
             panel *= self.scale[:, None]
-            packed = dsfrk(dim, panel.shape[1], 1.0, panel.T, 1.0, packed, uplo="L", trans="T", overwrite_c=1)
+            packed.add_products(self.factor, panel, of_rows=True)
         # At least the identity: with weights of any use it cannot fail.
-        self.factor, failed = dpftrf(dim, packed, uplo="L", overwrite_a=1)
-        if failed:
+        if not packed.factorise(self.factor, dim):
             raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
 
     def solve(self, b: FloatArray) -> FloatArray:
         x = b / self.w
         S = moment_matrix(self.Z, x)
-        right = (S[self.rows, self.columns] * self.scale)[:, None]
-        y = dpftrs(len(right), self.factor, right, uplo="L", overwrite_b=1)[0][:, 0] / self.scale
+        y = S[self.rows, self.columns] * self.scale
+        packed.solve(self.factor, y)
+        y /= self.scale
         S[self.rows, self.columns] = y
         S[self.columns, self.rows] = y
         x -= quadratic_forms(S, self.Z) / self.w
@@ -155,27 +155,19 @@ def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: tuple[float, ...]) -> 
 
     Where points coincide rounding may make the matrix indefinite: `ridges` are what to try to add to its diagonal.
     """
-    n, k = Z.shape
-    multiply, decompose = get_lapack_funcs(("sfrk", "pftrf"), (Z,))
+    k = Z.shape[1]
     for ridge in ridges:
-        H = multiply(k, n, 1.0, Z.T, 0.0, np.zeros(k * (k + 1) // 2, Z.dtype), uplo="L", overwrite_c=1)
+        H = np.zeros(k * (k + 1) // 2, Z.dtype)
+        packed.add_products(H, Z, of_rows=False)
         np.square(H, out=H)
         start = 0
-        for part in _diagonal(H, k):
+        for part in packed.diagonal(H, k):
             part += w[start : start + len(part)]
             part *= 1.0 + ridge
             start += len(part)
-        H, failed = decompose(k, H, uplo="L", overwrite_a=1)
-        if not failed:
-            factor: NDArray[Any] = H
-            return factor
+        if packed.factorise(H, k):
+            return H
     raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
-
-
-def _diagonal(packed: NDArray[Any], k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return views of the two halves of the diagonal of a packed lower triangle of order k."""
-    height = k + 1 - k % 2
-    return packed[1 - k % 2 :: height + 1], packed[k % 2 * height :: height + 1]
 
 
 def moment_matrix(Z: FloatArray, x: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ these are.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import chain
 from math import sqrt
@@ -85,6 +86,9 @@ class Held(NamedTuple):
     smallest_gauge: float
 
 
+Beside = Callable[[], AbstractContextManager[Any]]
+
+
 class Points(ABC):
     """A set of points in d dimensions, each with the number that it has in the set it comes from.
 
@@ -103,6 +107,13 @@ class Points(ABC):
     # take less time.
     sample_size: int = 1 << 19
     window_size: int = 1 << 21
+
+    def beside(self) -> Beside | None:
+        """Return what makes a context for another thread to solve problems about the points in, at the same time.
+
+        None if that does not pay: passes over the points take most of the time, or memory is short.
+        """
+        return None
 
     @abstractmethod
     def __len__(self) -> int: ...

@@ -5,9 +5,9 @@ CuPy compiles the kernels on first use, for the numbers of features and columns 
 where they are. Without CuPy everything works as on any other device.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -312,10 +312,36 @@ def _row_by_row(cupy: Any, points: Any) -> Any:
     return cupy.ascontiguousarray(cupy.asarray(points))
 
 
+def is_cuda(points: Any) -> bool:
+    """Return whether an array is on a CUDA device."""
+    return bool(getattr(points, "is_cuda", type(points).__module__.partition(".")[0] == "cupy"))
+
+
+def same_stream(points: Any) -> Callable[[], AbstractContextManager[Any]] | None:
+    """Return what makes a context for other threads, whose work on the points then follows that of this one.
+
+    None if these are on no CUDA device.
+    """
+    if not is_cuda(points):
+        return None
+    if hasattr(points, "is_cuda"):
+        import torch
+
+        return partial(torch.cuda.stream, torch.cuda.current_stream(points.device))
+    import cupy
+
+    return partial(_on_stream, points.device, cupy.cuda.get_current_stream())
+
+
+@contextmanager
+def _on_stream(device: Any, stream: Any) -> Iterator[None]:
+    with device, stream:
+        yield
+
+
 def with_own_pass(xp: Any, points: Any) -> Any:
     """Return the namespace with a pass of its own, if the points are on a CUDA device and CuPy is there."""
-    is_cuda = getattr(points, "is_cuda", type(points).__module__.partition(".")[0] == "cupy")
-    if not is_cuda or isinstance(xp, CudaNamespace):
+    if not is_cuda(points) or isinstance(xp, CudaNamespace):
         return xp
     try:
         import cupy  # noqa: F401

@@ -7,8 +7,8 @@ import numpy as np
 
 from sepc.geometry._checks import Rows
 from sepc.geometry._questions import like, to_host
-from sepc.geometry.points import LocalPoints, Points, Question, ScatteredPoints
-from sepc.scale.cuda import with_own_pass
+from sepc.geometry.points import Beside, LocalPoints, Points, Question, ScatteredPoints
+from sepc.scale.cuda import same_stream, with_own_pass
 
 
 class DeviceChunk(NamedTuple):
@@ -53,6 +53,10 @@ class DevicePoints(ScatteredPoints):
             chunks.append(DeviceChunk(points, xp.arange(start, end, dtype=xp.int64, device=points.device)))
             start = end
         return cls(xp, chunks)
+
+    def beside(self) -> Beside | None:
+        """Return what makes a context for another thread to solve problems in; None but for a CUDA device."""
+        return same_stream(self.chunks[0].points)
 
     def _like(self, chunks: Sequence[DeviceChunk]) -> Self:
         made = type(self)(self.xp, chunks)

@@ -1,0 +1,91 @@
+"""Packed symmetric matrices: the same numbers as SciPy's wrappers of LAPACK, without the interpreter's lock."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+from scipy.linalg import get_lapack_funcs
+
+from sepc.geometry import _packed
+
+ORDERS = (1, 2, 3, 8, 41, 64)
+BOTH = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def products(k, dtype, n=5):
+    """Return a packed matrix, the points whose products it is made of, and SciPy's routines for it."""
+    rows = np.random.default_rng(k).standard_normal((n, k)).astype(dtype)
+    H = np.zeros(k * (k + 1) // 2, dtype)
+    _packed.add_products(H, rows, of_rows=False)
+    return H, rows, get_lapack_funcs(("sfrk", "pftrf", "pftrs", "tfttr"), (H,))
+
+
+def definite(k, dtype):
+    H, rows, routines = products(k, dtype)
+    for half in _packed.diagonal(H, k):
+        half += 1.0
+    return H, rows.T @ rows + np.eye(k, dtype=dtype), routines
+
+
+@BOTH
+@pytest.mark.parametrize("k", ORDERS)
+def test_products_are_those_of_scipy(k, dtype):
+    H, rows, (sfrk, *_, tfttr) = products(k, dtype)
+    np.testing.assert_array_equal(H, sfrk(k, len(rows), 1.0, rows.T, 0.0, np.zeros_like(H), uplo="L"))
+    again = np.ones_like(H)
+    _packed.add_products(again, np.asfortranarray(rows.T), of_rows=True)
+    full = np.tril(tfttr(k, again, uplo="L")[0])
+    np.testing.assert_allclose(full, np.tril(rows.T @ rows + 1.0), rtol=1e-5, atol=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize("k", ORDERS)
+def test_factors_and_solutions_are_those_of_scipy(k, dtype):
+    H, dense, (_, pftrf, pftrs, _) = definite(k, dtype)
+    expected, failed = pftrf(k, H, uplo="L")
+    assert not failed
+    assert _packed.factorise(H, k)
+    np.testing.assert_array_equal(H, expected)
+    b = np.arange(1.0, k + 1.0).astype(dtype)
+    x = b.copy()
+    _packed.solve(H, x)
+    np.testing.assert_array_equal(x, pftrs(k, expected, b[:, None], uplo="L")[0][:, 0])
+    np.testing.assert_allclose(dense @ x, b, rtol=1e-3)
+
+
+@pytest.mark.parametrize("k", ORDERS)
+def test_the_diagonal_is_where_lapack_has_it(k):
+    H, rows, _ = products(k, np.float64)
+    np.testing.assert_allclose(np.concatenate(_packed.diagonal(H, k)), np.square(rows).sum(axis=0))
+
+
+def test_an_indefinite_matrix_has_no_factor():
+    H = np.zeros(15)
+    for half in _packed.diagonal(H, 5):
+        half -= 1.0
+    assert not _packed.factorise(H, 5)
+
+
+def test_other_threads_run_meanwhile():
+    """Without the lock the other thread goes on while this one is in LAPACK, for longer than it takes to start."""
+    H, _, _ = definite(2000, np.float64)
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(1e-4):
+            ticks.append(None)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e3)  # so that the lock is never taken away, only given up
+    other = threading.Thread(target=tick)
+    try:
+        other.start()
+        seen = len(ticks)
+        _packed.factorise(H, 2000)
+        seen = len(ticks) - seen
+    finally:
+        done.set()
+        other.join()
+        sys.setswitchinterval(before)
+    assert seen >= 3
