@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
 from threading import current_thread
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ _HALF_SPACE_TOLERANCE = 1e-9
 _SAME_POINT = 1e-8
 
 OnStep = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 class Hyperplane(NamedTuple):
@@ -370,9 +371,6 @@ class _Pure(NamedTuple):
     ellipsoid: Ellipsoid
 
 
-Purifier = Callable[[], _Pure | None]
-
-
 class _Cut(NamedTuple):
     """What `split` found: a direction from B to A, and where along it A's part begins and B's part ends."""
 
@@ -460,8 +458,8 @@ class _Run:
                 self.settle(side, found, iteration=len(self.hyperplanes))
         return ""
 
-    def both(self, first: Purifier, second: Purifier) -> tuple[_Pure | None, _Pure | None]:
-        """Return what comes of the two sides, at the same time if a thread may work beside this one."""
+    def both(self, first: Callable[[], T], second: Callable[[], T]) -> tuple[T, T]:
+        """Return what two functions return, called at the same time if a thread may work beside this one."""
         if self.beside is None:
             return first(), second()
         with ThreadPoolExecutor(1) as other:
@@ -472,7 +470,7 @@ class _Run:
                 self.has_failed = True  # the other thread ends at its next step, and is waited for
                 raise
 
-    def work_beside(self, work: Purifier) -> _Pure | None:
+    def work_beside(self, work: Callable[[], T]) -> T:
         assert self.beside is not None
         with self.beside():
             return work()
@@ -508,7 +506,11 @@ class _Run:
 
     def split(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
-        return self.between(a, b) or self.cut(a, b)
+        if self.beside is None:
+            return self.between(a, b) or self.cut(a, b)
+        # At once: as a rule the ellipsoids meet.
+        apart, cut = self.both(lambda: self.between(a, b), lambda: self.cut(a, b))
+        return apart or cut
 
     def between(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Return a cut between the ellipsoids of the two sets, None if these meet."""

@@ -117,6 +117,12 @@ def test_every_point_three_times(family, n, d, seed):
     check(np.repeat(point_set(family, n, d, seed), 3, axis=0))
 
 
+@pytest.mark.parametrize(("n", "d", "seed"), [(1500, 50, 0), (1500, 70, 1), (2000, 70, 3)])
+def test_evenly_filled_bodies_of_many_features(n, d, seed):
+    """After the first steps no point of the working set looks as if it held the ellipsoid."""
+    check(point_set("ball", n, d, seed))
+
+
 # Laws.
 
 

@@ -27,17 +27,17 @@ def relative_error(H, x, y):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("n", "k"), SIZES)
-def test_every_form_has_the_solution_of_the_dense_matrix(form, n, k, monkeypatch):
-    monkeypatch.setattr(_newton_systems, "_RESIDUAL", 1e-12)
+def test_every_form_has_the_solution_of_the_dense_matrix(form, n, k):
     Z, w, b, H = system(n, k)
-    assert relative_error(H, form(Z, w).solve(b), np.linalg.solve(H, b)) <= 1e-9
+    assert relative_error(H, form(Z, w).solve(b, 1e-12), np.linalg.solve(H, b)) <= 1e-9
 
 
 @pytest.mark.parametrize("decades", [0, 4, 8, 16])
 @pytest.mark.parametrize("seed", range(3))
-def test_iterations_end_at_the_residual_they_promise(decades, seed):
+@pytest.mark.parametrize("residual", [1e-3, 1e-6])
+def test_iterations_end_at_the_residual_they_promise(decades, seed, residual):
     Z, w, b, H = system(25, 400, decades, seed)
-    assert relative_error(H, CorePairs(Z, w).solve(b), np.linalg.solve(H, b)) <= 1e-5
+    assert relative_error(H, CorePairs(Z, w).solve(b, residual), np.linalg.solve(H, b)) <= 10.0 * residual
 
 
 def test_points_of_large_w_are_not_in_the_core():
@@ -47,13 +47,13 @@ def test_points_of_large_w_are_not_in_the_core():
     found = CorePairs(Z, w)
     assert found.core.max() < 50
     assert len(found.factor) == len(found.core) * (len(found.core) + 1) // 2
-    assert relative_error(H, found.solve(b), np.linalg.solve(H, b)) <= 1e-5
+    assert relative_error(H, found.solve(b, 1e-6), np.linalg.solve(H, b)) <= 1e-5
 
 
 def test_there_is_a_core_even_if_every_w_is_large():
     Z, _, b, _ = system(4, 30)
     w = np.full(30, 1e12)
-    np.testing.assert_allclose(CorePairs(Z, w).solve(b), b / w, rtol=1e-6)
+    np.testing.assert_allclose(CorePairs(Z, w).solve(b, 1e-6), b / w, rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -62,13 +62,13 @@ def test_points_that_coincide_do_not_break_a_system(form):
     Z, b = np.repeat(Z, 15, axis=1), np.repeat(b, 15)
     w = np.full(300, 1e-3)
     H = np.square(Z.T @ Z) + np.diag(w)
-    assert relative_error(H, form(Z, w).solve(b), np.linalg.solve(H, b)) <= 1e-5
+    assert relative_error(H, form(Z, w).solve(b, 1e-6), np.linalg.solve(H, b)) <= 1e-5
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_zero_leads_to_zero(form):
     Z, w, b, _ = system(5, 20)
-    assert form(Z, w).solve(0.0 * b).tolist() == [0.0] * 20
+    assert form(Z, w).solve(0.0 * b, 1e-6).tolist() == [0.0] * 20
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -76,7 +76,7 @@ def test_what_is_no_number_is_not_overlooked(form):
     Z, w, b, _ = system(5, 20)
     Z[0, 3] = np.nan
     with np.errstate(invalid="ignore"):
-        assert not np.isfinite(form(Z, w).solve(b)).all()
+        assert not np.isfinite(form(Z, w).solve(b, 1e-6)).all()
 
 
 @pytest.mark.parametrize(("n", "k", "form"), [(5, 15, Pairs), (58, 1200, CorePairs), (5, 2000, Matrices)])

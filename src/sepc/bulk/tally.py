@@ -87,8 +87,8 @@ def _tallied(points: Points, frames: Frames, exact: bool) -> Tally:
 
 
 def _tally_of_chunk(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
-    # A ladder is long: it is gone through once for many points.
-    some = parts(xp, points) if xp is not np else (points[rows] for rows in chunk_slices(len(points), _ROWS))
+    # A device takes all at once: what it finds in parts would have to be put together on the processor.
+    some = [points] if xp is not np else (points[rows] for rows in chunk_slices(len(points), _ROWS))
     return _merged((_tally(xp, x, frames, exact) for x in some), exact)
 
 

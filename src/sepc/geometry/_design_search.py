@@ -323,7 +323,8 @@ class DesignSearch:
         """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
         n = self.n
         near: NDArray[np.bool_] = (u * n > s / n) | (s < n * self.gap)
-        return near
+        # Fewer cannot hold one: weights and slacks are still too far from their goal to tell.
+        return near if np.count_nonzero(near) >= n else np.ones(len(near), dtype=bool)
 
     def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
         """Return these rows and those near the boundary, and weights to start from."""

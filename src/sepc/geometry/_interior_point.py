@@ -14,6 +14,9 @@ from sepc.geometry._newton_systems import RIDGES, moment_matrix, newton_system
 # The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
 # systems their precision.
 FINEST = 0.1
+# Relative residuals of the two directions of a step: the first only tells how far to go, and where to aim the second.
+_PREDICTED = 1e-3
+_CORRECTED = 1e-5
 
 
 def interior_point(
@@ -102,14 +105,14 @@ def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: flo
     w = s / u
     mu = float(u @ s) / k
     system = newton_system(Z, w)
-    du = system.solve(g - n)
+    du = system.solve(g - n, _PREDICTED)
     ds = -s - w * du
     step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))
     ahead = float((u + step_u * du) @ (s + step_s * ds)) / k
     center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
     # The product u s aimed at, less the second-order term of the prediction, divided by u.
     ds = (center - du * ds) / u - s
-    du = system.solve(g + s - n + ds)
+    du = system.solve(g + s - n + ds, _CORRECTED)
     ds -= w * du
     keep = min(max(0.99, 1.0 - mu), 1.0 - 1e-6)
     step_u, step_s = min(1.0, keep * _longest(u, du)), min(1.0, keep * _longest(s, ds))

@@ -22,8 +22,7 @@ _PANEL = 256
 _MANY = 300
 # The points whose diagonal entries owe more than this part to their leverage are the core of a system.
 _LEAST_SHARE = 0.01
-# The residual that iterations leave, relatively, how many of them it takes as a rule, and how many are enough.
-_RESIDUAL = 1e-6
+# How many iterations it takes as a rule, and how many are enough.
 _ITERATIONS = 8
 _MAX_ITER = 50
 # What is added to diagonals, relatively, until rounding does not make matrices indefinite, in either precision.
@@ -34,8 +33,11 @@ _SINGLE_RIDGES = (1e-6, 1e-5, 1e-4, 1e-3)
 class NewtonSystem(Protocol):
     """A Newton system, ready to be solved for several right-hand sides."""
 
-    def solve(self, b: FloatArray) -> FloatArray:
-        """Return the solution x for the right-hand side b, both of shape (k,)."""
+    def solve(self, b: FloatArray, residual: float) -> FloatArray:
+        """Return the solution x for the right-hand side b, both of shape (k,).
+
+        Where it takes iterations they leave this residual, relatively.
+        """
 
 
 def newton_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
@@ -67,7 +69,7 @@ class Pairs:
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
         self.factor = _pairs_factor(Z, w, RIDGES)
 
-    def solve(self, b: FloatArray) -> FloatArray:
+    def solve(self, b: FloatArray, residual: float) -> FloatArray:  # noqa: ARG002
         x = b.copy()
         packed.solve(self.factor, x)
         return x
@@ -89,8 +91,8 @@ class CorePairs:
         left = w[self.core] * np.square(self.scale[self.core])
         self.factor = _pairs_factor(scaled.astype(np.float32), left, _SINGLE_RIDGES)
 
-    def solve(self, b: FloatArray) -> FloatArray:
-        return self.scale * conjugate_gradients(self._product, self._rough_solution, self.scale * b)
+    def solve(self, b: FloatArray, residual: float) -> FloatArray:
+        return self.scale * conjugate_gradients(self._product, self._rough_solution, self.scale * b, residual)
 
     def _product(self, x: FloatArray) -> FloatArray:
         y = self.scale * x
@@ -131,7 +133,7 @@ class Matrices:
         if not packed.factorise(self.factor, dim):
             raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
 
-    def solve(self, b: FloatArray) -> FloatArray:
+    def solve(self, b: FloatArray, residual: float) -> FloatArray:  # noqa: ARG002
         x = b / self.w
         S = moment_matrix(self.Z, x)
         y = S[self.rows, self.columns] * self.scale
@@ -194,7 +196,10 @@ def _batches(k: int, most: int) -> Iterator[slice]:
 
 
 def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], rough_solution: Callable[[FloatArray], FloatArray], b: FloatArray
+    product: Callable[[FloatArray], FloatArray],
+    rough_solution: Callable[[FloatArray], FloatArray],
+    b: FloatArray,
+    tol: float,
 ) -> FloatArray:
     """Solve a positive definite system with the help of rough solutions.
 
@@ -205,6 +210,8 @@ def conjugate_gradients(
     rough_solution : callable
         Solves for such a vector another positive definite system, which resembles this one.
     b : ndarray of shape (k,)
+    tol : float
+        The residual to leave, relatively, in the norm that rough solutions give.
 
     Returns
     -------
@@ -215,7 +222,7 @@ def conjugate_gradients(
     direction = correction = rough_solution(residual)
     square = first = residual @ correction
     for _ in range(_MAX_ITER):
-        if square <= _RESIDUAL**2 * first:
+        if square <= tol**2 * first:
             break
         image = product(direction)
         length = square / (direction @ image)

@@ -7,6 +7,7 @@ calculate; here they do not, so that problems can be solved side by side in the 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_float, c_int, c_void_p
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ _TEXT, _ADDRESS = c_char_p, c_void_p
 _ARGUMENTS = {
     "sfrk": (_TEXT, _TEXT, _TEXT, *[_ADDRESS] * 7),
     "pftrf": (_TEXT, _TEXT, *[_ADDRESS] * 3),
-    "pftrs": (_TEXT, _TEXT, *[_ADDRESS] * 6),
 }
 
 
@@ -53,9 +53,7 @@ def factorise(packed: NDArray[Any], order: int) -> bool:
 
 def solve(factor: NDArray[Any], b: NDArray[Any]) -> None:
     """Replace b, shape (k,), by the solution of the system whose matrix has this Cholesky factor."""
-    routine, _ = _routine("pftrs", factor)
-    order, one, info = c_int(len(b)), c_int(1), c_int()
-    routine(_NORMAL, _LOWER, byref(order), byref(one), _address(factor), _address(b), byref(order), byref(info))
+    _kernels().solve(factor, b)
 
 
 def diagonal(packed: NDArray[Any], order: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -75,8 +73,15 @@ def _routine(name: str, numbers: NDArray[Any]) -> tuple[Callable[..., None], Any
 
 
 @cache
+def _kernels() -> ModuleType:
+    from sepc.geometry import _packed_kernels  # only those who solve wait for it
+
+    return _packed_kernels
+
+
+@cache
 def _loaded(prefix: str, name: str) -> Callable[..., None]:
-    from numba.extending import get_cython_function_address  # slow to import: only those who solve wait for it
+    from numba.extending import get_cython_function_address  # likewise
 
     address = get_cython_function_address("scipy.linalg.cython_lapack", prefix + name)
     found: Callable[..., None] = CFUNCTYPE(None, *_ARGUMENTS[name])(address)
