@@ -14,7 +14,7 @@ from sepc.geometry._design_search import DesignSearch, Measures, OnStep
 from sepc.geometry._questions import Far
 from sepc.geometry.points import ScatteredPoints
 
-# Points of the core, in multiples of those that a search begins with, and within limits.
+# Points of the core, in multiples of those that may carry weight, and within limits.
 _CORE = 6
 _LEAST, _MOST = 2048, 16384
 _MAX_ROUNDS = 30
@@ -30,7 +30,7 @@ class CoreSearch(DesignSearch):
         measures = _measures(points, unit)
         few = points.sample(_LEAST)
         super().__init__(few, measures, kernels, on_step)
-        self.size = min(max(_CORE * self.first_size, _LEAST), _MOST)
+        self.size = min(max(_CORE * min(self.dim + 2 * self.n, 20 * self.n), _LEAST), _MOST)
         self.n_full_passes = 1
         far = self._farthest(self.size, -np.inf)
         # Beside the farthest some of all kinds: copies of a few points alone would not span the space.

@@ -27,6 +27,8 @@ OnStep = Callable[[int, float], None]
 # Origin, mean relative to it, units of length and covariance in these units.
 Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
+# Points per dimension in the first working set: with more of them each step takes longer, with fewer there are more.
+_FIRST = 10
 # By how much the background of the first steps fades with each of them, and when it is faint enough to do without.
 _FADING = 0.2
 _FAINT = 0.1
@@ -78,7 +80,7 @@ class DesignSearch:
         self.base = self.columns, self.offset
         self.n = n = self.rank + 1
         self.dim = n * (n + 1) // 2
-        self.first_size = max(10 * n, min(self.dim + 2 * n, 20 * n))
+        self.first_size = _FIRST * n
         self.bound = np.empty(len(X))
         self.top = self._read(EVERY_ROW)
         self.n_read = 2 * len(X)  # to measure the points was the first pass
