@@ -34,8 +34,8 @@ _FADING = 0.2
 _FAINT = 0.1
 # While a step leaves no more of the gap than this, letting in what sticks out is better than a new working set; a new
 # one takes in the points this near to the boundary, as a part of the gap.
-_BRISK = 0.5
-_NEAR = 0.25
+_BRISK = 0.8
+_NEAR = 0.1
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
 _MAX_ROUNDS = 60
@@ -330,7 +330,7 @@ class DesignSearch:
 
     def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
         """Return these rows and those near the boundary, and weights to start from."""
-        near = self._others_above(self.n * (1.0 - _NEAR * self.gap), rows, max(2 * self.dim, 15 * self.n))
+        near = self._others_above(self.n * (1.0 - _NEAR * self.gap), rows, self.first_size)
         return np.concatenate([rows, near]), self._mixed(np.concatenate([weights, np.zeros(len(near))]))
 
     def _others_above(self, level: float, rows: Rows, most: int) -> Rows:

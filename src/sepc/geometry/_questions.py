@@ -5,6 +5,7 @@ gone through in parts, so that temporaries stay small. Answers are NumPy arrays 
 """
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +92,15 @@ def to_host(array: Any) -> Any:
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
+def all_to_host(xp: Any, *arrays: Any) -> Sequence[Any]:
+    """Return arrays of numbers of double precision as NumPy's, in one transfer: a device makes each of them wait."""
+    if xp is np:
+        return arrays
+    joined = to_host(xp.concat([xp.reshape(array, (-1,)) for array in arrays]))
+    ends = np.cumsum([prod(array.shape) for array in arrays])
+    return [part.reshape(array.shape) for part, array in zip(np.split(joined, ends[:-1]), arrays, strict=True)]
+
+
 def like(xp: Any, points: Any, values: Any) -> Any:
     """Return NumPy's values where the points are."""
     return values if xp is np else xp.asarray(values, device=points.device)
@@ -110,7 +120,7 @@ def extent(xp: Any, points: Any, origin: FloatArray) -> tuple[FloatArray, FloatA
     """Return the smallest and largest coordinates, the sum of the differences from `origin`, and how many."""
     origin = like(xp, points, origin)
     found = [
-        tuple(to_host(value) for value in (xp.min(x, axis=0), xp.max(x, axis=0), xp.sum(x - origin[None, :], axis=0)))
+        all_to_host(xp, xp.min(x, axis=0), xp.max(x, axis=0), xp.sum(x - origin[None, :], axis=0))
         for x in parts(xp, points)
     ]
     low, high, total = zip(*found, strict=True)
@@ -127,11 +137,8 @@ def merged_extents(
 def moments(xp: Any, points: Any, origin: FloatArray) -> Sums:
     """Return sums and sums of products of the differences from `origin`."""
     origin = like(xp, points, origin)
-    return merged_sums([_sums(xp, x - origin[None, :]) for x in parts(xp, points)])
-
-
-def _sums(xp: Any, away: Any) -> Sums:
-    return Sums(away.shape[0], to_host(xp.sum(away, axis=0)), to_host(away.T @ away))
+    shifted = (x - origin[None, :] for x in parts(xp, points))
+    return merged_sums([Sums(x.shape[0], *all_to_host(xp, xp.sum(x, axis=0), x.T @ x)) for x in shifted])
 
 
 def merged_sums(found: Sequence[Sums]) -> Sums:
@@ -174,7 +181,8 @@ def farthest(
     if count == 0 or not top > level:
         return Far(top, np.empty((0, points.shape[1])), np.empty(0))
     rows = _uppermost(xp, values, level, count)
-    return Far(top, *_largest(to_host(xp.take(points, rows, axis=0)), to_host(xp.take(values, rows)), count))
+    farthest_points, their_values = all_to_host(xp, xp.take(points, rows, axis=0), xp.take(values, rows))
+    return Far(top, *_largest(farthest_points, their_values, count))
 
 
 def _uppermost(xp: Any, values: Any, level: float, count: int) -> Any:
@@ -263,17 +271,25 @@ def slab(xp: Any, points: Any, shift: FloatArray, direction: FloatArray, thresho
     A share is ``(score - threshold) / (2 * tau) + 0.5``, cut off at 0 and 1.
     """
     found = []
-    shift = like(xp, points, shift)
     direction = like(xp, points, direction)
-    for x in parts(xp, points):
-        away = x - shift[None, :]
+    for away in _shifted(xp, points, shift):
         t = away @ direction - threshold
         share = xp.clip((t + tau) / (2.0 * tau), 0.0, 1.0)
         # The integral of the share: a parabola across the slab, a line above it.
         cost = xp.sum(tau * share * share + xp.clip(t - tau, 0.0, None))
         inside = xp.take(away, xp.nonzero(xp.abs(t) < tau)[0], axis=0)
-        found.append(Slab(float(xp.sum(share)), to_host(share @ away), float(cost), _sums(xp, inside)))
+        sums = xp.sum(share), share @ away, cost, xp.sum(inside, axis=0), inside.T @ inside
+        total, weighted, cost, *of_inside = all_to_host(xp, *sums)
+        found.append(Slab(float(total), weighted, float(cost), Sums(inside.shape[0], *of_inside)))
     return merged_slabs(found)
+
+
+def _shifted(xp: Any, points: Any, shift: FloatArray) -> Iterator[Any]:
+    """Yield the points minus `shift`, part by part; without a copy where nothing is to be subtracted."""
+    if not shift.any():
+        return parts(xp, points)
+    there = like(xp, points, shift)
+    return (x - there[None, :] for x in parts(xp, points))
 
 
 def merged_slabs(found: Sequence[Slab]) -> Slab:
@@ -288,16 +304,14 @@ def merged_slabs(found: Sequence[Slab]) -> Slab:
 def window(xp: Any, points: Any, shift: FloatArray, direction: FloatArray, low: float, high: float) -> Window:
     """Return the points with a score from `low` to `high`, and the sums of those above."""
     found = []
-    shift = like(xp, points, shift)
     direction = like(xp, points, direction)
-    for x in parts(xp, points):
-        away = x - shift[None, :]
+    for x, away in zip(parts(xp, points), _shifted(xp, points, shift), strict=True):
         score = away @ direction
-        is_above = score > high
-        above = xp.astype(is_above, away.dtype) @ away
-        rows = xp.nonzero((score >= low) & ~is_above)[0]
-        between, at = to_host(xp.take(x, rows, axis=0)), to_host(xp.take(score, rows))
-        found.append(Window(between, at, int(xp.count_nonzero(is_above)), to_host(above)))
+        is_above = xp.astype(score > high, away.dtype)
+        rows = xp.nonzero((score >= low) & (score <= high))[0]
+        some = xp.take(x, rows, axis=0), xp.take(score, rows), xp.sum(is_above), is_above @ away
+        between, at, n_above, above = all_to_host(xp, *some)
+        found.append(Window(between, at, int(n_above), above))
     return merged_windows(found, points.shape[1])
 
 
