@@ -1,5 +1,6 @@
 """What sets of points answer: the same in memory, in files, on devices and on clusters, however they are cut up."""
 
+import array_api_strict
 import dask
 import numpy as np
 import pytest
@@ -132,6 +133,38 @@ def test_slab_sums_are_those_of_all_points(seed, form):
     assert slab.inside.n == len(inside)
     close(slab.inside.total, inside.sum(axis=0))
     close(slab.inside.products, inside.T @ inside)
+
+
+class OwnSlabs:
+    """A namespace with a pass of its own for slabs, as that of CUDA devices has; None for more than three features."""
+
+    def __getattr__(self, name):
+        return getattr(array_api_strict, name)
+
+    @staticmethod
+    def row_slabs(points, shift, direction, threshold, tau):
+        away = np.asarray(points) - shift
+        if away.shape[1] > 3:
+            return None
+        t = away @ direction - threshold
+        share = np.clip((t + tau) / (2 * tau), 0, 1)
+        cost = (tau * share**2 + np.maximum(t - tau, 0.0)).sum()
+        sums = np.concatenate([[share.sum(), cost], share @ away])
+        return array_api_strict.asarray((np.abs(t) < tau).astype(np.uint8)), array_api_strict.asarray(sums)
+
+
+@given(seed=seeds())
+@settings(max_examples=40, deadline=None)
+def test_a_pass_of_its_own_gives_the_same_slab(seed):
+    rng, X, _ = some_points(seed, "local")
+    arguments = X[0], rng.standard_normal(X.shape[1]), float(rng.normal()), float(rng.random()) + 0.01
+    expected = questions.slab(np, X, *arguments)
+    found = questions.slab(OwnSlabs(), array_api_strict.asarray(X), *arguments)
+    assert found.inside.n == expected.inside.n
+    for name in ("share", "weighted", "cost"):
+        close(getattr(found, name), getattr(expected, name))
+    close(found.inside.total, expected.inside.total)
+    close(found.inside.products, expected.inside.products)
 
 
 @each_form(80)

@@ -4,7 +4,7 @@ With points z_i, the columns of Z with n entries each, and positive w, the syste
 square taken entry by entry. The classes here solve the same system; they differ in time and memory.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from math import sqrt
 from typing import Any, Protocol
@@ -92,18 +92,9 @@ class CorePairs:
         self.factor = _pairs_factor(scaled.astype(np.float32), left, _SINGLE_RIDGES)
 
     def solve(self, b: FloatArray, residual: float) -> FloatArray:
-        return self.scale * conjugate_gradients(self._product, self._rough_solution, self.scale * b, residual)
-
-    def _product(self, x: FloatArray) -> FloatArray:
-        y = self.scale * x
-        return self.scale * (quadratic_forms(moment_matrix(self.Z, y), self.Z) + self.w * y)
-
-    def _rough_solution(self, b: FloatArray) -> FloatArray:
-        x = b.copy()
-        right = b[self.core].astype(np.float32)
-        packed.solve(self.factor, right)
-        x[self.core] = right
-        return x
+        system = self.Z, self.w, self.scale, self.core, self.factor
+        x: FloatArray = packed.kernels().conjugate_gradients(*system, self.scale * b, residual, _MAX_ITER)
+        return self.scale * x
 
 
 class Matrices:
@@ -193,45 +184,6 @@ def _batches(k: int, most: int) -> Iterator[slice]:
     size = -(-k // -(-k // most))
     for start in range(0, k, size):
         yield slice(start, start + size)
-
-
-def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray],
-    rough_solution: Callable[[FloatArray], FloatArray],
-    b: FloatArray,
-    tol: float,
-) -> FloatArray:
-    """Solve a positive definite system with the help of rough solutions.
-
-    Parameters
-    ----------
-    product : callable
-        Multiplies a vector of shape (k,) by the matrix.
-    rough_solution : callable
-        Solves for such a vector another positive definite system, which resembles this one.
-    b : ndarray of shape (k,)
-    tol : float
-        The residual to leave, relatively, in the norm that rough solutions give.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-    """
-    x = np.zeros(len(b))
-    residual = b.copy()
-    direction = correction = rough_solution(residual)
-    square = first = residual @ correction
-    for _ in range(_MAX_ITER):
-        if square <= tol**2 * first:
-            break
-        image = product(direction)
-        length = square / (direction @ image)
-        x += length * direction
-        residual -= length * image
-        correction = rough_solution(residual)
-        before, square = square, residual @ correction
-        direction = correction + (square / before) * direction
-    return x
 
 
 @cache

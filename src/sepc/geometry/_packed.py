@@ -53,7 +53,7 @@ def factorise(packed: NDArray[Any], order: int) -> bool:
 
 def solve(factor: NDArray[Any], b: NDArray[Any]) -> None:
     """Replace b, shape (k,), by the solution of the system whose matrix has this Cholesky factor."""
-    _kernels().solve(factor, b)
+    kernels().solve(factor, b)
 
 
 def diagonal(packed: NDArray[Any], order: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -73,7 +73,8 @@ def _routine(name: str, numbers: NDArray[Any]) -> tuple[Callable[..., None], Any
 
 
 @cache
-def _kernels() -> ModuleType:
+def kernels() -> ModuleType:
+    """Return the module of the compiled solvers."""
     from sepc.geometry import _packed_kernels  # only those who solve wait for it
 
     return _packed_kernels

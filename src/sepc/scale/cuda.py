@@ -19,6 +19,8 @@ from sepc.geometry._checks import FloatArray, Rows
 _ROWS = {"row_squares": 2, "row_words": 2, "row_joints": 3}
 _FEW_FEATURES = 32
 _THREADS = 128
+# Blocks of threads that go through all rows, where each block leaves a sum: enough to keep a device busy.
+_MOST_BLOCKS = 2048
 # More features than this would not fit into the registers of a thread.
 _MOST_FEATURES = 48
 # Axes of an ellipsoid that differ by more than this are kept apart: a triangular factor would mix their digits.
@@ -67,6 +69,50 @@ extern "C" __global__ void row_squares(
     for (int r = 0; r < ROWS; r++) {
         const long long row = first + (long long)r * blockDim.x;
         if (row < n) out[row] = total[r];
+    }
+}
+
+// Which rows are inside of a slab along a direction; sums of shares that grow across it, of their integrals, and of the
+// rows times their shares: those of a block in one row of `sums`, always in the same order.
+extern "C" __global__ void row_slabs(
+    const double* __restrict__ X, const double* __restrict__ shift, const double* __restrict__ direction,
+    const double threshold, const double tau, unsigned char* __restrict__ inside, double* __restrict__ sums,
+    const long long n)
+{
+    __shared__ double v[D], o[D], of_warps[THREADS / 32][D + 2];
+    for (int k = threadIdx.x; k < D; k += blockDim.x) {
+        v[k] = direction[k];
+        o[k] = shift[k];
+    }
+    __syncthreads();
+    double total[D + 2] = {};
+    const long long stride = (long long)gridDim.x * blockDim.x;
+    for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += stride) {
+        const double* at = X + row * D;
+        double x[D], t = -threshold;
+        #pragma unroll
+        for (int k = 0; k < D; k++) {
+            x[k] = at[k] - o[k];
+            t = fma(x[k], v[k], t);
+        }
+        const double share = fmin(fmax((t + tau) / (2.0 * tau), 0.0), 1.0);
+        inside[row] = fabs(t) < tau;
+        total[0] += share;
+        total[1] += tau * share * share + fmax(t - tau, 0.0);
+        #pragma unroll
+        for (int k = 0; k < D; k++) total[k + 2] = fma(share, x[k], total[k + 2]);
+    }
+    #pragma unroll
+    for (int k = 0; k < D + 2; k++) {
+        double sum = total[k];
+        for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step);
+        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = sum;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < D + 2; k += blockDim.x) {
+        double sum = 0.0;
+        for (int warp = 0; warp < THREADS / 32; warp++) sum += of_warps[warp][k];
+        sums[(long long)blockIdx.x * (D + 2) + k] = sum;
     }
 }
 
@@ -233,6 +279,29 @@ class CudaNamespace:
             _launch("row_squares", n, d, m, _row_by_row(cupy, points), *parts, cupy.asarray(out))
         return out
 
+    def row_slabs(
+        self, points: Any, shift: FloatArray, direction: FloatArray, threshold: float, tau: float
+    ) -> tuple[Any, Any] | None:
+        """Return which points are inside of a slab, shape (n,), and the sums of `Slab` over all points, shape (d + 2,).
+
+        The sums are that of the shares, that of their integrals, and that of the points minus `shift` times their
+        shares; all is where the points are. None if there are too many features for it.
+        """
+        n, d = points.shape
+        if d > _MOST_FEATURES or not n:
+            return None
+        blocks = min(-(-n // _THREADS), _MOST_BLOCKS)
+        inside = self._xp.empty(n, dtype=self._xp.uint8, device=points.device)
+        sums = self._xp.empty((blocks, d + 2), dtype=self._xp.float64, device=points.device)
+        with _on(points) as cupy:
+            given = cupy.asarray(np.concatenate([shift, direction]))
+            limits = np.float64(threshold), np.float64(tau)
+            rows = _row_by_row(cupy, points)
+            kernel = _kernel("row_slabs", d, 1, 1)
+            found = cupy.asarray(inside), cupy.asarray(sums)
+            kernel((blocks,), (_THREADS,), (rows, given, given[d:], *limits, *found, np.int64(n)))
+        return inside, self._xp.sum(sums, axis=0)
+
     def row_words(self, points: Any, centers: FloatArray, frames: FloatArray, limit: float) -> Any:
         """Return which of up to 64 ellipsoids hold each point, one bit each, shape (n,); None if it cannot be told.
 
@@ -354,7 +423,7 @@ def with_own_pass(xp: Any, points: Any) -> Any:
 def _kernel(name: str, d: int, m: int, rows: int) -> Any:
     import cupy
 
-    sizes = {"D": d, "M": m, "ROWS": rows}
+    sizes = {"D": d, "M": m, "ROWS": rows, "THREADS": _THREADS}
     return cupy.RawKernel(_SOURCE, name, options=tuple(f"-D{size}={value}" for size, value in sizes.items()))
 
 
