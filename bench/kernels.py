@@ -54,7 +54,7 @@ def start_up() -> None:
     row("`import sepc`", f"{fresh('import sepc'):.3f}")
     warm_up = (
         "import numpy as np, sepc; r = np.random.default_rng(0);"
-        "[sepc.min_volume_ellipsoid(r.normal(size=s)) for s in ((50, 2), (3000, 3))];"
+        "[sepc.min_volume_ellipsoid(r.normal(size=s)) for s in ((50, 2), (3000, 3), (900, 25))];"
         "A, B = r.normal(size=(2000, 2)), r.normal(size=(1500, 2)) + 1;"
         "[sepc.nearest_points(A, B, cap) for cap in (None, 0.01)]"
     )

@@ -32,9 +32,10 @@ _FIRST = 10
 # By how much the background of the first steps fades with each of them, and when it is faint enough to do without.
 _FADING = 0.2
 _FAINT = 0.1
-# While a step leaves no more of the gap than this, letting in what sticks out is better than a new working set; a new
-# one takes in the points this near to the boundary, as a part of the gap.
-_BRISK = 0.8
+# While a step leaves no more of the gap than this, letting in what sticks out is better than a new working set; from an
+# evenly filled body nothing sticks out at first, and it pays less.
+_BRISK, _BRISK_IF_EVEN = 0.8, 0.5
+# A new working set takes in the points this near to the boundary, as a part of the gap.
 _NEAR = 0.1
 # Each later working set is solved to this part of the gap before: what it leaves out shows up only then.
 _GAIN = 0.07
@@ -83,6 +84,7 @@ class DesignSearch:
         self.first_size = _FIRST * n
         self.bound = np.empty(len(X))
         self.top = self._read(EVERY_ROW)
+        self.is_even = self.gap <= _STICKING_OUT
         self.n_read = 2 * len(X)  # to measure the points was the first pass
         self.n_iter = 0
 
@@ -115,7 +117,7 @@ class DesignSearch:
             return np.arange(N), np.full(N, 1.0 / N)
         few = N * self.dim <= _SHORT
         # In many dimensions an evenly filled body has too many points near its boundary for the short way.
-        if self.first_size >= N or (few and (self.dim <= _LOW or self.gap > _STICKING_OUT)):
+        if self.first_size >= N or (few and (self.dim <= _LOW or not self.is_even)):
             rows, weights = self.solve_at_once(tol)
             if self.certified(tol):
                 return rows, weights
@@ -153,7 +155,7 @@ class DesignSearch:
         if len(leverage) <= self.first_size:
             outer: Rows = (leverage > _INNER * self.n).nonzero()[0]
             enough = max(_OUTER_PER_DIMENSION * self.n, int(_OUTER_PART * len(leverage)))
-            if len(outer) > enough and self.gap > _STICKING_OUT:
+            if len(outer) > enough and not self.is_even:
                 outer = outer[_largest(leverage[outer], enough)]
             return outer if len(outer) >= 2 * self.n else np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
@@ -173,13 +175,14 @@ class DesignSearch:
         u = np.append(self.bound[rows] * (share / self.bound[rows].sum()), 1.0 - share)
         s = np.empty(len(rows))
         stretch = 1.02
+        brisk = _BRISK_IF_EVEN if self.is_even else _BRISK
         previous = np.eye(self.n)
         for _ in range(_MAX_STEPS):
             before = self.gap
             weights, leverage, transform = self._step(Q, u, s, stretch, _GAIN * before, 1)
             stretch = 0.0
             missing = self._move(transform.dot(previous), rows, leverage)
-            if self.broken or (weights[-1] <= _FAINT and (not len(missing) or self.gap > _BRISK * before)):
+            if self.broken or (weights[-1] <= _FAINT and (not len(missing) or self.gap > brisk * before)):
                 break
             previous = dtrtri(transform, lower=1)[0]
             u[-1] *= _FADING
@@ -330,7 +333,9 @@ class DesignSearch:
 
     def _working_set(self, rows: Rows, weights: FloatArray) -> tuple[Rows, FloatArray]:
         """Return these rows and those near the boundary, and weights to start from."""
-        near = self._others_above(self.n * (1.0 - _NEAR * self.gap), rows, self.first_size)
+        # An evenly filled body has many points next to its boundary, and many of these come to hold the ellipsoid.
+        most = max(2 * self.dim, 15 * self.n) if self.is_even else self.first_size
+        near = self._others_above(self.n * (1.0 - _NEAR * self.gap), rows, most)
         return np.concatenate([rows, near]), self._mixed(np.concatenate([weights, np.zeros(len(near))]))
 
     def _others_above(self, level: float, rows: Rows, most: int) -> Rows:
