@@ -273,7 +273,9 @@ def slab(xp: Any, points: Any, shift: FloatArray, direction: FloatArray, thresho
     own = xp.row_slabs(points, shift, direction, threshold, tau) if hasattr(xp, "row_slabs") else None
     if own is not None:
         is_inside, sums = own
-        inside = xp.take(points, xp.nonzero(is_inside)[0], axis=0) - like(xp, points, shift)[None, :]
+        inside = xp.take(points, xp.nonzero(is_inside)[0], axis=0)
+        if shift.any():  # else a copy more of what may be a good part of the points
+            inside = inside - like(xp, points, shift)[None, :]
         (total, cost, *weighted), *of_inside = all_to_host(xp, sums, xp.sum(inside, axis=0), inside.T @ inside)
         return Slab(float(total), np.array(weighted), float(cost), Sums(inside.shape[0], *of_inside))
     found = []
