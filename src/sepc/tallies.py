@@ -31,7 +31,7 @@ class TallyCensus(Census):
     Parameters
     ----------
     stack, held, totals, all_vote, isolated
-        As in `Census`; `held` may be None if all points vote, and those held are those that the patterns count.
+        As in `Census`.
     patterns : ndarray of uint64, shape (n_patterns, n_words)
         The different sets of ellipsoids that voters lie in, one bit each.
     pattern_counts : ndarray of int, shape (n_patterns, 2)
@@ -56,7 +56,7 @@ class TallyCensus(Census):
     def __init__(
         self,
         stack: EllipsoidStack,
-        held: Rows | None,
+        held: Rows,
         totals: Rows,
         all_vote: bool,
         isolated: Isolated,
@@ -68,8 +68,8 @@ class TallyCensus(Census):
         self.stack, self.totals, self.all_vote = stack, totals, all_vote
         self.isolated, self.patterns, self.pattern_counts = isolated, patterns, pattern_counts
         self.outside, self.ladder = outside, ladder
-        self.counts = points_of_each(patterns, pattern_counts, len(stack))
-        self.held = self.counts if held is None else held
+        self.held = held
+        self.counts = held if all_vote else points_of_each(patterns, pattern_counts, len(stack))
 
     @classmethod
     def of(cls, records: RecordCensus, growing: bool) -> Self:

@@ -20,6 +20,8 @@ from sepc.tallies import LADDER, TallyCensus
 KEPT_GAUGES = 1 << 24
 # Points in memory that are counted at a time.
 _ROWS = 1 << 17
+# The sign bit of a word: with it turned round, words with a sign are in the order of those without.
+_SIGN = -(1 << 63)
 
 Frames = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -29,8 +31,10 @@ class Tally(NamedTuple):
 
     Attributes
     ----------
+    held : ndarray of int, shape (n_ellipsoids,)
+        How many points each ellipsoid holds.
     patterns : ndarray of uint64, shape (n_patterns, n_words)
-        The different sets of ellipsoids that points lie in, one bit each.
+        The different sets of ellipsoids that points lie in, one bit each, ascending.
     counts : ndarray of int, shape (n_patterns,)
         How many points lie in just these.
     outside : list of ndarray
@@ -38,6 +42,7 @@ class Tally(NamedTuple):
         gauge up to each of `LADDER`.
     """
 
+    held: Rows
     patterns: Patterns
     counts: Rows
     outside: list[Any]
@@ -63,11 +68,13 @@ def census_of(partition: Partition, sides: Sequence[Points], alone: Sequence[Loc
     stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
     frames = stack.centers[:, 0], stack.axes, stack.radii
     of_a, of_b = (_tallied(points, frames, exact) for points in sides)
-    patterns, counts = _side_by_side(of_a, of_b)
+    from sepc.bulk._merging import merged_patterns  # compiled: only those who fit wait for it
+
+    patterns, counts = merged_patterns(of_a.patterns, of_a.counts, of_b.patterns, of_b.counts)
     pairs = list(zip(of_a.outside, of_b.outside, strict=True))
     return TallyCensus(
         stack=stack,
-        held=None,
+        held=np.column_stack([of_a.held, of_b.held]),
         totals=np.array([len(points) for points in sides]),
         all_vote=True,
         isolated=_isolated(alone, sides),
@@ -97,17 +104,16 @@ def _tally(xp: Any, points: Any, frames: Frames, exact: bool) -> Tally:
     n = points.shape[0]
     words = [xp.zeros(n, dtype=xp.int64, device=points.device) for _ in range(n_words(len(frames[0])))]
     ladder = None if exact else like(xp, points, LADDER)
-    outside: list[Any] = []
+    n_held, outside = np.zeros(len(frames[0]), dtype=np.int64), []
     for k, frame in enumerate(zip(*frames, strict=True)):
         gauge = joined(xp, list(gauges(xp, points, *frame)))
         held = gauge <= 1.0 + MEMBERSHIP_TOLERANCE
-        # The sign bit is the last one of a word.
-        bit = 1 << k % 64 if k % 64 < 63 else -(1 << 63)
+        bit = 1 << k % 64 if k % 64 < 63 else _SIGN
         words[k // 64] = xp.where(held, words[k // 64] + bit, words[k // 64])
         beyond = xp.sort(xp.take(gauge, xp.nonzero(~held)[0]))
+        n_held[k] = n - beyond.shape[0]
         outside.append(to_host(beyond if ladder is None else xp.searchsorted(beyond, ladder, side="right")))
-    patterns, counts = _distinct(xp, words, n)
-    return Tally(patterns, counts, outside)
+    return Tally(n_held, *_distinct(xp, words, n), outside)
 
 
 def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
@@ -115,9 +121,11 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
 
     Points are sorted by one word after the other, the last one first; where two neighbours differ, a pattern begins.
     """
-    order = xp.argsort(words[-1], stable=True)
-    for word in words[-2::-1]:
-        order = xp.take(order, xp.argsort(xp.take(word, order), stable=True))
+    order = None
+    for word in reversed(words):
+        key = word ^ _SIGN if order is None else xp.take(word ^ _SIGN, order)
+        rank = xp.argsort(key, stable=True)
+        order = rank if order is None else xp.take(order, rank)
     arranged = [xp.take(word, order) for word in words]
     differs = reduce(xp.logical_or, [word[1:] != word[:-1] for word in arranged])
     starts = np.append(0, to_host(xp.nonzero(differs)[0]).astype(np.int64) + 1)
@@ -129,8 +137,10 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
 def _merged(found: Iterable[Tally], exact: bool) -> Tally:
     """Return one tally of several; ladders are added as they come."""
     every, counts, gauges_of_each = [], [], []
+    held: Any = 0
     ladders: Any = 0
     for tally in found:
+        held = held + tally.held
         every.append(tally.patterns)
         counts.append(tally.counts)
         if exact:
@@ -142,16 +152,7 @@ def _merged(found: Iterable[Tally], exact: bool) -> Tally:
     patterns, _, back = distinct_patterns(np.concatenate(every))
     n_points = np.bincount(back, np.concatenate(counts), minlength=len(patterns))
     outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
-    return Tally(patterns, np.rint(n_points).astype(np.int64), outside if exact else list(ladders))
-
-
-def _side_by_side(a: Tally, b: Tally) -> tuple[Patterns, Rows]:
-    """Return the patterns of both sides, and how many points of A and of B have each."""
-    patterns, _, back = distinct_patterns(np.concatenate([a.patterns, b.patterns]))
-    counts = np.zeros((len(patterns), 2), dtype=np.int64)
-    of_b = np.repeat([0, 1], [len(a.counts), len(b.counts)])
-    counts[back, of_b] = np.concatenate([a.counts, b.counts])
-    return patterns, counts
+    return Tally(held, patterns, np.rint(n_points).astype(np.int64), outside if exact else list(ladders))
 
 
 def _isolated(alone: Sequence[LocalPoints], sides: Sequence[Points]) -> Isolated:
