@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from strategies import labelled_points, seeds
 
 import sepc
+from sepc import partitioning
 from sepc.partitioning import canonical_order, impurity_count, partition_in_place
 from sepc.scale.devices import DevicePoints
 
@@ -226,6 +227,56 @@ class TestRelaxed:
         strict, relaxed = (max(len(b.members) for b in sepc.partition(A, B, 2, relax=r).blocks) for r in (False, True))
         assert strict > 0.8 * 300
         assert relaxed < 0.6 * 300
+
+
+class TestSamples:
+    """Samples that show, without ellipsoids, that two sets meet."""
+
+    @pytest.fixture
+    def solved(self, monkeypatch):
+        """The numbers of points whose ellipsoids were asked for."""
+        sizes = []
+
+        def min_volume_ellipsoid(points, **options):
+            sizes.append(len(points))
+            return sepc.min_volume_ellipsoid(points, **options)
+
+        monkeypatch.setattr(partitioning, "min_volume_ellipsoid", min_volume_ellipsoid)
+        return sizes
+
+    @pytest.mark.parametrize("form", ["local", "device", "strict"])
+    def test_large_sets_that_meet_need_no_ellipsoids_of_all_their_points(self, form, solved, monkeypatch):
+        X, y = make_moons(3000, noise=0.3, random_state=0)
+        sets = [scattered(form, X[y == label]) for label in (0, 1)]
+        P = sepc.partition(*sets, n_imp=5)
+        assert max(solved) < 1500
+        monkeypatch.setattr(partitioning, "_surely_meet", lambda *_: False)
+        solved.clear()
+        Q = sepc.partition(*sets, n_imp=5)
+        assert max(solved) == 1500
+        assert repr(P) == repr(Q)
+        for p, q in zip(P.blocks, Q.blocks, strict=True):
+            np.testing.assert_array_equal(p.members, q.members)
+            np.testing.assert_array_equal(p.ellipsoid.axes, q.ellipsoid.axes)
+
+    def test_sets_that_are_apart_are_taken_whole(self, solved):
+        X, y = make_moons(3000, noise=0.05, random_state=0)
+        P = sepc.partition(X[y == 0], X[y == 1] + [0.0, 4.0])
+        assert [len(block.members) for block in P.blocks] == solved == [1500, 1500]
+
+    def test_few_points_are_not_sampled(self, solved):
+        X, y = make_moons(200, noise=0.3, random_state=0)
+        sepc.partition(X[y == 0], X[y == 1])
+        assert max(solved) == 100
+
+    # Squares of a lattice: hulls that share a side, or just do not, with ellipsoids that overlap.
+    @pytest.mark.parametrize("gap", [0.0, 1.0])
+    def test_squares_next_to_each_other(self, gap, monkeypatch):
+        A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
+        B = A + np.array([24.0 + gap, 0.0])
+        P = sepc.partition(A, B, n_imp=0)
+        monkeypatch.setattr(partitioning, "_surely_meet", lambda *_: False)
+        assert repr(P) == repr(sepc.partition(A, B, n_imp=0))
 
 
 class TestSideBySide:

@@ -19,7 +19,7 @@ from sepc.geometry._checks import FloatArray, Rows
 _PRODUCTS = 1024
 _PANEL = 256
 # From this many points on iterations take less time than a factor of the whole system.
-_MANY = 300
+_MANY = 350
 # The points whose diagonal entries owe more than this part to their leverage are the core of a system.
 _LEAST_SHARE = 0.01
 # How many iterations it takes as a rule, and how many are enough.

@@ -38,7 +38,7 @@ class DevicePoints(ScatteredPoints):
     # A device goes through its memory faster than a processor goes through a thousandth of it.
     local_size = 1 << 18
     sample_size = 1 << 16
-    window_size = 1 << 18
+    window_size = 1 << 16
 
     def __init__(self, xp: Any, chunks: Sequence[DeviceChunk]) -> None:
         super().__init__([chunk.points.shape[0] for chunk in chunks], chunks[0].points.shape[1])
