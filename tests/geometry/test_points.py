@@ -13,6 +13,7 @@ import sepc.geometry.points
 from sepc.errors import InputError
 from sepc.geometry import _questions as questions
 from sepc.geometry.points import LocalPoints, as_array, as_set
+from sepc.scale.cuda import _from_tiles
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -142,29 +143,31 @@ class OwnSlabs:
         return getattr(array_api_strict, name)
 
     @staticmethod
-    def row_slabs(points, shift, direction, threshold, tau):
-        away = np.asarray(points) - shift
-        if away.shape[1] > 3:
-            return None
-        t = away @ direction - threshold
-        share = np.clip((t + tau) / (2 * tau), 0, 1)
-        cost = (tau * share**2 + np.maximum(t - tau, 0.0)).sum()
-        sums = np.concatenate([[share.sum(), cost], share @ away])
-        return array_api_strict.asarray((np.abs(t) < tau).astype(np.uint8)), array_api_strict.asarray(sums)
+    def row_slabs(points, *slab):
+        return questions.slab(np, 2.0 * np.asarray(points), *slab) if points.shape[1] <= 3 else None
 
 
 @given(seed=seeds())
 @settings(max_examples=40, deadline=None)
-def test_a_pass_of_its_own_gives_the_same_slab(seed):
+def test_a_pass_of_its_own_has_the_first_word(seed):
     rng, X, _ = some_points(seed, "local")
-    arguments = X[0], rng.standard_normal(X.shape[1]), float(rng.normal()), float(rng.random()) + 0.01
-    expected = questions.slab(np, X, *arguments)
-    found = questions.slab(OwnSlabs(), array_api_strict.asarray(X), *arguments)
+    slab = X[0], rng.standard_normal(X.shape[1]), float(rng.normal()), float(rng.random()) + 0.01
+    found = questions.slab(OwnSlabs(), array_api_strict.asarray(X), *slab)
+    expected = questions.slab(np, 2.0 * X if X.shape[1] <= 3 else X, *slab)
     assert found.inside.n == expected.inside.n
     for name in ("share", "weighted", "cost"):
         close(getattr(found, name), getattr(expected, name))
     close(found.inside.total, expected.inside.total)
     close(found.inside.products, expected.inside.products)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 9])
+def test_products_of_pairs_of_columns_make_a_matrix(d):
+    rows = np.zeros((20, d + d % 2))
+    rows[:, :d] = np.random.default_rng(d).standard_normal((20, d))
+    pairs = [rows[:, k : k + 2] for k in range(0, d, 2)]
+    tiles = [(first.T @ second).ravel() for k, first in enumerate(pairs) for second in pairs[: k + 1]]
+    close(_from_tiles(np.concatenate(tiles), d), rows[:, :d].T @ rows[:, :d])
 
 
 @each_form(80)

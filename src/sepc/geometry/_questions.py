@@ -270,14 +270,9 @@ def slab(xp: Any, points: Any, shift: FloatArray, direction: FloatArray, thresho
 
     A share is ``(score - threshold) / (2 * tau) + 0.5``, cut off at 0 and 1.
     """
-    own = xp.row_slabs(points, shift, direction, threshold, tau) if hasattr(xp, "row_slabs") else None
+    own: Slab | None = xp.row_slabs(points, shift, direction, threshold, tau) if hasattr(xp, "row_slabs") else None
     if own is not None:
-        is_inside, sums = own
-        inside = xp.take(points, xp.nonzero(is_inside)[0], axis=0)
-        if shift.any():  # else a copy more of what may be a good part of the points
-            inside = inside - like(xp, points, shift)[None, :]
-        (total, cost, *weighted), *of_inside = all_to_host(xp, sums, xp.sum(inside, axis=0), inside.T @ inside)
-        return Slab(float(total), np.array(weighted), float(cost), Sums(inside.shape[0], *of_inside))
+        return own
     found = []
     direction = like(xp, points, direction)
     for away in _shifted(xp, points, shift):
@@ -311,6 +306,12 @@ def merged_slabs(found: Sequence[Slab]) -> Slab:
 
 def window(xp: Any, points: Any, shift: FloatArray, direction: FloatArray, low: float, high: float) -> Window:
     """Return the points with a score from `low` to `high`, and the sums of those above."""
+    own = xp.row_scores(points, shift, direction, high) if hasattr(xp, "row_scores") else None
+    if own is not None:
+        score, sums = own
+        rows = xp.nonzero((score >= low) & (score <= high))[0]
+        between, at, (*above, n_above) = all_to_host(xp, xp.take(points, rows, axis=0), xp.take(score, rows), sums)
+        return Window(between, at, int(n_above), np.array(above))
     found = []
     direction = like(xp, points, direction)
     for x, away in zip(parts(xp, points), _shifted(xp, points, shift), strict=True):

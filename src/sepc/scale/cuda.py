@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._questions import Slab, Sums, to_host
 
 # Rows that one thread goes through at a time: each coefficient that it loads is used as often. They all stay in its
 # registers: with more features than this there are fewer.
@@ -72,48 +73,148 @@ extern "C" __global__ void row_squares(
     }
 }
 
-// Which rows are inside of a slab along a direction; sums of shares that grow across it, of their integrals, and of the
-// rows times their shares: those of a block in one row of `sums`, always in the same order.
+// Add up the sums of a block's threads, always in the same order.
+template <int K> __device__ __forceinline__ void add_up(
+    const double (&of_thread)[K], double (&of_warps)[THREADS / 32][K], double* __restrict__ out)
+{
+    #pragma unroll
+    for (int k = 0; k < K; k++) {
+        double sum = of_thread[k];
+        for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step);
+        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = sum;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < K; k += THREADS) {
+        double sum = 0.0;
+        for (int w = 0; w < THREADS / 32; w++) sum += of_warps[w][k];
+        out[k] = sum;
+    }
+}
+
+// Sums over the rows about a slab along a direction: of shares that grow across it, of their integrals, of the rows
+// times their shares; of the rows inside of it their number, their sum, and their products with each other. Rows inside
+// wait in shared memory, where each thread adds up the products of a pair of columns with another pair. What a block
+// finds is one row of `sums`, always added up in the same order.
+#define PAIRS ((D + 1) / 2)
+#define TILES (PAIRS * (PAIRS + 1) / 2)
+#define TILES_EACH ((TILES + THREADS - 1) / THREADS)
+#define WAITING 64
 extern "C" __global__ void row_slabs(
     const double* __restrict__ X, const double* __restrict__ shift, const double* __restrict__ direction,
-    const double threshold, const double tau, unsigned char* __restrict__ inside, double* __restrict__ sums,
-    const long long n)
+    const double threshold, const double tau, double* __restrict__ sums, const long long n)
 {
-    __shared__ double v[D], o[D], of_warps[THREADS / 32][D + 2];
-    for (int k = threadIdx.x; k < D; k += blockDim.x) {
+    __shared__ double v[D], o[D], of_warps[THREADS / 32][D + 2], waiting[WAITING][2 * PAIRS];
+    __shared__ int n_of_warps[2][THREADS / 32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int k = threadIdx.x; k < D; k += THREADS) {
         v[k] = direction[k];
         o[k] = shift[k];
     }
+    for (int r = threadIdx.x; r < WAITING; r += THREADS) waiting[r][2 * PAIRS - 1] = 0.0;  // beyond an odd row's end
+    int first[TILES_EACH], second[TILES_EACH];
+    double products[TILES_EACH][4] = {}, total[D + 2] = {}, total_inside = 0.0;
+    long long n_inside = 0;
+    #pragma unroll
+    for (int q = 0; q < TILES_EACH; q++) {
+        int tile = threadIdx.x + q * THREADS, pair = 0;
+        while (pair < PAIRS - 1 && tile > pair) tile -= ++pair;
+        first[q] = 2 * pair;
+        second[q] = 2 * min(tile, PAIRS - 1);
+    }
     __syncthreads();
-    double total[D + 2] = {};
-    const long long stride = (long long)gridDim.x * blockDim.x;
-    for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += stride) {
-        const double* at = X + row * D;
+    const long long stride = (long long)gridDim.x * THREADS;
+    int turn = 0;
+    for (long long start = (long long)blockIdx.x * THREADS; start < n; start += stride, turn ^= 1) {
+        const long long row = start + threadIdx.x;
+        const double* at = X + (row < n ? row : n - 1) * D;
         double x[D], t = -threshold;
         #pragma unroll
         for (int k = 0; k < D; k++) {
             x[k] = at[k] - o[k];
             t = fma(x[k], v[k], t);
         }
-        const double share = fmin(fmax((t + tau) / (2.0 * tau), 0.0), 1.0);
-        inside[row] = fabs(t) < tau;
-        total[0] += share;
-        total[1] += tau * share * share + fmax(t - tau, 0.0);
-        #pragma unroll
-        for (int k = 0; k < D; k++) total[k + 2] = fma(share, x[k], total[k + 2]);
+        if (row < n) {
+            const double share = fmin(fmax((t + tau) / (2.0 * tau), 0.0), 1.0);
+            total[0] += share;
+            total[1] += tau * share * share + fmax(t - tau, 0.0);
+            #pragma unroll
+            for (int k = 0; k < D; k++) total[k + 2] = fma(share, x[k], total[k + 2]);
+        }
+        const bool is_inside = row < n && fabs(t) < tau;
+        const unsigned int inside = __ballot_sync(0xffffffff, is_inside);
+        // Two in turn: a warp may be one round ahead of those that still read.
+        if (lane == 0) n_of_warps[turn][warp] = __popc(inside);
+        __syncthreads();
+        int place = __popc(inside & ((1u << lane) - 1)), n_rows = 0;
+        for (int w = 0; w < THREADS / 32; w++) {
+            if (w < warp) place += n_of_warps[turn][w];
+            n_rows += n_of_warps[turn][w];
+        }
+        n_inside += n_rows;
+        for (int done = 0; done < n_rows; done += WAITING) {
+            if (is_inside && place >= done && place < done + WAITING) {
+                #pragma unroll
+                for (int k = 0; k < D; k++) waiting[place - done][k] = x[k];
+            }
+            __syncthreads();
+            const int m = min(n_rows - done, WAITING);
+            for (int r = 0; r < m; r++) {
+                if (threadIdx.x < D) total_inside += waiting[r][threadIdx.x];
+                #pragma unroll
+                for (int q = 0; q < TILES_EACH; q++) {
+                    const double a = waiting[r][first[q]], b = waiting[r][first[q] + 1];
+                    const double c = waiting[r][second[q]], d = waiting[r][second[q] + 1];
+                    products[q][0] = fma(a, c, products[q][0]);
+                    products[q][1] = fma(a, d, products[q][1]);
+                    products[q][2] = fma(b, c, products[q][2]);
+                    products[q][3] = fma(b, d, products[q][3]);
+                }
+            }
+            __syncthreads();
+        }
     }
+    double* out = sums + (long long)blockIdx.x * (2 * D + 3 + 4 * TILES);
+    add_up(total, of_warps, out);
+    if (threadIdx.x == 0) out[D + 2] = n_inside;
+    if (threadIdx.x < D) out[D + 3 + threadIdx.x] = total_inside;
     #pragma unroll
-    for (int k = 0; k < D + 2; k++) {
-        double sum = total[k];
-        for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step);
-        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = sum;
+    for (int q = 0; q < TILES_EACH; q++) {
+        const int tile = threadIdx.x + q * THREADS;
+        if (tile < TILES)
+            for (int i = 0; i < 4; i++) out[2 * D + 3 + 4 * tile + i] = products[q][i];
+    }
+}
+
+// Scores along a direction; of the rows whose scores are above a limit their number and their sum, those of a block in
+// one row of `sums`, always added up in the same order.
+extern "C" __global__ void row_scores(
+    const double* __restrict__ X, const double* __restrict__ shift, const double* __restrict__ direction,
+    const double limit, double* __restrict__ scores, double* __restrict__ sums, const long long n)
+{
+    __shared__ double v[D], o[D], of_warps[THREADS / 32][D + 1];
+    for (int k = threadIdx.x; k < D; k += THREADS) {
+        v[k] = direction[k];
+        o[k] = shift[k];
     }
     __syncthreads();
-    for (int k = threadIdx.x; k < D + 2; k += blockDim.x) {
-        double sum = 0.0;
-        for (int warp = 0; warp < THREADS / 32; warp++) sum += of_warps[warp][k];
-        sums[(long long)blockIdx.x * (D + 2) + k] = sum;
+    double total[D + 1] = {};
+    const long long stride = (long long)gridDim.x * THREADS;
+    for (long long row = (long long)blockIdx.x * THREADS + threadIdx.x; row < n; row += stride) {
+        const double* at = X + row * D;
+        double x[D], score = 0.0;
+        #pragma unroll
+        for (int k = 0; k < D; k++) {
+            x[k] = at[k] - o[k];
+            score = fma(x[k], v[k], score);
+        }
+        scores[row] = score;
+        if (score > limit) {
+            total[D] += 1.0;
+            #pragma unroll
+            for (int k = 0; k < D; k++) total[k] += x[k];
+        }
     }
+    add_up(total, of_warps, sums + (long long)blockIdx.x * (D + 1));
 }
 
 // The factor of an ellipsoid: what is added to the image of a point, then the rows of a triangular matrix. Each row
@@ -281,26 +382,43 @@ class CudaNamespace:
 
     def row_slabs(
         self, points: Any, shift: FloatArray, direction: FloatArray, threshold: float, tau: float
-    ) -> tuple[Any, Any] | None:
-        """Return which points are inside of a slab, shape (n,), and the sums of `Slab` over all points, shape (d + 2,).
+    ) -> Slab | None:
+        """Return the sums of a slab of half-width `tau` about a threshold; None if there are too many features."""
+        n, d = points.shape
+        if d > _MOST_FEATURES or not n:
+            return None
+        n_pairs = -(-d // 2)
+        given = np.concatenate([shift, direction]), np.float64(threshold), np.float64(tau)
+        sums = self._sums("row_slabs", points, 2 * d + 3 + 2 * n_pairs * (n_pairs + 1), *given)
+        found = np.asarray(to_host(sums))
+        share, cost, weighted, n_inside, total, tiles = np.split(found, [1, 2, d + 2, d + 3, 2 * d + 3])
+        inside = Sums(int(n_inside[0]), total, _from_tiles(tiles, d))
+        return Slab(float(share[0]), weighted, float(cost[0]), inside)
 
-        The sums are that of the shares, that of their integrals, and that of the points minus `shift` times their
-        shares; all is where the points are. None if there are too many features for it.
+    def row_scores(self, points: Any, shift: FloatArray, direction: FloatArray, limit: float) -> tuple[Any, Any] | None:
+        """Return ``direction @ (x - shift)`` of each point, shape (n,), and sums over those with more than a limit.
+
+        The sums, shape (d + 1,), are that of the points minus `shift`, and their number; all is where the points are.
+        None if there are too many features for it.
         """
         n, d = points.shape
         if d > _MOST_FEATURES or not n:
             return None
+        scores = self._xp.empty(n, dtype=self._xp.float64, device=points.device)
+        given = np.concatenate([shift, direction]), np.float64(limit)
+        return scores, self._sums("row_scores", points, d + 1, *given, scores)
+
+    def _sums(self, name: str, points: Any, width: int, frame: FloatArray, *arguments: Any) -> Any:
+        """Return the sums, shape (width,), that a kernel leaves one row of for each block of threads."""
+        n, d = points.shape
         blocks = min(-(-n // _THREADS), _MOST_BLOCKS)
-        inside = self._xp.empty(n, dtype=self._xp.uint8, device=points.device)
-        sums = self._xp.empty((blocks, d + 2), dtype=self._xp.float64, device=points.device)
+        sums = self._xp.empty((blocks, width), dtype=self._xp.float64, device=points.device)
         with _on(points) as cupy:
-            given = cupy.asarray(np.concatenate([shift, direction]))
-            limits = np.float64(threshold), np.float64(tau)
-            rows = _row_by_row(cupy, points)
-            kernel = _kernel("row_slabs", d, 1, 1)
-            found = cupy.asarray(inside), cupy.asarray(sums)
-            kernel((blocks,), (_THREADS,), (rows, given, given[d:], *limits, *found, np.int64(n)))
-        return inside, self._xp.sum(sums, axis=0)
+            given = cupy.asarray(frame)
+            more = [x if isinstance(x, np.float64) else cupy.asarray(x) for x in (*arguments, sums)]
+            every = _row_by_row(cupy, points), given, given[d:], *more, np.int64(n)
+            _kernel(name, d, 1, 1)((blocks,), (_THREADS,), every)
+        return self._xp.sum(sums, axis=0)
 
     def row_words(self, points: Any, centers: FloatArray, frames: FloatArray, limit: float) -> Any:
         """Return which of up to 64 ellipsoids hold each point, one bit each, shape (n,); None if it cannot be told.
@@ -369,6 +487,28 @@ def _are_too_flat(frames: FloatArray) -> bool:
     """Return whether a triangular factor of a frame would lose the digits of the short axes."""
     lengths = np.sqrt(np.square(frames).sum(axis=1))
     return bool((lengths.max(axis=1) > _FLATTEST * lengths.min(axis=1)).any())
+
+
+def _from_tiles(tiles: FloatArray, d: int) -> FloatArray:
+    """Return a symmetric matrix of order d, given what pairs of its rows have in common with pairs of its columns.
+
+    Parameters
+    ----------
+    tiles : ndarray of shape (4 * n_tiles,)
+        Of the lower triangle, row by row of pairs.
+    d : int
+
+    Examples
+    --------
+    >>> _from_tiles(np.array([1.0, 2.0, 2.0, 3.0]), 2).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    n_pairs = -(-d // 2)
+    i, j = np.tril_indices(n_pairs)
+    matrix = np.empty((n_pairs, 2, n_pairs, 2))
+    matrix[i, :, j, :] = tiles.reshape(-1, 2, 2)
+    matrix[j, :, i, :] = tiles.reshape(-1, 2, 2).transpose(0, 2, 1)
+    return matrix.reshape(2 * n_pairs, 2 * n_pairs)[:d, :d]
 
 
 def _launch(name: str, n: int, d: int, m: int, *arguments: Any) -> None:
