@@ -8,8 +8,10 @@ import numpy as np
 
 from sepc.geometry._checks import FloatArray
 from sepc.geometry._compile import kernel
-from sepc.geometry._interior_point import FINEST
 
+# The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
+# systems their precision.
+FINEST = 0.1
 ROOT2 = np.sqrt(2.0)
 EPS = np.finfo(np.float64).eps
 # At least so many points are multiplied at a time.
@@ -58,6 +60,50 @@ def moment_matrix(Q: FloatArray, u: FloatArray, M: FloatArray) -> None:
                 total += u[p] * Q[i, p] * Q[j, p]
             M[i, j] = total
             M[j, i] = total
+
+
+@kernel
+def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
+    """Set what a design makes of its points: the frame in which its moment matrix is the identity.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (n, k)
+    u : ndarray of shape (k,) or (k + 1,)
+        The last entry may be the weight of a design whose moment matrix is the identity.
+    M : ndarray of shape (n, n), or one more for an odd n
+        To work in.
+    inverse : ndarray of shape (n, n)
+        Set to the inverse of the Cholesky factor of the moment matrix.
+    Z : ndarray of shape (n, k)
+        Set to the points in the frame.
+    g : ndarray of shape (k,)
+        Set to their leverages.
+    """
+    n, k = Q.shape
+    for j in range(len(M)):
+        M[n - 1 + n % 2, j] = 1.0 if j == n else 0.0  # where n is odd this row is left over
+    moment_matrix(Q, u, M)
+    for j in range(n):
+        M[j, j] += u[k] if len(u) > k else 0.0
+    cholesky(M)
+    for p in range(k):
+        g[p] = 0.0
+    for i in range(n):
+        for j in range(n):
+            inverse[i, j] = 0.0
+        inverse[i, i] = 1.0 / M[i, i]
+        for m in range(i):
+            factor = M[i, m] * inverse[i, i]
+            for j in range(m + 1):
+                inverse[i, j] -= factor * inverse[m, j]
+        for p in range(k):
+            Z[i, p] = 0.0
+        for j in range(i + 1):
+            for p in range(k):
+                Z[i, p] += inverse[i, j] * Q[j, p]
+        for p in range(k):
+            g[p] += Z[i, p] * Z[i, p]
 
 
 @kernel
@@ -148,8 +194,6 @@ def interior_point(
     dim = n * (n + 1) // 2
     H = np.empty((dim + dim % 2, dim + dim % 2))
     M = np.empty((n + n % 2, n + n % 2))
-    for j in range(len(M)):
-        M[n - 1 + n % 2, j] = 1.0 if j == n else 0.0  # where n is odd this row is left over
     inverse = np.empty((n, n))
     Z = np.empty((n, k))
     g = np.empty(k)
@@ -162,27 +206,7 @@ def interior_point(
     allowed = np.inf
     floor = FINEST * target * n / k
     while True:
-        moment_matrix(Q, u, M)
-        for j in range(n):
-            M[j, j] += u[k] if len(u) > k else 0.0
-        cholesky(M)
-        for p in range(k):
-            g[p] = 0.0
-        for i in range(n):
-            for j in range(n):
-                inverse[i, j] = 0.0
-            inverse[i, i] = 1.0 / M[i, i]
-            for m in range(i):
-                factor = M[i, m] * inverse[i, i]
-                for j in range(m + 1):
-                    inverse[i, j] -= factor * inverse[m, j]
-            for p in range(k):
-                Z[i, p] = 0.0
-            for j in range(i + 1):
-                for p in range(k):
-                    Z[i, p] += inverse[i, j] * Q[j, p]
-            for p in range(k):
-                g[p] += Z[i, p] * Z[i, p]
+        set_frame(Q, u, M, inverse, Z, g)
         mass = float(u[k]) if len(u) > k else 0.0
         top = 0.0
         mu = 0.0

@@ -6,15 +6,16 @@ says that it could matter.
 """
 
 from collections.abc import Callable
+from functools import cache
 from math import sqrt
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dsyev, dtrtri
 
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.geometry._interior_point import interior_point
 from sepc.geometry._passes import EVERY_ROW
 
 # A direction with less RMS spread than this, in units of length of the features, is flat.
@@ -272,7 +273,7 @@ class DesignSearch:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
         small = self.dim <= _TINY and (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
-        solve = self.kernels.interior_point if small else interior_point
+        solve = self.kernels.interior_point if small else _for_large_sets()
         try:
             leverage, inverse, mass, steps = solve(Q, u, s, stretch, target, limit)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
@@ -344,6 +345,14 @@ class DesignSearch:
         above[rows] = False
         others = above.nonzero()[0]
         return others[_largest(self.bound[others], most)]
+
+
+@cache
+def _for_large_sets() -> Callable[..., Any]:
+    """Return the interior-point method that calls LAPACK; only those who need it wait for its code."""
+    from sepc.geometry._interior_point import interior_point
+
+    return interior_point
 
 
 def _largest(values: FloatArray, count: int) -> Rows:

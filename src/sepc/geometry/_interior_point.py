@@ -6,14 +6,11 @@ work. Points come lifted, as the columns of Q with n entries each. A design ``u`
 """
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
 
 from sepc.geometry._checks import FloatArray
-from sepc.geometry._newton_systems import RIDGES, moment_matrix, newton_system
+from sepc.geometry._design_kernels import FINEST, set_frame
+from sepc.geometry._newton_systems import newton_system
 
-# The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
-# systems their precision.
-FINEST = 0.1
 # Relative residuals of the two directions of a step: the first only tells how far to go, and where to aim the second.
 _PREDICTED = 1e-3
 _CORRECTED = 1e-5
@@ -53,11 +50,10 @@ def interior_point(
     n, k = Q.shape
     free = u[:k]
     steps, length, allowed, du = 0, 0.0, np.inf, np.zeros(k)
-    Z = np.empty((n, k))
+    Z, g = np.empty((n, k)), np.empty(k)
+    M, inverse = np.empty((n + n % 2, n + n % 2)), np.empty((n, n))
     while True:
-        inverse = _inverse_root(Q, u)
-        np.matmul(inverse, Q, out=Z)
-        g: FloatArray = np.einsum("ij,ij->j", Z, Z)
+        set_frame(Q, u, M, inverse, Z, g)
         top = float(g.max())
         if stretch > 0.0:
             u *= stretch * top / n
@@ -77,34 +73,12 @@ def interior_point(
         steps += 1
 
 
-def _inverse_root(Q: FloatArray, u: FloatArray) -> FloatArray:
-    n, k = Q.shape
-    M = moment_matrix(Q, u[:k])
-    if len(u) > k:
-        M.flat[:: n + 1] += u[k]
-    root = _root(M)
-    inverse: FloatArray = np.ascontiguousarray(dtrtri(root, lower=1)[0])
-    return inverse
-
-
-def _root(M: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a matrix that is positive definite but for rounding."""
-    diagonal = M.diagonal().copy()
-    for ridge in RIDGES:
-        M.flat[:: len(M) + 1] = (1.0 + ridge) * diagonal
-        root, failed = dpotrf(M.T, lower=1)
-        if not failed:
-            factor: FloatArray = root
-            return factor
-    raise np.linalg.LinAlgError("rounding has made a moment matrix indefinite")
-
-
 def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: float) -> tuple[float, FloatArray]:
     """Take one predictor-corrector step, to products u s no smaller than `floor`; return its length and direction."""
     n, k = Z.shape
     w = s / u
     mu = float(u @ s) / k
-    system = newton_system(Z, w)
+    system = newton_system(Z, g, w)
     du = system.solve(g - n, _PREDICTED)
     ds = -s - w * du
     step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.geometry import _packed as packed
+from sepc.geometry import _packed_kernels as packed
 from sepc.geometry._checks import FloatArray, Rows
 
 # How many points are multiplied at a time, and how many matrices z_i z_i' are held at a time.
@@ -26,8 +26,8 @@ _LEAST_SHARE = 0.01
 _ITERATIONS = 8
 _MAX_ITER = 50
 # What is added to diagonals, relatively, until rounding does not make matrices indefinite, in either precision.
-RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
-_SINGLE_RIDGES = (1e-6, 1e-5, 1e-4, 1e-3)
+_RIDGES = np.array([0.0, 1e-13, 1e-11, 1e-9])
+_SINGLE_RIDGES = np.array([1e-6, 1e-5, 1e-4, 1e-3])
 
 
 class NewtonSystem(Protocol):
@@ -40,12 +40,14 @@ class NewtonSystem(Protocol):
         """
 
 
-def newton_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
+def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
     """Return the Newton system in the form that takes the least time.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
+    g : ndarray of shape (k,)
+        The squares of the columns of Z, their leverages.
     w : ndarray of shape (k,)
 
     Returns
@@ -57,17 +59,18 @@ def newton_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
     if k < _MANY:
         return Pairs(Z, w) if 2 * k <= 3 * dim else Matrices(Z, w)
     # How many products are added up: as many in half the time in single precision, in twice the time in iterations.
-    n_core = len(_core(Z, w))
+    core = core_of(g, w)
+    n_core = len(core)
     by_core = n_core**2 * (n_core // 3 + n) // 2 + 2 * _ITERATIONS * 4 * k * n**2
     by_matrices = k * dim**2 + dim**3 // 3
-    return CorePairs(Z, w) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
+    return CorePairs(Z, g, w, core) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
 
 
 class Pairs:
     """The system as it stands: a matrix with a row and a column for each point."""
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
-        self.factor = _pairs_factor(Z, w, RIDGES)
+        self.factor = _pairs_factor(Z, w, _RIDGES)
 
     def solve(self, b: FloatArray, residual: float) -> FloatArray:  # noqa: ARG002
         x = b.copy()
@@ -83,17 +86,18 @@ class CorePairs:
     unit diagonal, it is applied to vectors by way of products with Z.
     """
 
-    def __init__(self, Z: FloatArray, w: FloatArray) -> None:
-        self.Z, self.w, self.core = Z, w, _core(Z, w)
-        self.scale: FloatArray = 1.0 / np.sqrt(np.square(np.einsum("ij,ij->j", Z, Z)) + w)
-        scaled = Z[:, self.core]
-        scaled *= np.sqrt(self.scale[self.core])
-        left = w[self.core] * np.square(self.scale[self.core])
+    def __init__(self, Z: FloatArray, g: FloatArray, w: FloatArray, core: Rows) -> None:
+        self.Z, self.w, self.core = Z, w, core
+        self.scale: FloatArray = 1.0 / np.sqrt(g * g + w)
+        of_core = self.scale[core]
+        scaled = Z.take(core, axis=1)
+        scaled *= np.sqrt(of_core)
+        left = w[core] * of_core * of_core
         self.factor = _pairs_factor(scaled.astype(np.float32), left, _SINGLE_RIDGES)
 
     def solve(self, b: FloatArray, residual: float) -> FloatArray:
         system = self.Z, self.w, self.scale, self.core, self.factor
-        x: FloatArray = packed.kernels().conjugate_gradients(*system, self.scale * b, residual, _MAX_ITER)
+        x: FloatArray = packed.conjugate_gradients(*system, self.scale * b, residual, _MAX_ITER)
         return self.scale * x
 
 
@@ -109,8 +113,7 @@ class Matrices:
         dim = n * (n + 1) // 2
         self.rows, self.columns, self.scale = _triangle(n)
         self.factor = np.zeros(dim * (dim + 1) // 2)
-        for half in packed.diagonal(self.factor, dim):
-            half += 1.0
+        packed.raise_diagonal(self.factor, np.ones(dim), 1.0)
         for some in _batches(len(w), _PANEL):
             part = Z[:, some] / np.sqrt(np.sqrt(w[some]))
             panel = np.empty((dim, part.shape[1]))
@@ -119,7 +122,7 @@ class Matrices:
                 np.multiply(part[: a + 1], part[a], out=panel[row : row + a + 1])
                 row += a + 1
             panel *= self.scale[:, None]
-            packed.add_products(self.factor, panel, of_rows=True)
+            packed.add_products(self.factor, panel, True)
         # At least the identity: with weights of any use it cannot fail.
         if not packed.factorise(self.factor, dim):
             raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
@@ -136,31 +139,19 @@ class Matrices:
         return x
 
 
-def _core(Z: FloatArray, w: FloatArray) -> Rows:
-    """Return the points whose diagonal entries owe enough to their leverage."""
-    square = np.square(np.einsum("ij,ij->j", Z, Z))
+def core_of(g: FloatArray, w: FloatArray) -> Rows:
+    """Return the points whose diagonal entries owe enough to their leverages."""
+    square = g * g
     share = square / (square + w)
     return np.flatnonzero(~(share <= min(_LEAST_SHARE, 0.5 * share.max())))  # NaN is not overlooked
 
 
-def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: tuple[float, ...]) -> NDArray[Any]:
-    """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, in the precision of Z.
-
-    Where points coincide rounding may make the matrix indefinite: `ridges` are what to try to add to its diagonal.
-    """
-    k = Z.shape[1]
-    for ridge in ridges:
-        H = np.zeros(k * (k + 1) // 2, Z.dtype)
-        packed.add_products(H, Z, of_rows=False)
-        np.square(H, out=H)
-        start = 0
-        for part in packed.diagonal(H, k):
-            part += w[start : start + len(part)]
-            part *= 1.0 + ridge
-            start += len(part)
-        if packed.factorise(H, k):
-            return H
-    raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
+def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: FloatArray) -> NDArray[Any]:
+    """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, in the precision of Z."""
+    factor, is_definite = packed.squared_products_factor(Z, w, ridges)
+    if not is_definite:
+        raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
+    return factor
 
 
 def moment_matrix(Z: FloatArray, x: FloatArray) -> FloatArray:

@@ -1,12 +1,116 @@
-"""Compiled solvers of packed systems with one right-hand side: LAPACK's own take several times as long."""
+"""Symmetric positive definite matrices as lower triangles in LAPACK's rectangular full packed format, compiled.
+
+It takes half a square of memory. Products and factors are LAPACK's, called from compiled code, which does without the
+interpreter's lock: problems can be solved side by side in the threads of one process.
+"""
 
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
+from numba import types
+from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._compile import kernel
+
+
+def _routine(name: str, n_arguments: int) -> Any:
+    """Return a routine of LAPACK for compiled code, which finds it by its name: an address would not last."""
+    symbol = f"sepc_{name}"
+    llvmlite.binding.add_symbol(symbol, get_cython_function_address("scipy.linalg.cython_lapack", name))
+    return types.ExternalFunction(symbol, types.void(*[types.voidptr] * n_arguments))
+
+
+# All arguments are addresses.
+_SSFRK, _DSFRK = _routine("ssfrk", 10), _routine("dsfrk", 10)
+_SPFTRF, _DPFTRF = _routine("spftrf", 5), _routine("dpftrf", 5)
+_NORMAL, _LOWER, _TRANSPOSED = (ord(letter) for letter in "NLT")
+
+
+@kernel
+def add_products(packed: NDArray[Any], rows: NDArray[Any], of_rows: bool) -> None:
+    """Add ``rows @ rows.T`` to a packed matrix, or ``rows.T @ rows``.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (k * (k + 1) // 2,)
+        In single or double precision; overwritten.
+    rows : ndarray of shape (k, n) for products of rows, (n, k) for those of columns
+        Row by row in memory, in the same precision.
+    of_rows : bool
+    """
+    text = np.array([_NORMAL, _LOWER, _TRANSPOSED if of_rows else _NORMAL], dtype=np.uint8)
+    n, k = rows.shape
+    sizes = np.array([n, k, k] if of_rows else [k, n, k], dtype=np.int32)
+    one = np.ones(1, packed.dtype)
+    order, depth, width = sizes[0:], sizes[1:], sizes[2:]
+    arguments = (
+        text.ctypes, text[1:].ctypes, text[2:].ctypes, order.ctypes, depth.ctypes, one.ctypes, rows.ctypes,
+        width.ctypes, one.ctypes, packed.ctypes,
+    )  # fmt: skip
+    if packed.itemsize == 4:
+        _SSFRK(*arguments)
+    else:
+        _DSFRK(*arguments)
+
+
+@kernel
+def factorise(packed: NDArray[Any], order: int) -> bool:
+    """Replace a packed matrix by its Cholesky factor; return whether there is one."""
+    text = np.array([_NORMAL, _LOWER], dtype=np.uint8)
+    numbers = np.array([order, 0], dtype=np.int32)
+    failed = numbers[1:]
+    arguments = text.ctypes, text[1:].ctypes, numbers.ctypes, packed.ctypes, failed.ctypes
+    if packed.itemsize == 4:
+        _SPFTRF(*arguments)
+    else:
+        _DPFTRF(*arguments)
+    return bool(failed[0] == 0)
+
+
+@kernel
+def raise_diagonal(packed: NDArray[Any], values: FloatArray, factor: float) -> None:
+    """Add values, shape (order,), to the diagonal of a packed matrix, and then multiply it by a factor."""
+    order = len(values)
+    even = 1 - order % 2
+    height = order + even
+    at = even
+    for i in range(order):
+        if at >= len(packed):  # the second half of the diagonal
+            at = (1 - even) * height
+        packed[at] = (packed[at] + values[i]) * factor
+        at += height + 1
+
+
+@kernel
+def squared_products_factor(
+    columns: NDArray[Any], diagonal: FloatArray, ridges: FloatArray
+) -> tuple[NDArray[Any], bool]:
+    """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, the square taken entry by entry, and whether there is one.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n, k)
+        Z, row by row in memory, in single or double precision; the factor is in the same.
+    diagonal : ndarray of shape (k,)
+        w.
+    ridges : ndarray of shape (n_ridges,)
+        What to try to add to the diagonal, relatively: where columns coincide rounding may make the matrix indefinite.
+    """
+    k = columns.shape[1]
+    H = np.empty(k * (k + 1) // 2, columns.dtype)
+    for ridge in ridges:
+        for i in range(len(H)):
+            H[i] = 0.0
+        add_products(H, columns, False)
+        for i in range(len(H)):
+            H[i] *= H[i]
+        raise_diagonal(H, diagonal, 1.0 + ridge)
+        if factorise(H, k):
+            return H, True
+    return H, False
 
 
 @kernel
@@ -88,7 +192,8 @@ def conjugate_gradients(
     products, S = np.empty((n, k)), np.empty((n, n))
     first = before = 1.0
     for step in range(max_iter + 1):
-        correction[:] = residual
+        for p in range(k):
+            correction[p] = residual[p]
         for i in range(len(core)):
             right[i] = residual[core[i]]
         solve(factor, right)
