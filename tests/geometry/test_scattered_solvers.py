@@ -11,6 +11,7 @@ from strategies import FAMILIES, point_set, seeds
 from sepc import InputError, min_volume_ellipsoid, nearest_points
 from sepc.geometry import _core_search, _far_hulls
 from sepc.geometry.points import LocalPoints
+from sepc.scale.devices import DevicePoints
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -259,3 +260,19 @@ def test_nearest_points_of_small_sets(seed, cap):
     A, B = (point_set(str(rng.choice(FAMILIES)), int(m), d, seed + i) for i, m in enumerate((n, k)))
     free = tuple(1.0 / rng.uniform(1.0, m) for m in (n, k))
     check_nearest(A + rng.choice([0.0, 1.0, 4.0]), B, free if cap == "free" else cap)
+
+
+@pytest.mark.parametrize("seed", [3, 18])
+def test_windows_that_were_too_small_become_wider(seed, monkeypatch):
+    """Points that tie at the thresholds are more than a first window has room for."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 7))
+    A = np.round(rng.normal(size=(3000, d)) * rng.integers(1, 6))
+    B = np.round(rng.normal(size=(1500, d)) * rng.integers(1, 6))
+    B[:, 0] += rng.integers(0, 4)
+    for name in ("window_size", "sample_size"):
+        monkeypatch.setattr(DevicePoints, name, 512)
+    expected = nearest_points(A, B)
+    found = nearest_points(scattered("device", A), scattered("device", B))
+    assert found.converged
+    assert abs(found.distance - expected.distance) <= 1e-9 * expected.distance
