@@ -13,6 +13,7 @@ from strategies import labelled_points, seeds
 
 import sepc
 from sepc import partitioning
+from sepc.geometry.points import LocalPoints
 from sepc.partitioning import canonical_order, impurity_count, partition_in_place
 from sepc.scale.devices import DevicePoints
 
@@ -269,14 +270,21 @@ class TestSamples:
         sepc.partition(X[y == 0], X[y == 1])
         assert max(solved) == 100
 
-    # Squares of a lattice: hulls that share a side, or just do not, with ellipsoids that overlap.
-    @pytest.mark.parametrize("gap", [0.0, 1.0])
-    def test_squares_next_to_each_other(self, gap, monkeypatch):
+    # Squares of a lattice that overlap, share a side, or are next to each other.
+    @pytest.mark.parametrize(("gap", "meet"), [(-10.0, True), (0.0, False), (1.0, False)])
+    def test_squares(self, gap, meet, monkeypatch):
         A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
         B = A + np.array([24.0 + gap, 0.0])
+        assert partitioning._surely_meet(LocalPoints(A), LocalPoints(B), np.ones(2)) == meet
         P = sepc.partition(A, B, n_imp=0)
         monkeypatch.setattr(partitioning, "_surely_meet", lambda *_: False)
         assert repr(P) == repr(sepc.partition(A, B, n_imp=0))
+
+    @pytest.mark.parametrize("size", [1.0, 1e9])
+    def test_a_gap_is_seen_next_to_a_feature_of_large_numbers(self, size):
+        A = np.random.default_rng(0).random((2000, 2)) * [size, 1.0]
+        P = sepc.partition(A, A + np.array([0.0, 1.5]))
+        assert repr(P) == "Partition(A 2000 | B 2000, n_imp=2, n_iter=1)"
 
 
 class TestSideBySide:

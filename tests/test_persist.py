@@ -495,6 +495,16 @@ class TestRefused:
                 assert len(found.assess(under_its_names(probes, found)).to_frame()) == len(probes)
         assert refused > 0.6 * len(contents)
 
+    @pytest.mark.parametrize("name", ["binary-paper-without-rows", "binary-counts-without-rows"])
+    def test_counts_that_contradict_each_other_are_refused(self, name, tmp_path):
+        header, arrays = FORMAT.read(fixture(name))
+        held = next(key for key in arrays if key.endswith("held"))
+        FORMAT.write(tmp_path / "model.sepc", header, arrays)
+        sepc.load(tmp_path / "model.sepc")
+        FORMAT.write(tmp_path / "model.sepc", header, arrays | {held: arrays[held][:, ::-1].copy()})
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "model.sepc")
+
     def test_nothing_is_executed(self, tmp_path):
         class Bomb:
             def __reduce__(self):

@@ -96,6 +96,7 @@ def test_ridges_are_tried_one_after_the_other():
 def test_other_threads_run_meanwhile():
     """Without the lock the other thread goes on while this one is in LAPACK, for longer than it takes to start."""
     H, _, _ = definite(2000, np.float64)
+    packed.factorise(H.copy(), 2000)  # compiled, or loaded, before anything is counted
     ticks, done = [], threading.Event()
 
     def tick():

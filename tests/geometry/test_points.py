@@ -136,8 +136,8 @@ def test_slab_sums_are_those_of_all_points(seed, form):
     close(slab.inside.products, inside.T @ inside)
 
 
-class OwnSlabs:
-    """A namespace with a pass of its own for slabs, as that of CUDA devices has; None for more than three features."""
+class OwnPasses:
+    """A namespace with passes of its own, as that of CUDA devices has; None for more than three features."""
 
     def __getattr__(self, name):
         return getattr(array_api_strict, name)
@@ -146,19 +146,42 @@ class OwnSlabs:
     def row_slabs(points, *slab):
         return questions.slab(np, 2.0 * np.asarray(points), *slab) if points.shape[1] <= 3 else None
 
+    @staticmethod
+    def row_scores(points, shift, direction, limit):
+        if points.shape[1] > 3:
+            return None
+        away = np.asarray(points) - shift
+        scores = away @ direction
+        above = away[scores > limit]
+        return tuple(map(array_api_strict.asarray, (scores, np.append(above.sum(axis=0), float(len(above))))))
+
 
 @given(seed=seeds())
 @settings(max_examples=40, deadline=None)
 def test_a_pass_of_its_own_has_the_first_word(seed):
     rng, X, _ = some_points(seed, "local")
     slab = X[0], rng.standard_normal(X.shape[1]), float(rng.normal()), float(rng.random()) + 0.01
-    found = questions.slab(OwnSlabs(), array_api_strict.asarray(X), *slab)
+    found = questions.slab(OwnPasses(), array_api_strict.asarray(X), *slab)
     expected = questions.slab(np, 2.0 * X if X.shape[1] <= 3 else X, *slab)
     assert found.inside.n == expected.inside.n
     for name in ("share", "weighted", "cost"):
         close(getattr(found, name), getattr(expected, name))
     close(found.inside.total, expected.inside.total)
     close(found.inside.products, expected.inside.products)
+
+
+@given(seed=seeds())
+@settings(max_examples=60, deadline=None)
+def test_a_pass_of_its_own_gives_the_same_window(seed):
+    rng, X, _ = some_points(seed, "local")
+    low, high = np.sort(rng.normal(scale=3.0, size=2)).tolist()  # at times there is nothing between
+    window = X[0], rng.standard_normal(X.shape[1]), low, high
+    found = questions.window(OwnPasses(), array_api_strict.asarray(X), *window)
+    expected = questions.window(np, X, *window)
+    assert np.array_equal(found.points, expected.points)
+    assert found.n_above == expected.n_above
+    close(found.scores, expected.scores)
+    close(found.above, expected.above)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 9])

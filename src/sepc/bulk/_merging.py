@@ -30,7 +30,7 @@ def merged_patterns(a: Patterns, counts_a: Rows, b: Patterns, counts_b: Rows) ->
         # Below 0 if A's is the next pattern, above 0 if B's is, 0 if it is both.
         sign = 1 if i == len(a) else (-1 if j == len(b) else 0)
         word = 0
-        while sign == 0 and i < len(a) and j < len(b) and word < a.shape[1]:
+        while sign == 0 and word < a.shape[1]:
             if a[i, word] != b[j, word]:
                 sign = -1 if a[i, word] < b[j, word] else 1
             word += 1

@@ -121,11 +121,9 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, Rows]:
 
     Points are sorted by one word after the other, the last one first; where two neighbours differ, a pattern begins.
     """
-    order = None
-    for word in reversed(words):
-        key = word ^ _SIGN if order is None else xp.take(word ^ _SIGN, order)
-        rank = xp.argsort(key, stable=True)
-        order = rank if order is None else xp.take(order, rank)
+    order = xp.argsort(words[-1] ^ _SIGN, stable=True)
+    for word in words[-2::-1]:
+        order = xp.take(order, xp.argsort(xp.take(word ^ _SIGN, order), stable=True))
     arranged = [xp.take(word, order) for word in words]
     differs = reduce(xp.logical_or, [word[1:] != word[:-1] for word in arranged])
     starts = np.append(0, to_host(xp.nonzero(differs)[0]).astype(np.int64) + 1)

@@ -1,4 +1,4 @@
-"""The interior-point method for optimal designs, compiled for small working sets.
+"""The interior-point method for optimal designs, compiled for small working sets, and the frames of sets of any size.
 
 `_interior_point.interior_point` is the same method for large ones, and describes it. Loops are kept plain, without BLAS
 or slices: each call into NumPy and each further array type costs compile time on first use.
@@ -65,6 +65,8 @@ def moment_matrix(Q: FloatArray, u: FloatArray, M: FloatArray) -> None:
 @kernel
 def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
     """Set what a design makes of its points: the frame in which its moment matrix is the identity.
+
+    BLAS takes half of the time of these loops from a hundred features on, a tenth of what a step then takes.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class FarSearch:
         self.fixed = -sum((s.sign * s.mean for s in self.sides if not s.is_free), np.zeros_like(self.shift))
         self.n_iter, self.n_passes, self.gap = 0, 1.0, 0.0 if not self.free else np.inf
         # Numbers of one side that come into memory at a time.
-        self.window_size = min([_WINDOW, *(side.points.window_size for side in self.free)])
+        self._window_size = min([_WINDOW, *(side.points.window_size for side in self.free)])
 
     def _difference(self) -> FloatArray:
         return self.images[0] - self.images[1]
@@ -140,7 +140,7 @@ class FarSearch:
         best = _Pair(self.images, self.gap, self.normal)
         for i, roughly in enumerate(_ROUGHLY):
             if i == 1:
-                self.window_size = min(_WINDOW, _WIDER_WINDOWS * self.window_size)
+                self._window_size = min(_WINDOW, _WIDER_WINDOWS * self._window_size)
             w = self._newton(w, roughly)
             if norm(self._difference()) <= self._flat:
                 return
@@ -197,7 +197,7 @@ class FarSearch:
             good = last
             if last.distance <= self._flat:
                 break
-            few = last.n_inside * len(self.shift) * _NEAR <= self.window_size
+            few = last.n_inside * len(self.shift) * _NEAR <= self._window_size
             tie = last.n_inside > 0.5 * n_inside
             if (few or tie) and last.lower > 0.5 * last.distance:
                 break
@@ -208,7 +208,7 @@ class FarSearch:
             factor = max(factor**3, 0.5 * self._flat / last.distance) if meet else _NARROWING
             before = last.distance
             if last.lower > 0.0 and not few:
-                factor = min(factor, 0.5 * self.window_size / (last.n_inside * len(self.shift) * _NEAR))
+                factor = min(factor, 0.5 * self._window_size / (last.n_inside * len(self.shift) * _NEAR))
             for side in self.free:
                 side.narrow(factor, last.n_inside, shrinks)
             if min(side.tau for side in self.free) < 1e-13 * max(abs(s.threshold) + s.tau for s in self.free):
@@ -261,7 +261,7 @@ class FarSearch:
         Returns the best pair of points, and leaves the slabs as they were.
         """
         slabs = [(side.threshold, side.tau) for side in self.free]
-        room = self.window_size / len(self.shift)
+        room = self._window_size / len(self.shift)
         widths = [side.tau * min(_NEAR, room / max(self.n_inside, 1)) for side in self.free]
         pools = windows = [self._window(side, w, width) for side, width in zip(self.free, widths, strict=True)]
         best, gaps = _Pair(self.images, self.gap, self.normal), [np.inf, np.inf, self.gap]
@@ -305,7 +305,7 @@ class FarSearch:
         others = above | (scores < low)
         n = len(window.points) + np.count_nonzero(others)
         hair = 1e-12 * float(np.abs(away).max()) * norm(r) * len(r)
-        if n * len(r) > self.window_size or min(np.abs(scores - low).min(), np.abs(scores - high).min()) <= hair:
+        if n * len(r) > self._window_size or min(np.abs(scores - low).min(), np.abs(scores - high).min()) <= hair:
             return window
         return Window(
             np.concatenate([window.points, pool.points[others]]),
@@ -359,7 +359,7 @@ class FarSearch:
                 low, high = high if bottom == high else low, high + width
             else:
                 share *= 2.0
-                part = min(share * self.window_size / len(self.shift) / max(n_from - n_above, 1), 1.0)
+                part = min(share * self._window_size / len(self.shift) / max(n_from - n_above, 1), 1.0)
                 # The middle, if the points between were spread evenly.
                 middle = top - (side.n_caps - n_above) / (n_from - n_above) * (top - bottom)
                 low = max(middle - part * (top - bottom), bottom)

@@ -1,4 +1,4 @@
-"""The interior-point method for optimal designs, on working sets that are large enough for BLAS.
+"""The interior-point method for optimal designs, on working sets whose Newton systems are large enough for LAPACK.
 
 `_design_kernels.interior_point` is the same method, compiled for sets so small that the calls would cost more than the
 work. Points come lifted, as the columns of Q with n entries each. A design ``u`` has the moment matrix

@@ -148,7 +148,7 @@ def core_of(g: FloatArray, w: FloatArray) -> Rows:
 
 def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: FloatArray) -> NDArray[Any]:
     """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, in the precision of Z."""
-    factor, is_definite = packed.squared_products_factor(Z, w, ridges)
+    factor, is_definite = packed.squared_products_factor(np.ascontiguousarray(Z), w, ridges)
     if not is_definite:
         raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
     return factor

@@ -13,7 +13,7 @@ from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.partitioning import Block, Hyperplane, Partition
 from sepc.persist.drawers import Inbox, Outbox, require, require_whole
-from sepc.rolls import n_words
+from sepc.rolls import n_words, points_of_each
 from sepc.rules import Rules
 from sepc.tallies import LADDER, TallyCensus
 
@@ -115,9 +115,12 @@ def unpack_tallied_rules(
     patterns = box.bits("patterns", (None, n_words(len(stack))), len(stack))
     pattern_counts = box.whole("pattern_counts", (len(patterns), 2), 0, n_rows + 1)
     require(pattern_counts.sum() <= n_rows, "number of voters")
+    held = box.whole("held", (len(stack), 2), 0, n_rows + 1)
+    counted = points_of_each(patterns, pattern_counts, len(stack))
+    require(bool((held == counted if all_vote else held >= counted).all()), "numbers of points held")
     census = TallyCensus(
         stack=stack,
-        held=box.whole("held", (len(stack), 2), 0, n_rows + 1),
+        held=held,
         totals=box.whole("totals", (2,), 0, n_rows + 1),
         all_vote=all_vote,
         isolated=_isolated(box, dim, n_rows),
