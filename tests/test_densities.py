@@ -8,6 +8,11 @@ from strategies import FAMILIES, point_set, seeds
 
 from sepc import densities
 from sepc.densities import local_densities
+from sepc.partitioning import location_and_scale
+
+
+def read_locally(X, blocks, count, unit):
+    return local_densities(X, blocks, count, location_and_scale(X)[0], unit)
 
 
 def blocks_of(seed):
@@ -41,14 +46,14 @@ class TestPosterior:
     @given(seeds())
     def test_it_is_that_of_a_plain_reading(self, seed):
         X, blocks, count, unit, Z = blocks_of(seed)
-        found = local_densities(X, blocks, count, unit).posterior(Z)
+        found = read_locally(X, blocks, count, unit).posterior(Z)
         assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z), abs=1e-9)
         assert found.sum(axis=1) == pytest.approx(1.0)
 
     def test_classes_weigh_by_their_points_whatever_the_blocks_hold(self):
         X = np.array([[0.0], [1.0], [0.0], [1.0]])
         blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
-        found = local_densities(X, blocks, np.array([30, 10]), np.ones(1)).posterior(np.array([[0.3], [50.0]]))
+        found = read_locally(X, blocks, np.array([30, 10]), np.ones(1)).posterior(np.array([[0.3], [50.0]]))
         assert found == pytest.approx(np.array([[0.75, 0.25]] * 2))
 
     @settings(max_examples=50)
@@ -57,30 +62,30 @@ class TestPosterior:
         X, blocks, count, unit, Z = blocks_of(seed)
         rng = np.random.default_rng(seed)
         scale, shift = 10.0 ** rng.uniform(-6, 6, X.shape[1]), 10 * rng.normal(size=X.shape[1])
-        here = local_densities(X, blocks, count, unit).posterior(Z)
-        there = local_densities(scale * (X + shift), blocks, count, scale * unit).posterior(scale * (Z + shift))
+        here = read_locally(X, blocks, count, unit).posterior(Z)
+        there = read_locally(scale * (X + shift), blocks, count, scale * unit).posterior(scale * (Z + shift))
         assert there == pytest.approx(here, abs=1e-9)
 
     @settings(max_examples=50)
     @given(seeds())
     def test_the_order_of_the_blocks_of_a_class_does_not_matter(self, seed):
         X, blocks, count, unit, Z = blocks_of(seed)
-        here = local_densities(X, blocks, count, unit).posterior(Z)
+        here = read_locally(X, blocks, count, unit).posterior(Z)
         other = sorted(blocks, key=lambda block: (block[0], len(block[1])))
-        assert local_densities(X, other, count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
+        assert read_locally(X, other, count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
 
     @settings(max_examples=50)
     @given(seeds())
     def test_one_row_at_a_time_and_all_at_once(self, seed):
         X, blocks, count, unit, Z = blocks_of(seed)
-        local = local_densities(X, blocks, count, unit)
+        local = read_locally(X, blocks, count, unit)
         assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
 
     @settings(max_examples=50)
     @given(seeds())
     def test_a_point_belongs_to_the_component_that_has_most_part_in_its_density(self, seed):
         X, blocks, count, unit, Z = blocks_of(seed)
-        claims = local_densities(X, blocks, count, unit).claims(Z)
+        claims = read_locally(X, blocks, count, unit).claims(Z)
         apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
         sizes = np.array([len(rows) for _, rows in blocks])
         assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
@@ -88,7 +93,7 @@ class TestPosterior:
     def test_many_features_are_judged_a_few_rows_at_a_time(self, monkeypatch):
         rng = np.random.default_rng(0)
         X, Z = rng.normal(size=(30, 40)), rng.normal(size=(20, 40))
-        local = local_densities(X, [(0, np.arange(15)), (1, np.arange(15, 30))], np.array([15, 15]), np.ones(40))
+        local = read_locally(X, [(0, np.arange(15)), (1, np.arange(15, 30))], np.array([15, 15]), np.ones(40))
         whole = local.posterior(Z)
         monkeypatch.setattr(densities, "_TABLE", 3000)
         assert local.posterior(Z) == pytest.approx(whole, abs=1e-12)
@@ -100,7 +105,7 @@ class TestHardPlaces:
     def test_far_away_probabilities_are_finite_and_not_certain(self, far):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(60, 3))
-        local = local_densities(X, [(0, np.arange(30)), (1, np.arange(30, 60))], np.array([30, 30]), X.std(axis=0))
+        local = read_locally(X, [(0, np.arange(30)), (1, np.arange(30, 60))], np.array([30, 30]), X.std(axis=0))
         found = local.posterior(np.array([[far, 0, 0], [-far, far, -far]]))
         assert np.isfinite(found).all()
         assert found.sum(axis=1) == pytest.approx(1.0)
@@ -111,8 +116,8 @@ class TestHardPlaces:
         X, Z = rng.integers(-40, 40, size=(60, 3)).astype(float), rng.integers(-60, 60, size=(50, 3)).astype(float)
         X[30:] += 30
         blocks, count, unit = [(0, np.arange(30)), (1, np.arange(30, 60))], np.array([30, 30]), X.std(axis=0)
-        here = local_densities(X, blocks, count, unit).posterior(Z)
-        assert local_densities(X + 1e12, blocks, count, unit).posterior(Z + 1e12) == pytest.approx(here, abs=1e-9)
+        here = read_locally(X, blocks, count, unit).posterior(Z)
+        assert read_locally(X + 1e12, blocks, count, unit).posterior(Z + 1e12) == pytest.approx(here, abs=1e-9)
 
     @pytest.mark.parametrize("d", [1, 40])
     @pytest.mark.parametrize("kind", ["single points", "duplicates", "constant features", "few points"])
@@ -126,7 +131,7 @@ class TestHardPlaces:
         elif kind == "constant features":
             X[:, 1:] = 7.0
         rows = np.split(np.arange(12), 12 // sizes)
-        local = local_densities(X, [(int(r[0] >= 6), r) for r in rows], np.array([6, 6]), np.ones(d))
+        local = read_locally(X, [(int(r[0] >= 6), r) for r in rows], np.array([6, 6]), np.ones(d))
         found = local.posterior(np.vstack([X, 100 + X]))
         assert np.isfinite(found).all()
         assert found[:12].argmax(axis=1).tolist() == [0] * 6 + [1] * 6

@@ -141,7 +141,7 @@ class TestProblems:
             codes[: len(A) // 2] = 2
             X, codes = X[np.argsort(codes, kind="stable")], np.sort(codes)
         asked = problems(codes, np.unique(codes))
-        blocks = class_blocks([problem.partition(X, n_imp) for problem in asked], asked)
+        blocks = list(class_blocks([problem.partition(X, n_imp) for problem in asked], asked))
         assert all((codes[rows] == code).all() for code, _, rows in blocks)
         assert [block.code for block in blocks] == sorted(block.code for block in blocks)
         assert len({block.name for block in blocks}) == len(blocks)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.errors import MissingRecordsError
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import FloatArray, Rows, short
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.geometry.stack import EllipsoidStack
 from sepc.rolls import Flags, PatternRolls, Patterns, Rolls, has, n_words
@@ -157,7 +157,7 @@ class RecordCensus(Census):
         points: FloatArray,
         side: NDArray[np.integer],
         votes: Flags | None,
-        members: list[NDArray[np.int32]],
+        members: list[Rows],
         isolated: Isolated,
     ) -> None:
         self.stack, self.points, self.side = stack, points, side
@@ -201,7 +201,7 @@ class RecordCensus(Census):
         members = _members(stack, points, compiled)
         return cls(stack, points, side, votes, members, _isolated(points, side, votes, rows))
 
-    def _counts(self, members: list[NDArray[np.int32]]) -> Rows:
+    def _counts(self, members: list[Rows]) -> Rows:
         """Count the points of A and of B in each ellipsoid, shape (n_ellipsoids, 2)."""
         of_b = np.array([np.count_nonzero(self.side[rows]) for rows in members], dtype=np.int64)
         return np.column_stack([np.array([len(rows) for rows in members], dtype=np.int64) - of_b, of_b])
@@ -314,7 +314,7 @@ def grown_counts(held: Rows, beyond: Sequence[FloatArray], limits: FloatArray) -
     return np.asarray(held + np.column_stack([np.searchsorted(mine, limits, side="right") for mine in beyond]))
 
 
-def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[NDArray[np.int32]]:
+def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[Rows]:
     """Return the rows of the points in each ellipsoid; one after the other, as a table of all would fill the memory."""
     if compiled:
         from sepc.records import holds as compiled_holds
@@ -322,10 +322,10 @@ def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[
         flags = (compiled_holds(E, points) for E in stack.ellipsoids)
     else:
         flags = (holds(stack.gauge(points, k)) for k in range(len(stack)))
-    return [np.flatnonzero(held).astype(np.int32) for held in flags]
+    return [short(np.flatnonzero(held), len(points)) for held in flags]
 
 
-def members_of(patterns: Patterns, n_ellipsoids: int) -> list[NDArray[np.int32]]:
+def members_of(patterns: Patterns, n_ellipsoids: int) -> list[Rows]:
     """Return the rows of the points in each ellipsoid from one bit for each point and ellipsoid.
 
     Examples
@@ -333,7 +333,7 @@ def members_of(patterns: Patterns, n_ellipsoids: int) -> list[NDArray[np.int32]]
     >>> [rows.tolist() for rows in members_of(np.array([[5], [4]], dtype=np.uint64), 3)]
     [[0], [], [0, 1]]
     """
-    return [np.flatnonzero(has(patterns, k)).astype(np.int32) for k in range(n_ellipsoids)]
+    return [short(np.flatnonzero(has(patterns, k)), len(patterns)) for k in range(n_ellipsoids)]
 
 
 def _isolated(points: FloatArray, side: NDArray[np.integer], votes: Flags | None, rows: Rows) -> Isolated:

@@ -6,7 +6,7 @@ tails are those of Student's t: a point far from everything is then no reason fo
 within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -18,7 +18,6 @@ from scipy.special import softmax
 
 from sepc.geometry._checks import FloatArray, Rows
 from sepc.geometry._threads import one_blas_thread
-from sepc.partitioning import location_and_scale
 
 # Degrees of freedom of the tails. With 4 the scoreboard hardly changes.
 TAILS = 8.0
@@ -57,7 +56,8 @@ class LocalDensities:
     Examples
     --------
     >>> points = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
-    >>> local = local_densities(points, [(0, np.arange(3)), (1, np.arange(3, 6))], np.array([3, 3]), np.ones(1))
+    >>> blocks = [(0, np.arange(3)), (1, np.arange(3, 6))]
+    >>> local = local_densities(points, blocks, np.array([3, 3]), np.array([4.0]), np.ones(1))
     >>> local.posterior(np.array([[1.0], [3.5], [7.0]])).round(2).tolist()
     [[0.99, 0.01], [0.52, 0.48], [0.0, 1.0]]
     """
@@ -170,19 +170,23 @@ class Component(NamedTuple):
 
 
 def local_densities(
-    points: FloatArray, blocks: Sequence[tuple[int, Rows]], class_count: NDArray[np.integer], unit: FloatArray
+    points: FloatArray,
+    blocks: Iterable[tuple[int, Rows]],
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
 ) -> LocalDensities:
     """Read blocks of points as components.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-    blocks : sequence of pairs
+    blocks : iterable of pairs
         Class and rows of each, class by class.
     class_count : ndarray of int, shape (n_classes,)
         How many points of each class there are; their shares are the priors.
-    unit : ndarray of shape (d,)
-        Unit of length of each feature.
+    center, unit : ndarray of shape (d,)
+        A point among them, such as their mean, and the unit of length of each feature.
 
     Returns
     -------
@@ -190,24 +194,23 @@ def local_densities(
 
     Examples
     --------
-    >>> one = local_densities(np.array([[1.0], [3.0]]), [(0, np.arange(2))], np.array([2]), np.ones(1))
+    >>> one = local_densities(np.array([[1.0], [3.0]]), [(0, np.arange(2))], np.array([2]), np.zeros(1), np.ones(1))
     >>> one.posterior(np.array([[100.0]])).tolist()
     [[1.0]]
     """
     with one_blas_thread(points.size):
-        center = location_and_scale(points)[0]
-        parts = [Component(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks]
+        parts = (Component(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks)
         return densities_of(parts, class_count, center, unit)
 
 
 def densities_of(
-    parts: Sequence[Component], class_count: NDArray[np.integer], center: FloatArray, unit: FloatArray
+    parts: Iterable[Component], class_count: NDArray[np.integer], center: FloatArray, unit: FloatArray
 ) -> LocalDensities:
     """Return the densities of components whose moments are known.
 
     Parameters
     ----------
-    parts : sequence of Component
+    parts : iterable of Component
         Class by class.
     class_count : ndarray of int, shape (n_classes,)
     center, unit : ndarray of shape (d,)
@@ -224,21 +227,36 @@ def densities_of(
     [0]
     """
     d = len(unit)
-    common = sum(part.scatter for part in parts) / max(sum(part.n - 1 for part in parts), 1)
-    common += _COMMON_RIDGE * np.eye(d)
+    i, j = pairs(d + 1)
+    codes: list[int] = []
+    # The moments of a component are as many numbers as its coefficients, which take their place.
+    table: FloatArray = np.fromiter(_packed(parts, codes), np.dtype((np.float64, len(i))))
+    counts = table[:, -1].copy()
+    form = np.empty((d + 1, d + 1))
+    form[i, j] = form[j, i] = table.sum(axis=0)
+    common = form[:d, :d] / max(counts.sum() - len(counts), 1.0) + _COMMON_RIDGE * np.eye(d)
     strength = SHRINKAGE * (d + 1)
     ridge = _RIDGE * np.eye(d)
-    coefficients = np.empty(((d + 1) * (d + 2) // 2, len(parts)))
-    log_scales = np.empty(len(parts))
-    for k, part in enumerate(parts):
-        covariance = (part.scatter + strength * common) / (part.n + strength) + ridge
-        coefficients[:, k], log_scales[k] = _component(part.mean, covariance)
-    codes = np.array([part.code for part in parts], dtype=np.int64)
-    counts = np.array([part.n for part in parts], dtype=np.float64)
-    of_class = np.bincount(codes, counts, minlength=len(class_count))[codes]
-    prior = class_count[codes] / class_count.sum()
+    log_scales = np.empty(len(table))
+    for k, moments in enumerate(table):
+        form[i, j] = form[j, i] = moments
+        covariance = (form[:d, :d] + strength * common) / (counts[k] + strength) + ridge
+        table[k], log_scales[k] = _component(form[:d, d], covariance)
+    number = np.array(codes, dtype=np.int64)
+    of_class = np.bincount(number, counts, minlength=len(class_count))[number]
+    prior = class_count[number] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - log_scales
-    return LocalDensities(center, unit, coefficients, codes, log_weights, len(class_count))
+    return LocalDensities(center, unit, table.T.copy(), number, log_weights, len(class_count))
+
+
+def _packed(parts: Iterable[Component], codes: list[int]) -> Iterator[FloatArray]:
+    """Yield scatter, mean and number of points of each component, in the order of `pairs`; note its class."""
+    for part in parts:
+        codes.append(part.code)
+        d = len(part.mean)
+        form = np.empty((d + 1, d + 1))
+        form[:d, :d], form[:d, d], form[d, d] = part.scatter, part.mean, part.n
+        yield form[pairs(d + 1)]
 
 
 def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:

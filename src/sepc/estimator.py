@@ -14,16 +14,16 @@ from sepc.base import TrustClassifier, as_it_was_on_error
 from sepc.bulk.dispatch import bulk_set
 from sepc.bulk.sets import BulkSet
 from sepc.census import records_are_missing
-from sepc.densities import LocalDensities, local_densities
+from sepc.densities import local_densities
 from sepc.errors import InputError, SepcWarning
 from sepc.explain import Explanation, explain
 from sepc.frames import FrameMaker
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.geometry._checks import FloatArray, Rows, short
 from sepc.geometry._threads import one_blas_thread
 from sepc.inputs import names_of, training_set
 from sepc.model import Model, Outline, TrainingRecords
-from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, units_of_length
-from sepc.problems import Problem, canonical_rows, class_blocks, problems, renumbered
+from sepc.partitioning import Block, Partition, impurity_count, location_and_scale, location_and_unit, renumbered
+from sepc.problems import Problem, canonical_rows, class_blocks, problems
 from sepc.progress import Progress, with_callbacks
 from sepc.rules import Rules
 from sepc.sampling import draw, most_worth_labelling
@@ -152,11 +152,15 @@ class SEPClassifier(TrustClassifier):
             del X, codes
             with one_blas_thread(points.size):  # each step would ask for it
                 mean, scale = self._standardise(points)
+                center, unit = location_and_unit(points)
                 asked = problems(_in_order(class_count), classes)
                 votes = _votes(_in_order(class_count)) if self.trust in ("counts", "bound") else None
-                partitions = self._partitions(points, asked, votes)
+                partitions = self._partitions(points, asked, votes, unit)
                 # First what needs room to work in: with the rules beside it a fit would take more memory.
-                densities = self._densities(points, class_count, partitions, asked)
+                densities = None
+                if self.trust == "local":
+                    blocks = ((block.code, block.rows) for block in class_blocks(partitions, asked))
+                    densities = local_densities(points, blocks, class_count, center, unit)
                 codes = _in_order(class_count)
                 model = Model(
                     classes=classes,
@@ -235,7 +239,9 @@ class SEPClassifier(TrustClassifier):
                 f"Use {TRUSTS[0]!r} unless another way to read the regions is asked for."
             )
 
-    def _partitions(self, points: FloatArray, asked: list[Problem], votes: NDArray[np.bool_] | None) -> list[Partition]:
+    def _partitions(
+        self, points: FloatArray, asked: list[Problem], votes: NDArray[np.bool_] | None, unit: FloatArray
+    ) -> list[Partition]:
         progress = Progress(self, [labels[0] for _, labels in asked], self.verbose)
         parallel = len(asked) > 1 and self.n_jobs not in (None, 1)
         taking = None if votes is None else ~votes
@@ -243,25 +249,16 @@ class SEPClassifier(TrustClassifier):
             # A copy for each job: at the same time they must not use the same points as room to work in.
             taking = np.full(len(points), True)
         if parallel:  # a job in another process cannot call back
-            jobs = (delayed(problem.partition)(points, self.n_imp, taking) for problem in asked)
+            jobs = (delayed(problem.partition)(points, self.n_imp, taking, unit=unit) for problem in asked)
             partitions = list(Parallel(n_jobs=self.n_jobs)(jobs))
         else:
             on_steps = [progress.of(k) if progress.is_followed else None for k in range(len(asked))]
             partitions = [
-                problem.partition(points, self.n_imp, taking, on_step=on_step)
+                problem.partition(points, self.n_imp, taking, unit=unit, on_step=on_step)
                 for problem, on_step in zip(asked, on_steps, strict=True)
             ]
         progress.finish()
         return partitions
-
-    def _densities(
-        self, points: FloatArray, class_count: Rows, partitions: list[Partition], asked: list[Problem]
-    ) -> LocalDensities | None:
-        if self.trust != "local":
-            return None
-        unit = units_of_length(points)
-        blocks = [(block.code, block.rows) for block in class_blocks(partitions, asked)]
-        return local_densities(points, blocks, class_count, unit)
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
@@ -431,7 +428,7 @@ class SEPClassifier(TrustClassifier):
 
 def _in_order(class_count: Rows) -> Rows:
     """Return the class of each point in canonical order: class after class."""
-    return np.repeat(np.arange(len(class_count)), class_count)
+    return np.repeat(short(np.arange(len(class_count)), len(class_count)), class_count)
 
 
 def _votes(codes: Rows) -> NDArray[np.bool_]:

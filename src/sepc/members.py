@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from sepc.densities import LocalDensities, local_densities
 from sepc.geometry._checks import FloatArray, Rows
-from sepc.partitioning import Partition, units_of_length
+from sepc.partitioning import Partition, location_and_unit
 from sepc.problems import class_blocks, problems
 from sepc.rules import Rules
 from sepc.views import VIEWS
@@ -130,7 +130,8 @@ def log_probability(densities: LocalDensities, points: FloatArray) -> FloatArray
     Examples
     --------
     >>> points = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> local = local_densities(points, [(0, np.arange(2)), (1, np.arange(2, 4))], np.array([2, 2]), np.ones(1))
+    >>> blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
+    >>> local = local_densities(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1))
     >>> log_probability(local, np.array([[0.5]])).argmax()
     np.int64(0)
     """
@@ -262,10 +263,11 @@ def _some(rows: Rows, codes: Rows, rng: np.random.Generator) -> Rows:
 def _part(points: FloatArray, codes: Rows, classes: NDArray[Any], n_imp: int | float, rows: Rows, out: Rows) -> Part:
     mine = points[rows]
     asked = problems(codes[rows], classes)
-    found = [problem.partition(mine, n_imp, relax=True) for problem in asked]
+    center, unit = location_and_unit(mine)
+    found = [problem.partition(mine, n_imp, relax=True, unit=unit) for problem in asked]
     count = np.bincount(codes[rows], minlength=len(classes))
-    blocks = class_blocks(found, asked)
-    densities = local_densities(mine, [(b.code, b.rows) for b in blocks], count, units_of_length(mine))
+    blocks = list(class_blocks(found, asked))
+    densities = local_densities(mine, [(b.code, b.rows) for b in blocks], count, center, unit)
     claimed = np.zeros((len(blocks), len(classes)), dtype=np.int64)
     np.add.at(claimed, (densities.claims(points[out]), codes[out]), 1)
     sizes = np.array([len(b.rows) for b in blocks])

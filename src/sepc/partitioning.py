@@ -5,7 +5,7 @@ back by further hyperplanes until their minimum-volume ellipsoid holds almost no
 the set as one block. What can no longer be split ends as one last ellipsoid per label, or as isolated points.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, Rows, as_vector, same_features
+from sepc.geometry._checks import FloatArray, Rows, as_vector, same_features, short
 from sepc.geometry._chunks import S, chunks, parts
 from sepc.geometry._hull_gap import norm
 from sepc.geometry._threads import one_blas_thread
@@ -178,7 +178,8 @@ def partition(
     length = None if unit is None else as_vector(unit, "unit", points_a.dim)
     if isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints):
         a, b = points_a.array.copy(), points_b.array.copy()
-        return partition_in_place(a, b, n_imp, relax=relax, unit=length, on_step=on_step)
+        found = partition_in_place(a, b, n_imp, relax=relax, unit=length, on_step=on_step)
+        return renumbered(found, [np.arange(len(a)), np.arange(len(b))])
     allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
     if length is None:
         length = units_from(location_and_scale_of(points_a, points_b)[1])
@@ -240,7 +241,8 @@ def partition_in_place(
 ) -> Partition:
     """Do what `partition` does, with the points themselves as room to work in; at the end all are in their places.
 
-    They are not if an error ends the run. Entries that are -0.0 become 0.0.
+    They are not if an error ends the run. Entries that are -0.0 become 0.0. Members are short numbers, which take less
+    memory: `renumbered` makes others of them.
 
     Examples
     --------
@@ -256,6 +258,25 @@ def partition_in_place(
     for side in sides:
         side.put_back()
     return result
+
+
+def renumbered(p: Partition, rows: Sequence[Rows]) -> Partition:
+    """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
+
+    These are no longer short: users may compute with them.
+
+    Examples
+    --------
+    >>> renumbered(partition([[0.0], [1.0]], [[5.0], [6.0]]), [np.array([7, 8]), np.array([3, 4])]).blocks[0].members
+    array([7, 8])
+    """
+
+    def numbers(side: int, members: Rows) -> Rows:
+        return np.sort(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
+
+    blocks = tuple(Block(b.side, numbers(b.side, b.members), b.ellipsoid, b.iteration) for b in p.blocks)
+    a, b = (numbers(side, p.isolated[side]) for side in (0, 1))
+    return Partition(blocks, (a, b), p.hyperplanes, p.n_iter, p.stopped, p.n_imp)
 
 
 def impurity_count(n_imp: int | float, n_smaller: int) -> int:
@@ -348,8 +369,7 @@ class _Side:
         order = canonical_order(points)
         if (order[1:] < order[:-1]).any():
             points[:] = points[order]
-        # Short numbers where they will do: of few features they are a good part of the data.
-        self.points, self.rows = points, order.astype(np.min_scalar_type(-len(order)))
+        self.points, self.rows = points, short(order, len(order))
         for x in chunks(points):
             x += 0.0  # -0.0 becomes 0.0
         self.remaining = _Cloud(LocalPoints(points, self.rows))
@@ -589,7 +609,19 @@ def units_of_length(*sets: FloatArray) -> FloatArray:
     >>> units_of_length(np.array([[1.0, 7.0]]), np.array([[5.0, 7.0]])).tolist()
     [2.0, 2.0]
     """
-    return units_from(location_and_scale(*sets)[1])
+    return location_and_unit(*sets)[1]
+
+
+def location_and_unit(*sets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of each feature over all sets, and its unit of length.
+
+    Examples
+    --------
+    >>> location_and_unit(np.array([[1.0, 7.0]]), np.array([[5.0, 7.0]]))
+    (array([3., 7.]), array([2., 2.]))
+    """
+    mean, spread = location_and_scale(*sets)
+    return mean, units_from(spread)
 
 
 def units_from(spread: FloatArray) -> FloatArray:

@@ -1,14 +1,13 @@
 """The binary problems of a labelled set: first class against second, or each of several classes against the rest."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.partitioning import Block, Partition, canonical_order, partition_in_place
+from sepc.geometry._checks import FloatArray, Rows, short
+from sepc.partitioning import Partition, canonical_order, partition_in_place, renumbered
 
 
 class Problem(NamedTuple):
@@ -44,9 +43,7 @@ class Problem(NamedTuple):
         -------
         Partition
         """
-        is_first = self.side == 0
-        n, start = int(np.count_nonzero(is_first)), int(is_first.argmax())
-        stop = len(is_first) - int(is_first[::-1].argmax())
+        start, stop, n = self._where_first()
         if taking is None and stop - start == n:
             _bring_forward(points, start, stop)
             found = partition_in_place(points[:n], points[n:], n_imp, **options)
@@ -57,6 +54,11 @@ class Problem(NamedTuple):
         A, B = (points[(self.side == s) & taking] for s in (0, 1))
         found = partition_in_place(A, B, n_imp, **options)
         return renumbered(found, [np.flatnonzero(taking[self.side == s]) for s in (0, 1)])
+
+    def _where_first(self) -> tuple[int, int, int]:
+        """Return where the points of the first side begin and end, and how many they are."""
+        is_first = self.side == 0
+        return int(is_first.argmax()), len(is_first) - int(is_first[::-1].argmax()), int(np.count_nonzero(is_first))
 
 
 def problems(codes: Rows, classes: NDArray[Any]) -> list[Problem]:
@@ -80,21 +82,8 @@ def canonical_rows(X: FloatArray, codes: Rows, n_classes: int) -> Rows:
     >>> canonical_rows(np.array([[3.0], [1.0], [2.0]]), np.array([0, 1, 0]), 2).tolist()
     [2, 0, 1]
     """
-    return np.concatenate([canonical_order(X, np.flatnonzero(codes == k)) for k in range(n_classes)])
-
-
-def renumbered(p: Partition, rows: Sequence[Rows]) -> Partition:
-    """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
-
-    Examples
-    --------
-    >>> from sepc.partitioning import partition
-    >>> renumbered(partition([[0.0], [1.0]], [[5.0], [6.0]]), [np.array([7, 8]), np.array([3, 4])]).blocks[0].members
-    array([7, 8])
-    """
-    blocks = tuple(Block(b.side, np.sort(rows[b.side][b.members]), b.ellipsoid, b.iteration) for b in p.blocks)
-    a, b = (np.sort(rows[s][p.isolated[s]]) for s in (0, 1))
-    return replace(p, blocks=blocks, isolated=(a, b))
+    n = len(codes)
+    return np.concatenate([short(canonical_order(X, np.flatnonzero(codes == k)), n) for k in range(n_classes)])
 
 
 class ClassBlock(NamedTuple):
@@ -111,8 +100,8 @@ class ClassBlock(NamedTuple):
     rows: Rows
 
 
-def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> list[ClassBlock]:
-    """Return all blocks that hold one class, class by class; its isolated points are one more.
+def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> Iterator[ClassBlock]:
+    """Yield all blocks that hold one class, class by class; its isolated points are one more.
 
     Parameters
     ----------
@@ -121,9 +110,9 @@ def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> l
     asked : sequence of Problem
         The problems that they solve, as `problems` returns them.
 
-    Returns
-    -------
-    list of ClassBlock
+    Yields
+    ------
+    ClassBlock
         Named as rules name them: the label and a running number; ``@`` for isolated points.
 
     Examples
@@ -135,14 +124,13 @@ def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> l
     """
     # Of several classes each has a problem of its own, where it is side 0.
     places = [(0, 0), (0, 1)] if len(asked) == 1 else [(k, 0) for k in range(len(asked))]
-    out = []
     for code, (k, side) in enumerate(places):
         rows, label = np.flatnonzero(asked[k].side == side), asked[k].labels[side]
-        held = [b.members for b in partitions[k].blocks if b.side == side]
-        out += [ClassBlock(code, f"{label}#{i + 1}", rows[members]) for i, members in enumerate(held)]
+        held = (b.members for b in partitions[k].blocks if b.side == side)
+        for i, members in enumerate(held):
+            yield ClassBlock(code, f"{label}#{i + 1}", rows[members])
         if len(partitions[k].isolated[side]):
-            out.append(ClassBlock(code, f"{label}@", rows[partitions[k].isolated[side]]))
-    return out
+            yield ClassBlock(code, f"{label}@", rows[partitions[k].isolated[side]])
 
 
 def _bring_forward(points: FloatArray, start: int, stop: int) -> None:

@@ -231,7 +231,7 @@ class Rules:
         """Which side each training point is on, shape (n,)."""
         return self._records.side
 
-    def members(self, which: int) -> NDArray[np.int32]:
+    def members(self, which: int) -> Rows:
         """Return the rows of the training points in one ellipsoid."""
         return self._records.members[which]
 

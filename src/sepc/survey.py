@@ -188,7 +188,7 @@ class _Hull:
         basis, across = np.split(self.axes, [self.dimension], axis=1)
         factor = np.hstack([basis @ (E.axes * E.radii), across * FLAT]) * self.unit[:, None]
         axes, radii = kernels().rows_svd(factor)
-        return Ellipsoid.trusted(self.mean + self.unit * (basis @ E.center), axes.T.copy(), radii)
+        return Ellipsoid.trusted(self.mean + self.unit * (basis @ E.center), axes.T, radii)
 
 
 class Survey:

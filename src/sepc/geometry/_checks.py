@@ -25,6 +25,19 @@ LARGEST_COORDINATE = 1e150
 _SHORT = 5000
 
 
+def short(numbers: NDArray[np.integer], n: int) -> NDArray[Any]:
+    """Return whole numbers between 0 and n in the smallest signed type that holds them.
+
+    Where points have few features, numbers of points are a good part of the data.
+
+    Examples
+    --------
+    >>> short(np.array([3, 0, 5]), 100).dtype
+    dtype('int8')
+    """
+    return numbers.astype(np.min_scalar_type(-n - 1), copy=False)
+
+
 def as_points(value: ArrayLike, name: str) -> FloatArray:
     """Return `value` as a C-contiguous float64 array of shape (n, d) with n, d >= 1, all finite.
 

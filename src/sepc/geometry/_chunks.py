@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 S = TypeVar("S", bound=np.generic)
 
-# Numbers in a part: little beside all but the smallest sets, and enough that calls do not count.
+# Numbers in a part: enough that calls do not count, and little beside the whole. Of small sets a part is this share, if
+# it has so many numbers: with NumPy's own buffers a temporary may take twice as much.
 _CHUNK = 1 << 10
+_SHARE = 4
+_LEAST = 1 << 7
 
 
 def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
@@ -17,8 +20,8 @@ def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
 
     Examples
     --------
-    >>> [part.shape for part in chunks(np.zeros((900, 2)))]
-    [(512, 2), (388, 2)]
+    >>> [part.shape for part in chunks(np.zeros((100, 2)))]
+    [(64, 2), (36, 2)]
     """
     return (rows[part] for part in parts(rows))
 
@@ -28,9 +31,10 @@ def parts(rows: NDArray[Any]) -> Iterator[slice]:
 
     Examples
     --------
-    >>> list(parts(np.zeros((900, 2))))
-    [slice(0, 512, None), slice(512, 900, None)]
+    >>> list(parts(np.zeros((100, 2))))
+    [slice(0, 64, None), slice(64, 100, None)]
     """
     n = len(rows)
-    size = max(_CHUNK * n // max(rows.size, 1), 1)
+    numbers = min(max(rows.size // _SHARE, _LEAST), _CHUNK)
+    size = max(numbers * n // max(rows.size, 1), 1)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

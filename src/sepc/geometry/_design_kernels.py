@@ -15,38 +15,52 @@ FINEST = 0.1
 ROOT2 = np.sqrt(2.0)
 EPS = np.finfo(np.float64).eps
 # At least so many points are multiplied at a time.
-_LEAST_BATCH = 16
+_LEAST_BATCH = 8
 
 
 @kernel
-def cholesky(A: FloatArray) -> None:
-    """Replace the lower triangle of A by its Cholesky factor; a pivot lost to rounding is raised to its level.
+def cholesky(A: FloatArray, order: int) -> None:
+    """Replace the lower half of a matrix, or a triangle, by its Cholesky factor; lost pivots are raised to rounding.
 
-    The order of A is even: entries come four at a time, so that each one loaded is used twice.
+    Both come in one dimension and are of even order: entries come four at a time, so that each one loaded is used
+    twice. A triangle is the lower half alone. Every other row of it has an entry beyond the diagonal, which means
+    nothing, so that two rows are as long.
+
+    Numbers without a sign say where rows begin: no index is negative then, which would have to be asked each time.
     """
-    for i in range(0, len(A), 2):
-        for j in range(0, i + 1, 2):
-            a = A[i, j]
-            b = A[i, j + 1]
-            c = A[i + 1, j]
-            d = A[i + 1, j + 1]
-            for k in range(j):
-                a -= A[i, k] * A[j, k]
-                b -= A[i, k] * A[j + 1, k]
-                c -= A[i + 1, k] * A[j, k]
-                d -= A[i + 1, k] * A[j + 1, k]
+    one, two, n = np.uint64(1), np.uint64(2), np.uint64(order)
+    is_whole = len(A) == order * order
+    x = np.uint64(0)
+    for i in range(np.uint64(0), n, two):
+        size = n if is_whole else i + two
+        y = x + size
+        p = np.uint64(0)
+        for j in range(np.uint64(0), i + one, two):
+            other_size = n if is_whole else j + two
+            q = p + other_size
+            a = A[x + j]
+            b = A[x + j + one]
+            c = A[y + j]
+            d = A[y + j + one]
+            for k in range(np.uint64(0), j):
+                a -= A[x + k] * A[p + k]
+                b -= A[x + k] * A[q + k]
+                c -= A[y + k] * A[p + k]
+                d -= A[y + k] * A[q + k]
             if i == j:
-                A[i, i] = np.sqrt(max(a, 4.0 * EPS * A[i, i]))
-                c /= A[i, i]
-                A[i + 1, i] = c
-                A[i + 1, i + 1] = np.sqrt(max(d - c * c, 4.0 * EPS * A[i + 1, i + 1]))
+                A[x + i] = np.sqrt(max(a, 4.0 * EPS * A[x + i]))
+                c /= A[x + i]
+                A[y + i] = c
+                A[y + i + one] = np.sqrt(max(d - c * c, 4.0 * EPS * A[y + i + one]))
             else:
-                a /= A[j, j]
-                c /= A[j, j]
-                A[i, j] = a
-                A[i + 1, j] = c
-                A[i, j + 1] = (b - a * A[j + 1, j]) / A[j + 1, j + 1]
-                A[i + 1, j + 1] = (d - c * A[j + 1, j]) / A[j + 1, j + 1]
+                a /= A[p + j]
+                c /= A[p + j]
+                A[x + j] = a
+                A[y + j] = c
+                A[x + j + one] = (b - a * A[q + j]) / A[q + j + one]
+                A[y + j + one] = (d - c * A[q + j]) / A[q + j + one]
+            p = q + other_size
+        x = y + size
 
 
 @kernel
@@ -88,7 +102,7 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
     moment_matrix(Q, u, M)
     for j in range(n):
         M[j, j] += u[k] if len(u) > k else 0.0
-    cholesky(M)
+    cholesky(M.reshape(-1), len(M))
     for p in range(k):
         g[p] = 0.0
     for i in range(n):
@@ -109,21 +123,15 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
 
 
 @kernel
-def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
-    """Set the lower triangle of H to the Newton matrix over symmetric matrices of order n, continued by the identity.
-
-    The order of H is even, for the same reason as in `cholesky`.
-    """
+def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
+    """Set a triangle to the Newton matrix over symmetric matrices of order n, continued by the identity."""
     n, k = Z.shape
-    batch = min(k, max(len(H), _LEAST_BATCH))  # products of all points would be larger than H itself
-    products = np.zeros((len(H), batch))
+    batch = min(k, max(order // 4, _LEAST_BATCH))  # products of all points would be larger than H itself
+    products = np.zeros((order, batch))
     root = np.empty(k)
     for p in range(k):
         root[p] = 1.0 / np.sqrt(w[p])
-    for i in range(len(H)):
-        for j in range(i + 1):
-            H[i, j] = 0.0
-        H[i, i] = 1.0
+    one, two = np.uint64(1), np.uint64(2)
     for first in range(0, k, batch):
         size = min(batch, k - first)
         z, scale = Z[:, first : first + size], root[first : first + size]
@@ -134,48 +142,62 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
                 for p in range(size):
                     products[row, p] = factor * scale[p] * z[i, p] * z[j, p]
                 row += 1
-        for i in range(0, len(H), 2):
-            for j in range(0, i + 1, 2):
+        x = np.uint64(0)
+        for i in range(np.uint64(0), np.uint64(order), two):
+            y = x + i + two
+            for j in range(np.uint64(0), i + one, two):
                 a = 0.0
                 b = 0.0
                 c = 0.0
                 d = 0.0
                 for p in range(size):
                     a += products[i, p] * products[j, p]
-                    b += products[i, p] * products[j + 1, p]
-                    c += products[i + 1, p] * products[j, p]
-                    d += products[i + 1, p] * products[j + 1, p]
-                H[i, j] += a
-                H[i, j + 1] += b
-                H[i + 1, j] += c
-                H[i + 1, j + 1] += d
+                    b += products[i, p] * products[j + one, p]
+                    c += products[i + one, p] * products[j, p]
+                    d += products[i + one, p] * products[j + one, p]
+                if first == 0:
+                    a += 1.0 if i == j else 0.0
+                    d += 1.0 if i == j else 0.0
+                    H[x + j] = a
+                    H[x + j + one] = b
+                    H[y + j] = c
+                    H[y + j + one] = d
+                else:
+                    H[x + j] += a
+                    H[x + j + one] += b
+                    H[y + j] += c
+                    H[y + j + one] += d
+            x = y + i + two
 
 
 @kernel
 def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, b: FloatArray, x: FloatArray) -> None:
-    """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor L."""
+    """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor, a triangle."""
     n, k = Z.shape
     y = np.empty(n * (n + 1) // 2)
     S = np.empty((n, n))
+    one, two = np.uint64(1), np.uint64(2)
     for p in range(k):
         x[p] = b[p] / w[p]
     moment_matrix(Z, x, S)
-    row = 0
+    row, start = np.uint64(0), np.uint64(0)
     for i in range(n):
         for j in range(i + 1):
             total = S[i, j] if i == j else ROOT2 * S[i, j]
-            for m in range(row):
-                total -= L[row, m] * y[m]
-            y[row] = total / L[row, row]
-            row += 1
+            for m in range(np.uint64(0), row):
+                total -= L[start + m] * y[m]
+            y[row] = total / L[start + row]
+            start += row - row % two + two
+            row += one
     for p in range(k):
         x[p] = b[p]
     for i in range(n - 1, -1, -1):
         for j in range(i, -1, -1):
-            row -= 1
-            y[row] /= L[row, row]
-            for m in range(row):
-                y[m] -= L[row, m] * y[row]
+            row -= one
+            start -= row - row % two + two
+            y[row] /= L[start + row]
+            for m in range(np.uint64(0), row):
+                y[m] -= L[start + m] * y[row]
             # Off the diagonal an entry counts twice in the quadratic form.
             factor = y[row] if i == j else ROOT2 * y[row]
             for p in range(k):
@@ -193,8 +215,9 @@ def interior_point(
     See `_interior_point.interior_point`.
     """
     n, k = Q.shape
-    dim = n * (n + 1) // 2
-    H = np.empty((dim + dim % 2, dim + dim % 2))
+    order = n * (n + 1) // 2
+    order += order % 2
+    H = np.empty(order * (order + 2) // 2)
     M = np.empty((n + n % 2, n + n % 2))
     inverse = np.empty((n, n))
     Z = np.empty((n, k))
@@ -236,8 +259,8 @@ def interior_point(
         allowed = 4.0 * max(top, n)
         if steps >= max_iter or top * mass <= n * (1.0 + target):
             return g, inverse, mass, steps
-        fill_newton(Z, w, H)
-        cholesky(H)
+        fill_newton(Z, w, H, order)
+        cholesky(H, order)
         step_s = 0.0
         for correct in range(2):
             newton_direction(Z, w, H, b, du)

@@ -129,18 +129,16 @@ class DesignSearch:
 
     def solve_at_once(self, tol: float) -> tuple[Rows, FloatArray]:
         """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
-        start = self.bound
-        self.bound = np.empty(len(start))
-        rows = self._outer_rows(start)
-        u = start[rows]
+        rows = self._outer_rows(self.bound)
+        u = self.bound[rows]
         for i in range(_TRIES):
             Q, s = self.lift(rows, self.columns, self.offset), np.empty(len(rows))
             weights, _, transform = self._step(Q, u, s, 1.02, 0.3 * tol, _MAX_STEPS)
             self._enter(transform)
             self.top = self._read(EVERY_ROW)
-            self.n_read += len(start)
+            self.n_read += len(self.X)
             self._report()
-            if not self.gap > tol or len(rows) == len(start):
+            if not self.gap > tol or len(rows) == len(self.X):
                 break
             new = self._others_above(self.n, rows, len(rows))
             if i < _DROPPING:
@@ -160,7 +158,7 @@ class DesignSearch:
                 outer = outer[_largest(leverage[outer], enough)]
             return outer if len(outer) >= 2 * self.n else np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
-            return (leverage > 0.9 * self.n).nonzero()[0]
+            return (leverage > 1.1 * self.n).nonzero()[0]
         return _largest(leverage, size)
 
     def explore(self) -> tuple[Rows, FloatArray, FloatArray, bool]:

@@ -165,7 +165,8 @@ class FarSearch:
         blocks = [side.sign * (side.points.sample(n) - self.shift) for side in self.free]
         caps = [side.cap_of_sample(len(x)) for side, x in zip(self.free, blocks, strict=True)]
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
-        sample = Undecided(np.ascontiguousarray(np.concatenate(blocks).T), caps, shares, self.fixed)
+        columns = np.ascontiguousarray(np.concatenate(blocks).T)
+        sample = Undecided(columns, caps, shares, self.fixed, np.empty(columns.shape[1]))
         sample.start(self._difference(), 1.0)
         sample.narrow(int(_NOISE * sqrt(sum(map(len, blocks)))), CLOSE * self.unit)
         self.n_iter += sample.n_steps

@@ -11,7 +11,7 @@ from sepc.geometry._design_kernels import cholesky
 CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
 
 # So many points of a slab are multiplied at a time: their copies stay in the cache.
-_BATCH = 64
+_BATCH = 16
 
 
 @kernel
@@ -174,7 +174,7 @@ def newton(
             if n_steps >= max_steps or error <= tol * tol * square or length == 0.0:
                 return n_steps, length, square, error, excess
             H[d, d] = 1.0
-            cholesky(H)
+            cholesky(H.reshape(-1), order)
             slope = 0.0
             for j in range(d - 1, -1, -1):
                 slope -= H[d, j] * H[d, j]

@@ -130,7 +130,7 @@ class Search:
         before = self.normal, self.gap, [(side.share[rows], side.image) for side, rows in between]
         moves = np.split(left @ (-(axes @ self._difference()) / size), [len(blocks[0])])
         for (side, rows), block, move in zip(between, blocks, moves, strict=False):
-            side.share[rows] += move
+            side.put_shares(rows, side.share[rows] + move)
             side.image = side.image - side.sign * (move @ block)
         r = self._difference()
         self.normal = r - (axes @ r) @ axes  # without what rounding left
@@ -138,7 +138,8 @@ class Search:
         if self.gap > self.tol or not all(side.is_feasible(rows) for side, rows in between):
             self.normal, self.gap = before[:2]
             for (side, rows), (share, image) in zip(between, before[2], strict=True):
-                side.share[rows], side.image = share, image
+                side.put_shares(rows, share)
+                side.image = image
 
     def _report(self) -> None:
         if self.on_step is not None:
@@ -165,6 +166,7 @@ class Search:
         if undecided.distance > self.flat:
             undecided.refine(self.flat, self.tol)
         self._take(undecided, chosen)
+        del undecided  # before all points are measured
         self._measure()
 
     def _narrowed(self, chosen: list[Picked], w: FloatArray, width: float, limit: int, close: float) -> Undecided:
@@ -186,7 +188,7 @@ class Search:
         weights = [side.cap * side.n_caps for side in self.free]
         shares = [np.full(len(x), w / cap / len(x)) for x, cap, w in zip(blocks, caps, weights, strict=True)]
         columns = np.ascontiguousarray(np.concatenate(blocks).T)
-        sample = Undecided(columns, list(caps), shares, fixed)
+        sample = Undecided(columns, list(caps), shares, fixed, np.empty(columns.shape[1]))
         sample.start(self.normal, 1.0)
         close = CLOSE * self.unit
         sample.narrow(limit, close)
@@ -194,7 +196,7 @@ class Search:
 
     def _round(self, share: int, exact: bool) -> None:
         """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
-        before = self.normal, self.gap, [(side.share.copy(), side.image.copy()) for side in self.free]
+        before = self.normal, self.gap, [(side.kept_shares(), side.image.copy()) for side in self.free]
         chosen = [self._choose(side, share) for side in self.free]
         if exact or not self._refine_among(chosen):
             self._solve_among(chosen)
@@ -213,7 +215,9 @@ class Search:
         fixed = self._difference()
         for side, rows, share, group in zip(self.free, chosen, shares, groups, strict=False):
             fixed += side.put_columns(rows, share, columns[:, group])
-        return Undecided(columns, [side.cap for side in self.free], shares, fixed)
+        # Scores of all points of the only side have a place already.
+        score = self.free[0].score if columns.shape[1] == len(self.free[0].score) else np.empty(columns.shape[1])
+        return Undecided(columns, [side.cap for side in self.free], shares, fixed, score)
 
     def _refine_among(self, chosen: list[Picked]) -> bool:
         """Find the best shares of the chosen points, starting from their present ones; return whether that worked."""
@@ -232,7 +236,7 @@ class Search:
         for side, rows, group in parts:
             after = undecided.share[group]
             side.image += side.sign * side.cap * (undecided.all_points[:, group] @ (after - side.share[rows]))
-            side.share[rows] = after
+            side.put_shares(rows, after)
         return True
 
     def _difference(self) -> FloatArray:
@@ -320,23 +324,20 @@ class Search:
             picks.append(pick if some else slice(0, 0))
             shares.append(share if some else share[:0])
         groups = _groups([len(share) for share in shares])
-        before = np.concatenate(shares)
+        before = np.concatenate(shares) if len(shares) > 1 else shares[0]
         if not len(before):
             return
-        columns = np.empty((len(self.shift), len(before)))
-        for side, pick, group in zip(self.free, picks, groups, strict=False):
-            block = side.points[pick] - side.shift
-            block *= -side.sign * side.cap / self.unit
-            columns[:, group] = block.T
-        r = self._difference() / self.unit
-        after, n_iter = solve_box(columns, groups, before, r, self.tol)
+        blocks = [
+            (side.relative(pick), -side.sign * side.cap / self.unit)
+            for side, pick in zip(self.free, picks, strict=True)
+        ]
+        after, n_iter = solve_box(blocks, before, self._difference() / self.unit, self.tol)
         self.n_iter += n_iter
-        for side, pick, group in zip(self.free, picks, groups, strict=False):
+        for side, pick, group, (points, _) in zip(self.free, picks, groups, blocks, strict=False):
             np.clip(after[group], 0.0, 1.0, out=after[group])
             _settle(after[group], float(before[group].sum()))
-            side.share[pick] = after[group]
-            change = columns[:, group] @ (after[group] - before[group])
-            side.image -= side.sign * self.unit * change
+            side.image += side.cap * ((after[group] - before[group]) @ points)
+            side.put_shares(pick, after[group])
 
 
 def _centred(side: Side, rows: Rows) -> FloatArray:
@@ -355,6 +356,7 @@ def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
     """Give all points the shares that a normal leads to; return those that are unsure, `least` or more."""
     side.project(w, side.score)
     tau, middle = half_width(side.score, width), float(side.score.mean())
+    side.share = np.empty(len(side.score))
     threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, side.n_caps, middle, side.share)
     side.read_image()
     if least >= len(side.score):

@@ -42,7 +42,7 @@ class Side:
         self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
         self.is_shifted = bool(shift.any())
         even = min(self.n_caps / n, 1.0)
-        self.share = np.full(n, even) if self.is_free else np.broadcast_to(even, n)
+        self.share = np.broadcast_to(even, n)  # takes no memory as long as all are equal
         self.image = np.zeros(len(shift))
         self.score = np.empty(n if self.is_free else 0)
 
@@ -52,15 +52,25 @@ class Side:
         whole = self.cap * self.n_caps
         return points, min(max(self.cap * len(self.points) / len(points), whole / len(points)), whole)
 
+    def relative(self, rows: Picked) -> FloatArray:
+        """Return points relative to the shift; a view of them where it can be one."""
+        points: FloatArray = self.points[rows]
+        return moved(points, -self.shift) if self.is_shifted else points
+
     def signed(self, rows: Picked) -> FloatArray:
         """Return points relative to the shift, times the sign."""
-        points = moved(self.points[rows], -self.shift) if self.is_shifted else self.points[rows]
+        points = self.relative(rows)
         is_view = isinstance(rows, slice) and not self.is_shifted
         result: FloatArray = np.multiply(points, self.sign, out=None if is_view else points)
         return result
 
     def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
         """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
+        if isinstance(rows, slice) and not self.is_shifted:
+            points = self.points[rows]
+            out[:] = points.T  # a product of differently arranged arrays would make a copy
+            out *= self.sign
+            return np.asarray((self.sign * (share @ points)) * self.cap)
         numbers = np.arange(len(self.points))[rows]
         total = np.zeros(len(self.shift))
         for start in range(0, len(numbers), CHUNK):
@@ -70,6 +80,17 @@ class Side:
             total += share[some] @ points
         total *= self.cap
         return total
+
+    def kept_shares(self) -> FloatArray:
+        """Return the shares of this moment; they are copied when one of them changes."""
+        self.share.setflags(write=False)
+        return self.share
+
+    def put_shares(self, rows: Picked, shares: FloatArray) -> None:
+        """Give some points other shares."""
+        if not self.share.flags.writeable:
+            self.share = self.share.copy()
+        self.share[rows] = shares
 
     def between(self) -> Rows:
         """Return the points whose weights are between the bounds."""

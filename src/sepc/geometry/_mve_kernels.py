@@ -16,8 +16,20 @@ __all__ = [
     "whitening",
 ]
 
-# Rows per block of a pass: the block and its image stay in the first-level cache.
+# Rows per block of a pass: the block and its image stay in the first-level cache. Of few points, down to the least, a
+# sixteenth to an eighth: as large a block would take more memory than they do.
 BLOCK = 128
+_LEAST_BLOCK = 16
+_SHARE = 16
+
+
+@kernel
+def block_rows(n: int) -> int:
+    """Return how many of n rows a block of a pass has."""
+    rows = _LEAST_BLOCK
+    while rows < BLOCK and rows * _SHARE < n:
+        rows *= 2
+    return rows
 
 
 @kernel
@@ -34,20 +46,21 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
     for j in range(d):
         first, middle, last = X[0, j], X[N // 2, j], X[N - 1, j]
         origin[j] = max(min(first, middle), min(max(first, middle), last))
-    rows = np.empty((BLOCK, d))
-    columns = np.empty((d, BLOCK))
+    block = block_rows(N)
+    rows = np.empty((block, d))
+    columns = np.empty((d, block))
     product = np.empty((d, d))
     mean = np.zeros(d)
     covariance = np.zeros((d, d))
-    for start in range(0, N, BLOCK):
-        size = min(BLOCK, N - start)
+    for start in range(0, N, block):
+        size = min(block, N - start)
         for i in range(size):
             for j in range(d):
                 x = X[start + i, j] - origin[j]
                 rows[i, j] = x
                 columns[j, i] = x
                 mean[j] += x
-        for i in range(size, BLOCK):
+        for i in range(size, block):
             for j in range(d):
                 rows[i, j] = 0.0
                 columns[j, i] = 0.0
@@ -193,7 +206,7 @@ def raw_factor(
             for p in range(k):
                 total += weights[p] * (Q[i, p] - middle[i]) * (Q[j, p] - middle[j])
             shape[i, j] = total
-    cholesky(shape)
+    cholesky(shape.reshape(-1), len(shape))
     position = np.empty(d)
     factor = np.zeros((d, d))
     for i in range(d):
@@ -249,11 +262,12 @@ def leverages(
     offset = offset - center @ columns  # as in `lift`
     everything = len(rows) == 0
     count = len(X) if everything else len(rows)
-    block = np.zeros((BLOCK, d))
-    image = np.empty((BLOCK, n))
+    step = block_rows(count)
+    block = np.zeros((step, d))
+    image = np.empty((step, n))
     top = 0.0
-    for start in range(0, count, BLOCK):
-        size = min(BLOCK, count - start)
+    for start in range(0, count, step):
+        size = min(step, count - start)
         for i in range(size):
             row = start + i if everything else rows[start + i]
             for j in range(d):

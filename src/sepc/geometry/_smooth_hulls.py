@@ -53,9 +53,13 @@ class Undecided:
         What to start from; the sums are kept.
     fixed : ndarray of shape (d,)
         What r would be if the points had no weight.
+    score : ndarray of shape (n,)
+        Room for the scores along w.
     """
 
-    def __init__(self, columns: FloatArray, caps: list[float], shares: list[FloatArray], fixed: FloatArray) -> None:
+    def __init__(
+        self, columns: FloatArray, caps: list[float], shares: list[FloatArray], fixed: FloatArray, score: FloatArray
+    ) -> None:
         self._divide(np.array([0, *accumulate(map(len, shares))]))
         self.all_groups = self.groups
         n = int(self.ends[-1])
@@ -63,7 +67,7 @@ class Undecided:
         self.per_side = np.zeros((len(shares), 5))
         self.tau = self.per_side[:, TAU]
         self.per_side[:, CAP], self.per_side[:, WANTED] = caps, [share.sum() for share in shares]
-        self.score, self.centre = np.empty(n), np.full(n, 0.5)
+        self.score, self.centre = score, np.full(n, 0.5)
         self.now = self.share = np.concatenate(shares)
         self.rows: Rows | None = None  # all of them
         self.fixed = fixed
@@ -229,7 +233,8 @@ def half_width(score: FloatArray, width: float) -> float:
 
 def spread_of(score: FloatArray) -> float:
     """Return the mean distance of the scores from their mean."""
-    return _mean(np.abs(score - _mean(score)))
+    away = score - _mean(score)
+    return _mean(np.abs(away, out=away))
 
 
 def _mean(values: FloatArray) -> float:

@@ -1,7 +1,6 @@
 """The ellipsoid: a centre, orthonormal axes and radii, and everything that follows from these three."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import lgamma, log, pi
 from typing import Self
 
@@ -20,7 +19,6 @@ _LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
 _CHUNK = 1024
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Ellipsoid:
     """The set ``{center + axes @ (radii * u) : |u| <= 1}``.
 
@@ -44,26 +42,26 @@ class Ellipsoid:
     [2.0, 0.0]
     """
 
-    center: FloatArray
-    axes: FloatArray
-    radii: FloatArray
+    # Centre, radii and axes, one row after the other: of few features three arrays are mostly headers.
+    __slots__ = ("_rows",)
+    _rows: FloatArray
 
-    def __post_init__(self) -> None:
-        axes = as_points(self.axes, "axes").copy()
-        d = len(axes)
-        if axes.shape != (d, d) or np.abs(axes.T @ axes - np.eye(d)).max() > 1e-8:
+    def __init__(self, center: ArrayLike, axes: ArrayLike, radii: ArrayLike) -> None:
+        directions = as_points(axes, "axes")
+        d = len(directions)
+        if directions.shape != (d, d) or np.abs(directions.T @ directions - np.eye(d)).max() > 1e-8:
             raise InputError(
-                f"axes has shape {axes.shape} and columns that are not orthonormal to 1e-8; expected an "
+                f"axes has shape {directions.shape} and columns that are not orthonormal to 1e-8; expected an "
                 "orthogonal matrix. Ellipsoid.from_factor(center, factor) accepts any matrix."
             )
-        radii = as_vector(self.radii, "radii", d).copy()
-        if radii.min() <= 0:
-            raise InputError(f"radii has the entry {radii.min()}; expected positive numbers.")
-        self._fill(as_vector(self.center, "center", d).copy(), axes, radii)
+        lengths = as_vector(radii, "radii", d)
+        if lengths.min() <= 0:
+            raise InputError(f"radii has the entry {lengths.min()}; expected positive numbers.")
+        self._fill(as_vector(center, "center", d), directions, lengths)
 
     @classmethod
     def trusted(cls, center: FloatArray, axes: FloatArray, radii: FloatArray) -> Self:
-        """Wrap three float64 arrays that already obey the rules: no check, no copy, made read-only.
+        """Make an ellipsoid of three float64 arrays that already obey the rules, without a check.
 
         For solvers, which build thousands of ellipsoids.
 
@@ -99,12 +97,14 @@ class Ellipsoid:
                 f"factor has shape {matrix.shape} and rank {rank}; expected full row rank. "
                 "Describe a flat set inside its affine hull, or give it a small radius."
             )
-        return cls.trusted(as_vector(center, "center", len(matrix)).copy(), axes, radii)
+        return cls.trusted(as_vector(center, "center", len(matrix)), axes, radii)
 
     def _fill(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> None:
-        for name, array in (("center", center), ("axes", axes), ("radii", radii)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        d = len(radii)
+        rows = np.empty((d + 2, d))
+        rows[0], rows[1], rows[2:] = center, radii, axes
+        rows.setflags(write=False)
+        self._rows = rows
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[FloatArray, FloatArray, FloatArray]]:
         return type(self), (self.center, self.axes, self.radii)
@@ -114,6 +114,24 @@ class Ellipsoid:
             return np.array2string(values, precision=4, threshold=6, edgeitems=2, separator=", ")
 
         return f"Ellipsoid(dim={self.dim}, center={short(self.center)}, radii={short(self.radii)})"
+
+    @property
+    def center(self) -> FloatArray:
+        """The centre, shape (d,)."""
+        center: FloatArray = self._rows[0]
+        return center
+
+    @property
+    def axes(self) -> FloatArray:
+        """Orthonormal columns, the directions of the radii, shape (d, d)."""
+        axes: FloatArray = self._rows[2:]
+        return axes
+
+    @property
+    def radii(self) -> FloatArray:
+        """Half-lengths along the axes, shape (d,)."""
+        radii: FloatArray = self._rows[1]
+        return radii
 
     @property
     def dim(self) -> int:
@@ -348,7 +366,7 @@ class Ellipsoid:
             return None
         center = frame.T @ point - right.T @ (on_plane / stretch)
         longest_first = np.argsort(stretch)
-        return Ellipsoid.trusted(center, right[longest_first].T.copy(), np.sqrt(height) / stretch[longest_first])
+        return Ellipsoid.trusted(center, right[longest_first].T, np.sqrt(height) / stretch[longest_first])
 
     def _points(self, points: ArrayLike) -> FloatArray:
         z = as_points(points, "points")

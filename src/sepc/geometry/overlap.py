@@ -139,7 +139,7 @@ class _Family:
 
         axes, radii = rows_svd((self.smallest.axes * self.smallest.radii) @ root)
         place = self.smallest.center + self.smallest.axes @ (self.smallest.radii * center)
-        return Ellipsoid.trusted(place, axes.T.copy(), radii)
+        return Ellipsoid.trusted(place, axes.T, radii)
 
 
 class _Member:

@@ -196,7 +196,7 @@ class LocalPoints(Points):
     @property
     def members(self) -> Rows:
         """The numbers of the points, ascending, shape (n,)."""
-        return np.sort(self.rows).astype(np.int64, copy=False)
+        return np.sort(self.rows)
 
     @cached_property
     def extent(self) -> Extent:
