@@ -15,14 +15,14 @@ import gc
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
 
 import numpy as np
-from measure import cpu_seconds, peak_allocation, peak_growth, row, table, versions
+from measure import cpu_seconds, peak_allocation, peak_growth, peak_in_use, row, table, versions
 from sets import numbers
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -41,9 +41,9 @@ MODELS = {
     "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
 }
 
-# How memory is told: what is allocated; for sets up to 1 MB with each of Python's own objects, too, which mostly find
-# room in the pools of the process; for larger sets in resident pages.
-MEMORY = ("copies of the data at peak", "with Python's objects", "in resident pages")
+# How memory is told: what is allocated beyond the pools that Python has for its own small objects; for sets up to 1 MB
+# all that is in use, these objects among it; for larger sets resident pages.
+MEMORY = ("copies of the data at peak", "all objects in use", "in resident pages")
 
 
 def main() -> None:
@@ -211,37 +211,30 @@ def memory(what: int | str, k: int = 2, apart: float = 2.0) -> list[str]:
     In copies of its input, the input not counted.
     """
     command = [sys.executable, __file__, "--memory", str(what), "--classes", str(k), "--apart", str(apart)]
-    allocated, *resident = _printed(command)
-    with_objects = [] if resident else _printed(command, PYTHONMALLOC="malloc")
-    return [f"{float(allocated):.2f}", *(f"{float(n[0]):.2f}" if n else "" for n in (with_objects, resident))]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return ["" if np.isnan(copies) else f"{copies:.2f}" for copies in map(float, found)]
 
 
-def _printed(command: list[str], **environment: str) -> list[str]:
-    env = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout.split()
-
-
-def fit_copies(what: str, k: int, apart: float) -> Iterator[float]:
+def fit_copies(what: str, k: int, apart: float) -> tuple[float, float, float]:
     if what in REAL:
-        yield from copies(SEPClassifier, numbers(what), numbers(what))
-        return
+        return copies(SEPClassifier, numbers(what), numbers(what))
     make = gaussians if k == 2 else partial(classes, k=k, apart=apart)
-    yield from copies(partial(SEPClassifier, n_imp=0.01), make(min(int(what), 30_000)), make(int(what)))
+    return copies(partial(SEPClassifier, n_imp=0.01), make(min(int(what), 30_000)), make(int(what)))
 
 
-def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> Iterator[float]:
-    """Yield the peak of a fit in copies of its data, after a fit that takes what libraries and compiled code take."""
+def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> tuple[float, float, float]:
+    """Return the peak of a fit in copies of its data, after a fit that takes what libraries and compiled code take."""
     size = data[0].nbytes
     make().fit(*before)
-    if size > 10**6 and Path("/proc/self/clear_refs").exists():
+    in_use = resident = np.nan
+    if size <= 10**6:
+        in_use = peak_in_use(lambda: make().fit(*data))
+    elif Path("/proc/self/clear_refs").exists():
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)  # what that fit took is given back
-        resident = peak_growth(lambda: make().fit(*data)) / size
-    else:
-        resident = None
-    yield peak_allocation(lambda: make().fit(*data), lambda: make().fit(*before)) / size
-    if resident is not None:
-        yield resident
+        resident = peak_growth(lambda: make().fit(*data))
+    allocated = peak_allocation(lambda: make().fit(*data), lambda: make().fit(*before))
+    return allocated / size, in_use / size, resident / size
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+import tracemalloc
 from importlib import metadata
 from pathlib import Path
 from statistics import median
@@ -68,6 +69,16 @@ def peak_allocation(job, before) -> int:
             with memray.Tracker(path, file_format=memray.FileFormat.AGGREGATED_ALLOCATIONS):
                 call()
         return memray.FileReader(path).metadata.peak_memory
+
+
+def peak_in_use(job) -> int:
+    """Return by how many bytes all that is in use grows at most during a job: objects, and what arrays hold."""
+    tracemalloc.start()
+    try:
+        job()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def peak_growth(job) -> int:
