@@ -1,6 +1,7 @@
 """Independent answers: the textbook formulations, solved by cvxpy with Clarabel."""
 
 import warnings
+from itertools import pairwise
 
 import cvxpy as cp
 import numpy as np
@@ -86,7 +87,21 @@ def reduced_hull_distance(A: np.ndarray, B: np.ndarray, cap_a: float, cap_b: flo
     between = ((A - shift) / scale).T @ u - ((B - shift) / scale).T @ v
     rules = [cp.sum(u) == 1, cp.sum(v) == 1, u <= cap_a, v <= cap_b]
     problem = cp.Problem(cp.Minimize(cp.norm(between) if cone else cp.sum_squares(between)), rules)
+    value = _solved(problem)
+    return float(scale * (value if cone else np.sqrt(max(value, 0.0))))
+
+
+def box_distance(columns: np.ndarray, sizes: tuple[int, ...], before: np.ndarray, r: np.ndarray) -> float:
+    """Least length of ``r + columns @ (t - before)`` with t between 0 and 1, and of the same sum over each group."""
+    t = cp.Variable(len(before))
+    groups = pairwise(np.cumsum([0, *sizes]).tolist())
+    rules = [t >= 0, t <= 1, *(cp.sum(t[a:b]) == before[a:b].sum() for a, b in groups)]
+    return _solved(cp.Problem(cp.Minimize(cp.norm(r + columns @ (t - before))), rules))
+
+
+def _solved(problem: cp.Problem) -> float:
+    """Return the optimal value."""
     with warnings.catch_warnings():  # asked for all it can give, it says that it fell a little short
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-14, tol_gap_rel=1e-12, tol_feas=1e-12)
-    return float(scale * (problem.value if cone else np.sqrt(max(problem.value, 0.0))))
+    return float(problem.value)

@@ -1,11 +1,9 @@
 """Fits to files, clusters and devices: the same partition, the same verdicts as of an array in memory."""
 
 import gc
-import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import array_api_strict as xp
 import dask
@@ -16,6 +14,7 @@ import pandas as pd
 import pytest
 import sklearn
 from distributed import Client, LocalCluster
+from real_sets import real_set
 from sklearn.datasets import load_iris, make_moons
 from strategies import labelled_points
 
@@ -170,11 +169,7 @@ class TestAgreement:
 
     @pytest.mark.parametrize("name", REAL)
     def test_real_sets(self, name, tmp_path, monkeypatch):
-        folder = os.environ.get("SEPC_DATA")
-        if folder is None or not (Path(folder) / f"{name}.csv").exists():
-            pytest.skip(f"set SEPC_DATA to the folder that holds {name}.csv")
-        frame = pd.read_csv(Path(folder) / f"{name}.csv")
-        X, y = frame.iloc[:, :-1].to_numpy(dtype=float), frame.iloc[:, -1].to_numpy(dtype=str)
+        X, y = real_set(name)
         expected = SEPClassifier().fit(X, y)
         agree(in_file(SEPClassifier(n_jobs=2), X, y), expected, X, tmp_path)
         monkeypatch.setattr(ScatteredPoints, "local_size", len(X))

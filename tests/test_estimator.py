@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from real_sets import real_set
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -149,10 +150,22 @@ class TestSeveralClasses:
 
 
 class TestMemory:
-    @pytest.mark.parametrize(("what", "n_imp"), [(1_000, 0.01), (20_000, 0.1), ("breast cancer", 0.01)])
+    @pytest.mark.parametrize(
+        ("what", "n_imp"),
+        [
+            (1_000, 0.01),
+            (20_000, 0.1),
+            ("breast cancer", 2),
+            ("vertebral_2c", 2),
+            ("banknote", 2),
+            ("heart_statlog", 2),
+        ],
+    )
     def test_a_fit_takes_less_than_four_copies_of_the_data(self, what, n_imp):
         if what == "breast cancer":
             X, y = load_breast_cancer(return_X_y=True)
+        elif isinstance(what, str):
+            X, y = real_set(what)
         else:
             y = np.arange(what) % 2
             X = np.random.default_rng(0).standard_normal((what, 10))

@@ -123,8 +123,8 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
 
 
 @kernel
-def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
-    """Set a triangle to the Newton matrix over symmetric matrices of order n, continued by the identity."""
+def fill_matrices(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
+    """Set a triangle to the Newton system over symmetric matrices of order n, continued by the identity."""
     n, k = Z.shape
     batch = min(k, max(order // 4, _LEAST_BATCH))  # products of all points would be larger than H itself
     products = np.zeros((order, batch))
@@ -171,37 +171,78 @@ def fill_newton(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None
 
 
 @kernel
-def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, b: FloatArray, x: FloatArray) -> None:
+def fill_pairs(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
+    """Set a triangle to the Newton system over points, ``(z_p . z_q)^2`` plus w on the diagonal.
+
+    It is continued by the identity. `_newton_systems` has both for large sets.
+    """
+    n, k = Z.shape
+    one, two = np.uint64(1), np.uint64(2)
+    start = np.uint64(0)
+    for p in range(np.uint64(0), np.uint64(order)):
+        for q in range(np.uint64(0), p + one):
+            H[start + q] = 0.0
+        if p < np.uint64(k):
+            for i in range(n):
+                along = Z[i, p]
+                for q in range(np.uint64(0), p + one):
+                    H[start + q] += along * Z[i, q]
+            for q in range(np.uint64(0), p + one):
+                H[start + q] *= H[start + q]
+        H[start + p] += w[p] if p < np.uint64(k) else 1.0
+        start += p - p % two + two
+
+
+@kernel
+def solve_factor(L: FloatArray, y: FloatArray) -> None:
+    """Replace y by the solution of the system with this right-hand side, given its Cholesky factor, a triangle."""
+    one, two = np.uint64(1), np.uint64(2)
+    start = np.uint64(0)
+    for i in range(np.uint64(0), np.uint64(len(y))):
+        total = y[i]
+        for j in range(np.uint64(0), i):
+            total -= L[start + j] * y[j]
+        y[i] = total / L[start + i]
+        start += i - i % two + two
+    row = np.uint64(len(y))
+    while row > np.uint64(0):
+        row -= one
+        start -= row - row % two + two
+        y[row] /= L[start + row]
+        for j in range(np.uint64(0), row):
+            y[j] -= L[start + j] * y[row]
+
+
+@kernel
+def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, by_pairs: bool, b: FloatArray, x: FloatArray) -> None:
     """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor, a triangle."""
     n, k = Z.shape
+    if by_pairs:
+        for p in range(k):
+            x[p] = b[p]
+        solve_factor(L, x)
+        return
     y = np.empty(n * (n + 1) // 2)
     S = np.empty((n, n))
-    one, two = np.uint64(1), np.uint64(2)
     for p in range(k):
         x[p] = b[p] / w[p]
     moment_matrix(Z, x, S)
-    row, start = np.uint64(0), np.uint64(0)
+    row = 0
     for i in range(n):
         for j in range(i + 1):
-            total = S[i, j] if i == j else ROOT2 * S[i, j]
-            for m in range(np.uint64(0), row):
-                total -= L[start + m] * y[m]
-            y[row] = total / L[start + row]
-            start += row - row % two + two
-            row += one
+            y[row] = S[i, j] if i == j else ROOT2 * S[i, j]
+            row += 1
+    solve_factor(L, y)
     for p in range(k):
         x[p] = b[p]
-    for i in range(n - 1, -1, -1):
-        for j in range(i, -1, -1):
-            row -= one
-            start -= row - row % two + two
-            y[row] /= L[start + row]
-            for m in range(np.uint64(0), row):
-                y[m] -= L[start + m] * y[row]
+    row = 0
+    for i in range(n):
+        for j in range(i + 1):
             # Off the diagonal an entry counts twice in the quadratic form.
             factor = y[row] if i == j else ROOT2 * y[row]
             for p in range(k):
                 x[p] -= factor * Z[i, p] * Z[j, p]
+            row += 1
     for p in range(k):
         x[p] /= w[p]
 
@@ -215,7 +256,9 @@ def interior_point(
     See `_interior_point.interior_point`.
     """
     n, k = Q.shape
-    order = n * (n + 1) // 2
+    # Over points or over symmetric matrices, whichever are fewer.
+    by_pairs = k <= n * (n + 1) // 2
+    order = k if by_pairs else n * (n + 1) // 2
     order += order % 2
     H = np.empty(order * (order + 2) // 2)
     M = np.empty((n + n % 2, n + n % 2))
@@ -259,11 +302,14 @@ def interior_point(
         allowed = 4.0 * max(top, n)
         if steps >= max_iter or top * mass <= n * (1.0 + target):
             return g, inverse, mass, steps
-        fill_newton(Z, w, H, order)
+        if by_pairs:
+            fill_pairs(Z, w, H, order)
+        else:
+            fill_matrices(Z, w, H, order)
         cholesky(H, order)
         step_s = 0.0
         for correct in range(2):
-            newton_direction(Z, w, H, b, du)
+            newton_direction(Z, w, H, by_pairs, b, du)
             # The longest steps, up to 2, that keep u and s non-negative; all but a little of them is taken.
             step_u = 2.0
             step_s = 2.0

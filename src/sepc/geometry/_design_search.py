@@ -270,7 +270,8 @@ class DesignSearch:
         self, Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, limit: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
-        small = self.dim <= _TINY and (Q.shape[1] + self.dim) * self.dim**2 <= _SMALL
+        order = min(Q.shape[1], self.dim)
+        small = order <= _TINY and (Q.shape[1] + order) * order**2 <= _SMALL
         solve = self.kernels.interior_point if small else _for_large_sets()
         try:
             leverage, inverse, mass, steps = solve(Q, u, s, stretch, target, limit)
