@@ -149,6 +149,21 @@ class TestSeveralClasses:
         assert same_model(SEPClassifier(n_jobs=n_jobs).fit(X, y), SEPClassifier().fit(X, y))
 
 
+class TestVoters:
+    @pytest.mark.parametrize("trust", ["counts", "bound"])
+    def test_they_shape_no_ellipsoid(self, trust):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(80, 2)), np.repeat([0, 1], 40)
+        X[40:, 0] += 4.0
+        clf = SEPClassifier(trust=trust, standardize=False).fit(X, y)
+        (found,) = clf.partitions_
+        voters = np.setdiff1d(np.arange(80), np.concatenate([*(b.members for b in found.blocks), *found.isolated]))
+        assert len(voters) == 26
+        moved = X.copy()
+        moved[voters, 1] += 1000.0 * (np.arange(26) % 2)  # they stay the same rows in sorted order
+        assert same_model(SEPClassifier(trust=trust, standardize=False).fit(moved, y), clf)
+
+
 class TestMemory:
     @pytest.mark.parametrize(
         ("what", "n_imp"),

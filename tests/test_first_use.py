@@ -206,3 +206,21 @@ def test_memory_stays_within_two_copies_of_the_points(solve):
         """
     )
     assert 0.0 < float(out) <= 2.0
+
+
+def test_a_process_that_compiles_finds_what_later_ones_find(tmp_path):
+    found = """
+        import hashlib
+        import numpy as np
+        import sepc
+
+        rng, seen = np.random.default_rng(0), hashlib.sha256()
+        for d in (1, 2, 3, 4, 6, 8):
+            for n in (12, 30, 50, 80, 150, 400):
+                A, B = rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 1
+                E, pair = sepc.min_volume_ellipsoid(A).ellipsoid, sepc.nearest_points(A, B)
+                for array in (E.center, E.axes, E.radii, pair.normal):
+                    seen.update(array.tobytes())
+        print(seen.hexdigest())
+    """
+    assert run(found, NUMBA_CACHE_DIR=str(tmp_path)) == run(found, NUMBA_CACHE_DIR=str(tmp_path))

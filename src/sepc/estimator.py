@@ -245,16 +245,17 @@ class SEPClassifier(TrustClassifier):
         progress = Progress(self, [labels[0] for _, labels in asked], self.verbose)
         parallel = len(asked) > 1 and self.n_jobs not in (None, 1)
         taking = None if votes is None else ~votes
+        own_unit = unit if votes is None else None  # points that only vote shape nothing
         if taking is None and parallel:
             # A copy for each job: at the same time they must not use the same points as room to work in.
             taking = np.full(len(points), True)
         if parallel:  # a job in another process cannot call back
-            jobs = (delayed(problem.partition)(points, self.n_imp, taking, unit=unit) for problem in asked)
+            jobs = (delayed(problem.partition)(points, self.n_imp, taking, unit=own_unit) for problem in asked)
             partitions = list(Parallel(n_jobs=self.n_jobs)(jobs))
         else:
             on_steps = [progress.of(k) if progress.is_followed else None for k in range(len(asked))]
             partitions = [
-                problem.partition(points, self.n_imp, taking, unit=unit, on_step=on_step)
+                problem.partition(points, self.n_imp, taking, unit=own_unit, on_step=on_step)
                 for problem, on_step in zip(asked, on_steps, strict=True)
             ]
         progress.finish()

@@ -389,3 +389,11 @@ def test_oracle_agrees_with_itself():
     """The triangular form of the oracle and the paper's symmetric one are the same problem."""
     points = point_set("student", 80, 3)
     assert mve_log_volume(points) == pytest.approx(mve_log_volume(points, symmetric=True), abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [30, 60, 100, 135])
+def test_where_all_points_are_equally_far_out_there_is_nothing_to_search_for(n):
+    angle = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
+    found = min_volume_ellipsoid(np.column_stack([np.cos(angle), np.sin(angle)]))
+    assert (found.converged, found.n_iter, found.n_passes) == (True, 0, 4.0)
+    np.testing.assert_allclose(found.ellipsoid.radii, 1.0, rtol=1e-9)

@@ -25,9 +25,22 @@ def kernel(function: F) -> F:
 
     Where no folder can be written the code is kept in memory only.
     """
+    return _compiled(function, _OPTIONS)
+
+
+def part_of_kernel(function: F) -> F:
+    """Compile `function` as a part of the kernels that call it.
+
+    The compiler chooses between a copy of a function in its caller and one that stands alone, where sums may have
+    another order: a process that compiles and one that finds the code on disk could then differ in the last bits.
+    """
+    return _compiled(function, {**_OPTIONS, "forceinline": True})
+
+
+def _compiled(function: F, options: dict[str, Any]) -> F:
     compiled: Any
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no place for its cache
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return cast(F, compiled)

@@ -7,7 +7,7 @@ or slices: each call into NumPy and each further array type costs compile time o
 import numpy as np
 
 from sepc.geometry._checks import FloatArray
-from sepc.geometry._compile import kernel
+from sepc.geometry._compile import kernel, part_of_kernel
 
 # The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
 # systems their precision.
@@ -122,7 +122,7 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
             g[p] += Z[i, p] * Z[i, p]
 
 
-@kernel
+@part_of_kernel
 def fill_matrices(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
     """Set a triangle to the Newton system over symmetric matrices of order n, continued by the identity."""
     n, k = Z.shape
@@ -170,7 +170,7 @@ def fill_matrices(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> No
             x = y + i + two
 
 
-@kernel
+@part_of_kernel
 def fill_pairs(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
     """Set a triangle to the Newton system over points, ``(z_p . z_q)^2`` plus w on the diagonal.
 
@@ -193,7 +193,7 @@ def fill_pairs(Z: FloatArray, w: FloatArray, H: FloatArray, order: int) -> None:
         start += p - p % two + two
 
 
-@kernel
+@part_of_kernel
 def solve_factor(L: FloatArray, y: FloatArray) -> None:
     """Replace y by the solution of the system with this right-hand side, given its Cholesky factor, a triangle."""
     one, two = np.uint64(1), np.uint64(2)
@@ -213,7 +213,7 @@ def solve_factor(L: FloatArray, y: FloatArray) -> None:
             y[j] -= L[start + j] * y[row]
 
 
-@kernel
+@part_of_kernel
 def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, by_pairs: bool, b: FloatArray, x: FloatArray) -> None:
     """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor, a triangle."""
     n, k = Z.shape

@@ -58,6 +58,10 @@ _STICKING_OUT = 0.5
 _OUTER_PER_DIMENSION = 4
 _OUTER_PART = 0.6
 _DROPPING = 2
+# Of more points those with this part of the mean leverage; or with the other one, if these are few or an evenly filled
+# body has no points that stick out.
+_OUTER = 1.1
+_NOT_INNER = 0.9
 # From here on it pays to find out which points need no second look.
 _MANY = 1000
 # Up to this order of a Newton matrix, and this many products in it, compiled loops beat BLAS and the calls around it.
@@ -158,7 +162,9 @@ class DesignSearch:
                 outer = outer[_largest(leverage[outer], enough)]
             return outer if len(outer) >= 2 * self.n else np.arange(len(leverage))
         if len(leverage) <= 3 * size:  # a comparison takes less time than a selection
-            return (leverage > 1.1 * self.n).nonzero()[0]
+            outer = (leverage > _OUTER * self.n).nonzero()[0]
+            is_enough = len(outer) >= _OUTER_PER_DIMENSION * self.n and not self.is_even
+            return outer if is_enough else (leverage > _NOT_INNER * self.n).nonzero()[0]
         return _largest(leverage, size)
 
     def explore(self) -> tuple[Rows, FloatArray, FloatArray, bool]:

@@ -216,7 +216,8 @@ class Search:
         for side, rows, share, group in zip(self.free, chosen, shares, groups, strict=False):
             fixed += side.put_columns(rows, share, columns[:, group])
         # Scores of all points of the only side have a place already.
-        score = self.free[0].score if columns.shape[1] == len(self.free[0].score) else np.empty(columns.shape[1])
+        is_all = len(self.free) == 1 and columns.shape[1] == len(self.free[0].score)
+        score = self.free[0].score if is_all else np.empty(columns.shape[1])
         return Undecided(columns, [side.cap for side in self.free], shares, fixed, score)
 
     def _refine_among(self, chosen: list[Picked]) -> bool:
