@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 S = TypeVar("S", bound=np.generic)
 
-# Numbers in a part: enough that calls do not count, and little beside the whole. Of small sets a part is this share, if
-# it has so many numbers: with NumPy's own buffers a temporary may take twice as much.
+# Numbers in a part: enough that calls do not count, and little beside the whole. Of small sets a part is the first
+# share, if it has so many numbers: with NumPy's own buffers a temporary may take twice as much. Of large ones it is the
+# second share, as long as that stays in the cache.
 _CHUNK = 1 << 10
-_SHARE = 4
-_LEAST = 1 << 7
+_SHARE, _LEAST = 4, 1 << 7
+_SMALL_SHARE, _MOST = 1 << 9, 1 << 15
 
 
 def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
@@ -36,5 +37,6 @@ def parts(rows: NDArray[Any]) -> Iterator[slice]:
     """
     n = len(rows)
     numbers = min(max(rows.size // _SHARE, _LEAST), _CHUNK)
+    numbers = max(numbers, min(rows.size // _SMALL_SHARE, _MOST))
     size = max(numbers * n // max(rows.size, 1), 1)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

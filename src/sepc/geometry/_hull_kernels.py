@@ -10,8 +10,11 @@ from sepc.geometry._design_kernels import cholesky
 # share, the middle of the slab, and how many points are in it.
 CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
 
-# So many points of a slab are multiplied at a time: their copies stay in the cache.
-_BATCH = 16
+# So many points of a slab are multiplied at a time: their copies stay in the cache. Of few points fewer, as those would
+# be a good part of them.
+_BATCH = 64
+_LEAST_BATCH = 16
+_MANY = 1000
 
 
 @kernel
@@ -105,7 +108,8 @@ def newton(
         By how much, at most, moving the centres can lower the value, if the gradient is 0.
     """
     d, n = X.shape
-    slab, inside = np.empty((d, min(n, _BATCH))), np.empty(n, np.uint32)
+    batch = min(n, _BATCH if n > _MANY else _LEAST_BATCH)
+    slab, inside = np.empty((d, batch)), np.empty(n, np.uint32)
     mean = np.empty(d)
     # Row d is the right-hand side, solved along with the factorisation, which wants an even number of rows.
     order = d + 1 + (d + 1) % 2
@@ -153,8 +157,8 @@ def newton(
                 mean[j] = 0.0
                 for i in range(m):
                     mean[j] += x[inside[i]] / m
-            for start in range(0, m, _BATCH):
-                some = inside[start : min(start + _BATCH, m)]
+            for start in range(0, m, batch):
+                some = inside[start : min(start + batch, m)]
                 for j in range(d):
                     x = X[j, first:last]
                     for i in range(len(some)):
