@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sepc.errors import InputError
 
 FloatArray = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Rows = NDArray[np.int64]  # or shorter numbers, see `short`
 
 
 class HasShape(Protocol):
