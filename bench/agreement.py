@@ -25,10 +25,9 @@ from sets import BUNDLED, files, numbers
 from sklearn import config_context
 
 from sepc import SEPClassifier
-from sepc.bulk import mapped
-from sepc.geometry.points import ScatteredPoints
-from sepc.scale import files as chunked_files
-from sepc.scale.devices import DevicePoints
+from sepc.geometry.points.sets import ScatteredPoints
+from sepc.scale import file_points, file_training
+from sepc.scale.device_points import DevicePoints
 
 N_CHUNKS = 12
 FIELDS = ("label", "rule", "region", "counts")
@@ -44,7 +43,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.05, help="of a set that may come into memory")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    mapped.OUT_OF_CORE_BYTES = 0
+    file_training.OUT_OF_CORE_BYTES = 0
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
     table("set", "rows", "features", "classes", "parts", *options.on)
     with ExitStack() as stack:
@@ -56,7 +55,7 @@ def main() -> None:
 
 
 def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit], in_memory: int) -> None:
-    chunked_files.CHUNK_BYTES = X.nbytes // N_CHUNKS
+    file_points.CHUNK_BYTES = X.nbytes // N_CHUNKS
     ScatteredPoints.local_size = DevicePoints.local_size = in_memory
     y = np.unique(y, return_inverse=True)[1]
     expected = SEPClassifier().fit(X, y)

@@ -22,7 +22,7 @@ from measure import row, table, versions
 from scipy.stats import binom
 
 from sepc import FeedbackMonitor, SEPClassifier
-from sepc.feedback.drift import Watch
+from sepc.feedback.drift import SequentialRateTest
 
 RATES = (0.1, 0.01)
 N_TRAIN, BATCH, UNCHANGED, LIFE = 120, 20, 500, 3000
@@ -84,8 +84,8 @@ def one_run(kind: str, d: int, seed: int) -> dict:
     clf = SEPClassifier().fit(X, y)
     by_folds = FeedbackMonitor(clf)
     by_reference = FeedbackMonitor(clf, reference=draw(kind, d, N_TRAIN, rng)[0])
-    start = {name: m._watch_outside.held_out for name, m in (("drift", by_folds), ("reference", by_reference))}
-    start["errors"], start["naive"] = by_folds._watch_wrong.held_out, start["drift"].sum(axis=0, keepdims=True)
+    start = {name: m._outside_test.held_out for name, m in (("drift", by_folds), ("reference", by_reference))}
+    start["errors"], start["naive"] = by_folds._error_test.held_out, start["drift"].sum(axis=0, keepdims=True)
     Z, labels = draw(kind, d, LIFE, rng)
     seen = {"drift": outside(by_folds, Z), "reference": outside(by_reference, Z), "errors": wrong(by_folds, Z, labels)}
     seen["naive"] = seen["reference"]
@@ -103,11 +103,11 @@ def one_run(kind: str, d: int, seed: int) -> dict:
 
 def outside(monitor: FeedbackMonitor, Z: np.ndarray) -> list[list[int]]:
     """Return what `observe` counts in each batch, all batches at once."""
-    return by_batch([judge.assess(Z).rule == "R3" for judge in monitor._judges])
+    return by_batch([model.assess(Z).rule == "R3" for model in monitor._comparison_models])
 
 
 def wrong(monitor: FeedbackMonitor, Z: np.ndarray, y: np.ndarray) -> list[list[int]]:
-    return by_batch([judge.predict(Z) != y for judge in monitor._judges])
+    return by_batch([model.predict(Z) != y for model in monitor._comparison_models])
 
 
 def by_batch(flags: list[np.ndarray]) -> list[list[int]]:
@@ -116,10 +116,10 @@ def by_batch(flags: list[np.ndarray]) -> list[list[int]]:
 
 
 def replay(held_out: np.ndarray, seen: list[list[int]], rate: float):
-    watch = Watch("outside", held_out, rate)
+    test = SequentialRateTest("outside", held_out, rate)
     for n, *hits in seen:
-        watch.add(n, hits)
-    return watch.state()
+        test.add(n, hits)
+    return test.state()
 
 
 def share(seen: list[list[int]]) -> float:

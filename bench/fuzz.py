@@ -27,7 +27,7 @@ sys.path.insert(0, str(TESTS))
 
 from damage import WAYS, damaged_copies, spoilt_arrays, spoilt_headers  # noqa: E402
 
-FIXTURES = TESTS / "fixtures"
+FIXTURES = TESTS / "persist" / "fixtures"
 
 
 def main() -> None:

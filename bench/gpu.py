@@ -20,9 +20,9 @@ from sklearn.externals.array_api_compat import array_namespace
 from torch.profiler import ProfilerActivity, profile
 
 import sepc
-from sepc.devices import Place, _words
-from sepc.scale.cuda import with_own_pass
-from sepc.scale.devices import DevicePoints
+from sepc.scale.array_api import Place, _words
+from sepc.scale.cuda_passes import with_own_pass
+from sepc.scale.device_points import DevicePoints
 
 DIM = 30
 

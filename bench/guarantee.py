@@ -24,8 +24,9 @@ from scipy.special import bdtr
 from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
-from sepc import SEPClassifier, guarantees, select_min_trust
-from sepc.label_sets import LabelScores
+from sepc import SEPClassifier, select_min_trust
+from sepc.estimators import promises
+from sepc.estimators.label_sets import LabelScores
 
 CONFIDENCE = 0.95
 ERRORS = (0.01, 0.05, 0.1)
@@ -148,11 +149,11 @@ def compare(truth: Truth, n: int, runs: int, max_errors: tuple[float, ...]) -> d
     tables = {max_error: p_values(n, max_error) for max_error in max_errors}
     outcomes: dict[float, list] = {max_error: [] for max_error in max_errors}
     for _ in range(runs):
-        values, accepted, errors = guarantees.accepted_and_errors(*truth.draw(n, rng))
-        levels = guarantees.entering_levels(values, accepted, CONFIDENCE)
+        values, accepted, errors = promises.accepted_and_errors(*truth.draw(n, rng))
+        levels = promises.entering_levels(values, accepted, CONFIDENCE)
         for max_error, p_of in tables.items():
             p = p_of[accepted, np.minimum(errors, p_of.shape[1] - 1)]
-            found = guarantees.walk(p, *levels)
+            found = promises.fixed_sequence_test(p, *levels)
             lasts = (
                 None if found is None else found[0],
                 last(errors <= max_error * accepted),

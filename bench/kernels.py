@@ -150,7 +150,7 @@ def clarabel(X: np.ndarray) -> None:
 
     d = X.shape[1]
     A, b = cp.Variable((d, d), PSD=True), cp.Variable(d)
-    problem = cp.Problem(cp.Maximize(cp.log_det(A)), [cp.norm(X @ A + b[None], axis=1) <= 1])
+    problem = cp.BinaryProblem(cp.Maximize(cp.log_det(A)), [cp.norm(X @ A + b[None], axis=1) <= 1])
     problem.solve(solver=cp.CLARABEL)
 
 

@@ -1,4 +1,4 @@
-"""Fits to training sets that are not in memory: time, memory and traffic, from files and on Dask, and what they cost.
+"""Fits to training sets that are not in memory: time, memory and bytes moved, from files and on Dask, and their cost.
 
 Prints Markdown tables. Two overlapping Gaussians with 10 features, written to a temporary folder (``--keep`` names one
 that stays); each fit runs in a process of its own with one BLAS thread. ``--rows`` sets the largest number of rows,
@@ -86,10 +86,10 @@ def out_of_core(folder: Path, largest: int) -> None:
 
 
 def told(n: int, n_imp: float, where: str, n_jobs: int, found: dict[str, Any]) -> None:
-    traffic = [f"{found[name] / 1e9:.3g}" if name in found else "" for name in ("read", "written")]
+    moved = [f"{found[name] / 1e9:.3g}" if name in found else "" for name in ("read", "written")]
     row(
         f"{n:,}", n_imp, where, n_jobs, f"{found['wall']:.3g}", f"{found['cpu']:.3g}", f"{found['peak'] / 1e6:.0f}",
-        f"{8 * DIM * n / 1e6:.0f}", found.get("passes", ""), *traffic, found["ellipsoids"],
+        f"{8 * DIM * n / 1e6:.0f}", found.get("passes", ""), *moved, found["ellipsoids"],
     )  # fmt: skip
 
 
@@ -231,26 +231,26 @@ def in_memory(path: str, n_imp: float) -> dict[str, Any]:
 
 
 def in_file(path: str, n_imp: float, n_jobs: int, in_memory: int = IN_MEMORY) -> dict[str, Any]:
-    from sepc.bulk import mapped
-    from sepc.geometry.points import ScatteredPoints
-    from sepc.scale.files import FilePoints
+    from sepc.geometry.points.sets import ScatteredPoints
+    from sepc.scale import file_training
+    from sepc.scale.file_points import FilePoints
 
-    mapped.OUT_OF_CORE_BYTES = 0
+    file_training.OUT_OF_CORE_BYTES = 0
     ScatteredPoints.local_size = in_memory * DIM
     clock = Clock(FilePoints, "ask", "ask_each", "fold", "keep", "drop", "local")
     found, training = measured(np.load(path, mmap_mode="r"), n_imp, n_jobs)
-    traffic = training.points[0].traffic
-    counted = {"passes": traffic.passes, "read": traffic.read, "written": traffic.written}
+    io = training.points[0].io_counters
+    counted = {"passes": io.n_passes, "read": io.bytes_read, "written": io.bytes_written}
     return {**found, **counted, "in_passes": clock.seconds}
 
 
 def both(path: str, n_imp: float, in_memory: int) -> dict[str, Any]:
     """Fit the same rows in memory and from a file, and compare the two models."""
     from sepc import SEPClassifier
-    from sepc.bulk import mapped
-    from sepc.geometry.points import ScatteredPoints
+    from sepc.geometry.points.sets import ScatteredPoints
+    from sepc.scale import file_training
 
-    mapped.OUT_OF_CORE_BYTES, ScatteredPoints.local_size = 0, in_memory * DIM
+    file_training.OUT_OF_CORE_BYTES, ScatteredPoints.local_size = 0, in_memory * DIM
     y = np.arange(len(X := np.load(path, mmap_mode="r"))) % 2
     sets = (np.array(X), y), (X, y), (np.array(X[:-1]), y[:-1])
     models = [SEPClassifier(n_imp=n_imp).fit(*rows) for rows in sets]
@@ -275,7 +275,7 @@ def on_workers(path: str, n_imp: float, n_workers: int) -> dict[str, Any]:
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    from sepc.scale.clusters import ClusterPoints
+    from sepc.scale.cluster_points import ClusterPoints
 
     n = len(np.load(path, mmap_mode="r"))
     size = n // 10
@@ -312,15 +312,15 @@ def small(data: str, with_dask: bool) -> dict[str, Any]:
 
 def bandwidth(path: str) -> dict[str, Any]:
     """Measure one pass: read a chunk, one product, one norm."""
-    from sepc.geometry import _questions
-    from sepc.scale.files import FilePoints
+    from sepc.geometry.points import queries
+    from sepc.scale.file_points import FilePoints
 
     X = np.load(path, mmap_mode="r")
     points, nothing = FilePoints.of(X), np.zeros(DIM)
     times = []
     for _ in range(7):
         start = perf_counter()
-        points.ask(_questions.farthest, nothing, nothing, np.eye(DIM), nothing, np.inf, 0)
+        points.ask(queries.farthest, nothing, nothing, np.eye(DIM), nothing, np.inf, 0)
         times.append(perf_counter() - start)
     return {"bytes_per_s": X.nbytes / median(times)}
 
@@ -354,14 +354,15 @@ class Clock:
 
 def measured(X: Any, n_imp: float, n_jobs: int = 1) -> tuple[dict[str, Any], Any]:
     """Fit; return time, peak memory above the idle process and number of ellipsoids, and the training set."""
-    from sepc import SEPClassifier, estimator
+    from sepc import SEPClassifier
+    from sepc.estimators import classifier
 
     few = np.random.default_rng(0).standard_normal((2000, DIM))
     few[1::2, 0] += 2.0
     SEPClassifier().fit(few, np.arange(2000) % 2)  # the compiled code is loaded
     sets: list[Any] = []
-    bulk_set = estimator.bulk_set
-    estimator.bulk_set = lambda *arguments: sets.append(bulk_set(*arguments)) or sets[-1]
+    scattered_training_set = classifier.scattered_training_set
+    classifier.scattered_training_set = lambda *arguments: sets.append(scattered_training_set(*arguments)) or sets[-1]
     y = np.arange(X.shape[0]) % 2
     clf, found = SEPClassifier(n_imp=n_imp, n_jobs=n_jobs), {}
 

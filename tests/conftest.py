@@ -1,10 +1,39 @@
-"""How the laws are tried: the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones."""
+"""Settings of all tests.
+
+Laws are tried on the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+"""
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # A busy machine is no failure: time is measured in bench/.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Keep every file out of memory, in chunks of a few rows; Dask works in this process."""
+    import dask
+
+    from sepc.scale import file_points, file_training
+
+    monkeypatch.setattr(file_training, "OUT_OF_CORE_BYTES", 0)
+    monkeypatch.setattr(file_points, "CHUNK_BYTES", 1500)
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn insists on it
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(params=["chunks only", "small sets in memory"])
+def size_in_memory(request, monkeypatch):
+    """Keep small sets out of memory, or not."""
+    from sepc.geometry.points.sets import ScatteredPoints
+    from sepc.scale.device_points import DevicePoints
+
+    if request.param == "chunks only":
+        monkeypatch.setattr(ScatteredPoints, "local_size", 0)
+        monkeypatch.setattr(DevicePoints, "local_size", 0)

@@ -27,6 +27,14 @@ def seeds() -> st.SearchStrategy[int]:
     return st.integers(0, 2**31)
 
 
+def class_codes(*, in_order: bool = False) -> st.SearchStrategy[np.ndarray]:
+    """Return classes of records, as numbers, some of them with one record only; mixed, or class after class."""
+    sizes = st.lists(st.integers(1, 12), min_size=1, max_size=5)
+    codes = sizes.map(lambda counts: np.repeat(np.arange(len(counts)), counts))
+    mixed = st.builds(lambda every, seed: np.random.default_rng(seed).permutation(every), codes, seeds())
+    return codes if in_order else mixed
+
+
 def rotation(d: int, rng: np.random.Generator) -> np.ndarray:
     return np.linalg.qr(rng.standard_normal((d, d)))[0]
 

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.first_use
 SOLVE_ALL = """
     import numpy as np
     import sepc
-    from sepc.geometry import _design_kernels, _hull_kernels, _mve_kernels
+    from sepc.geometry._hulls import hull_kernels
+    from sepc.geometry import _kernels
+    from sepc.geometry._mve import small_interior_point
     from numba.core.dispatcher import Dispatcher
 
     rng = np.random.default_rng(0)
@@ -21,7 +23,7 @@ SOLVE_ALL = """
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
         assert sepc.nearest_points(A, B, cap).gap < 1e-6
-    modules = _design_kernels, _hull_kernels, _mve_kernels
+    modules = small_interior_point, hull_kernels, _kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
 
@@ -108,7 +110,7 @@ def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path)
         f"""
         import pickle, sys
         clf = pickle.load(open({str(model)!r}, "rb"))
-        X = clf._model.plain.original(clf._model.plain.points)
+        X = clf._model.original(clf._model.records.points)
         clf.predict(X), clf.predict_proba(X), clf.assess(X).to_frame(), clf.assess(X).error_bound
         clf.explain(X[0]).text, clf.regions(), clf.calibrate(X, clf.predict(X)).predict_set(X).labels()
         assert "numba" not in sys.modules

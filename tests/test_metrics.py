@@ -13,7 +13,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from strategies import seeds
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 from sepc.metrics import (
     accuracy_at_coverage,
     augrc,

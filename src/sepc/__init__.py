@@ -14,23 +14,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sepc.assessment import Assessment
-    from sepc.ensemble import SEPEnsembleClassifier
-    from sepc.errors import InputError, ModelFileError, SepcError, SepcWarning
-    from sepc.estimator import SEPClassifier
-    from sepc.explain import Explanation
+    from sepc.common.errors import InputError, ModelFileError, SepcError, SepcWarning
+    from sepc.estimators.classifier import SEPClassifier
+    from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
+    from sepc.estimators.label_sets import PredictionSets
+    from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
+    from sepc.estimators.promises import TrustThreshold, select_min_trust
+    from sepc.explanations.explanation import Explanation
     from sepc.feedback import Drift, FeedbackMonitor, FeedbackReport, PartitionChanges
-    from sepc.findings import Finding
     from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
+    from sepc.geometry.intersection import IntersectionCover, cover_intersection
     from sepc.geometry.mve import MVE, min_volume_ellipsoid
-    from sepc.geometry.overlap import IntersectionCover, cover_intersection
     from sepc.geometry.separation import Separation, separate
-    from sepc.guarantees import TrustThreshold, select_min_trust
-    from sepc.label_sets import PredictionSets
-    from sepc.landscapes import Landscape, landscape
-    from sepc.partitioning import Block, Hyperplane, Partition, partition
+    from sepc.landscapes.data_landscape import DataLandscape, Landscape, landscape
+    from sepc.landscapes.findings import Finding
+    from sepc.landscapes.fitted_landscape import FittedLandscape, Terrain
+    from sepc.model.assessment import Assessment
+    from sepc.partitions.algorithm import partition
+    from sepc.partitions.blocks import Block, Hyperplane, Partition
     from sepc.persist import load, rules_dict, save
     from sepc.plot import (
         ConfusionDisplay,
@@ -41,61 +44,61 @@ if TYPE_CHECKING:
         RiskCoverageDisplay,
     )
     from sepc.reports import Report, report
-    from sepc.selection import NImpPath, select_n_imp
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
-    from sepc.terrain import Terrain
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Assessment": "assessment",
-    "Block": "partitioning",
+    "Assessment": "model.assessment",
+    "Block": "partitions.blocks",
     "ConfusionDisplay": "plot",
     "Drift": "feedback",
     "Ellipsoid": "geometry.ellipsoid",
-    "Explanation": "explain",
+    "Explanation": "explanations.explanation",
     "FeedbackMonitor": "feedback",
     "FeedbackReport": "feedback",
-    "Finding": "findings",
+    "Finding": "landscapes.findings",
     "HullPair": "geometry.hulls",
-    "Hyperplane": "partitioning",
-    "InputError": "errors",
-    "IntersectionCover": "geometry.overlap",
-    "Landscape": "landscapes",
+    "Hyperplane": "partitions.blocks",
+    "InputError": "common.errors",
+    "IntersectionCover": "geometry.intersection",
+    "DataLandscape": "landscapes.data_landscape",
+    "FittedLandscape": "landscapes.fitted_landscape",
+    "Landscape": "landscapes.data_landscape",
     "LandscapeDisplay": "plot",
     "MVE": "geometry.mve",
-    "ModelFileError": "errors",
-    "NImpPath": "selection",
-    "Partition": "partitioning",
+    "ModelFileError": "common.errors",
+    "NImpPath": "estimators.n_imp_selection",
+    "Partition": "partitions.blocks",
     "PartitionChanges": "feedback",
     "PartitionDisplay": "plot",
-    "PredictionSets": "label_sets",
+    "PredictionSets": "estimators.label_sets",
     "RegionTrustDisplay": "plot",
     "ReliabilityDisplay": "plot",
     "RiskCoverageDisplay": "plot",
     "Report": "reports",
-    "SEPClassifier": "estimator",
-    "SEPEnsembleClassifier": "ensemble",
+    "SEPClassifier": "estimators.classifier",
+    "SEPEnsembleClassifier": "estimators.ensemble.ensemble_classifier",
     "Separation": "geometry.separation",
-    "SepcError": "errors",
-    "SepcWarning": "errors",
+    "SepcError": "common.errors",
+    "SepcWarning": "common.errors",
     "TableEncoder": "tables",
     "TablePipeline": "tables",
-    "Terrain": "terrain",
-    "TrustThreshold": "guarantees",
-    "cover_intersection": "geometry.overlap",
-    "landscape": "landscapes",
+    "Terrain": "landscapes.fitted_landscape",
+    "TrustThreshold": "estimators.promises",
+    "cover_intersection": "geometry.intersection",
+    "landscape": "landscapes.data_landscape",
     "load": "persist",
     "make_table_pipeline": "tables",
     "min_volume_ellipsoid": "geometry.mve",
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
-    "partition": "partitioning",
+    "partition": "partitions.algorithm",
     "rules_dict": "persist",
     "save": "persist",
     "report": "reports",
-    "select_min_trust": "guarantees",
-    "select_n_imp": "selection",
+    "select_min_trust": "estimators.promises",
+    "select_n_imp": "estimators.n_imp_selection",
     "separate": "geometry.separation",
 }
 
@@ -104,12 +107,14 @@ __all__ = [
     "Assessment",
     "Block",
     "ConfusionDisplay",
+    "DataLandscape",
     "Drift",
     "Ellipsoid",
     "Explanation",
     "FeedbackMonitor",
     "FeedbackReport",
     "Finding",
+    "FittedLandscape",
     "HullPair",
     "Hyperplane",
     "InputError",

@@ -1,4 +1,4 @@
-"""The data sets of the paper, and generators of small ones.
+"""Data sets of the paper, and generators of small ones.
 
 Iris and WDBC come with scikit-learn, none with this package. Adult and Vertebral Column are read from the folder that
 the environment variable ``SEPC_DATA`` names, or else fetched from OpenML; rows and labels are counted first.
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.errors import InputError, SepcError
-from sepc.geometry._checks import FloatArray
+from sepc.common.errors import InputError, SepcError
+from sepc.common.typing import FloatArray
 
 FOLDER = "SEPC_DATA"
 
@@ -292,7 +292,7 @@ def make_moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> DataSet:
 
 
 class _Remote(NamedTuple):
-    """A data set that is not part of any package: which files may hold it, and its number at OpenML."""
+    """Data set that is not part of any package: which files may hold it, and its number at OpenML."""
 
     name: str
     files: tuple[str, ...]

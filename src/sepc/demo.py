@@ -1,4 +1,4 @@
-"""The main job on data that ships with scikit-learn: run by ``make demo`` and ``sepc demo``."""
+"""Demonstration on data that ships with scikit-learn: run by ``make demo`` and ``sepc demo``."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, report, select_min_trust
-from sepc.files import written_whole
+from sepc.common.atomic_files import written_whole
+from sepc.common.text import percent
 
 _MIN_TRUST = 0.99
 _MAX_ERROR = 0.05
@@ -39,7 +40,8 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     trusted = a.accepted(min_trust=_MIN_TRUST)
     print(f"Right on {_share(right)} of the test records.")
     print(
-        f"With a trust of at least {_MIN_TRUST:.0%} {_share(trusted)} are accepted, {_share(right[trusted])} rightly;"
+        f"With a trust of at least {percent(_MIN_TRUST)} {_share(trusted)} are accepted, "
+        f"{_share(right[trusted])} rightly;"
     )
     print(f"of the {np.count_nonzero(~trusted)} that are left to a person {_share(right[~trusted])} would have been.\n")
 
@@ -61,7 +63,7 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     several = SEPEnsembleClassifier().fit(X, y)
     right = several.predict(X_test) == y_test
     trusted = several.trust_score(X_test) >= _MIN_TRUST
-    print(f"Right on {_share(right)}; with a trust of at least {_MIN_TRUST:.0%} on {_share(right[trusted])}.")
+    print(f"Right on {_share(right)}; with a trust of at least {percent(_MIN_TRUST)} on {_share(right[trusted])}.")
     found = select_min_trust(several, X_test, y_test, max_error=_MAX_ERROR)
     print(fill(f"From these test records, a promise: {found.message}", 100))
 
@@ -82,7 +84,7 @@ def _seconds(job: Callable[[], object]) -> float:
 
 
 def _share(flags: np.ndarray) -> str:
-    return f"{np.count_nonzero(flags)} of {len(flags)} ({np.mean(flags):.1%})" if len(flags) else "none"
+    return f"{np.count_nonzero(flags)} of {len(flags)} ({percent(float(np.mean(flags)))})" if len(flags) else "none"
 
 
 if __name__ == "__main__":

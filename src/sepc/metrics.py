@@ -1,7 +1,7 @@
 """Metrics of selective classification: how well a confidence tells right labels from wrong ones.
 
 A selective classifier answers only where its confidence reaches a threshold. Coverage is the share of rows that it
-answers, risk the share of wrong labels among them. The metrics judge the outputs of any classifier; all take them
+answers, risk the share of wrong labels among them. The metrics are for the outputs of any classifier; all take them
 in two ways:
 
 - ``f(y_true, y_pred, confidence)``: predicted labels, and any score by which to rank them;
@@ -29,10 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from sepc.errors import InputError
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from sepc.common.errors import InputError
+from sepc.common.typing import BoolArray, FloatArray
 
 # Means of float32 probabilities leave [0, 1] by less.
 _PROBABILITY_SLACK = 1e-6
@@ -376,15 +374,15 @@ def reliability_curve(
     _check_probabilities(sure, "confidence", "Calibrate other scores first; the other metrics take them as they are.")
     inner_edges = np.linspace(0.0, 1.0, int(n_bins) + 1)[1:-1]
     which = np.searchsorted(inner_edges, sure)
-    held, surely, rightly = (
+    weights, confidence_sums, right_sums = (
         np.bincount(which, weights=part, minlength=int(n_bins)) for part in (weight, weight * sure, weight * ~wrong)
     )
     with np.errstate(invalid="ignore"):
-        return surely / held, rightly / held, held
+        return confidence_sums / weights, right_sums / weights, weights
 
 
 class _Outcomes(NamedTuple):
-    """For each row that counts: whether its label is wrong, how sure it is, and how often it counts."""
+    """Errors of the rows that count, their confidence, and how often each counts."""
 
     wrong: BoolArray
     confidence: FloatArray
@@ -392,7 +390,7 @@ class _Outcomes(NamedTuple):
 
 
 class _Curve(NamedTuple):
-    """Tie groups from the surest on; `accepted` and `errors` are sums up to each, with a leading 0."""
+    """Tie groups from the highest confidence on; `accepted` and `errors` are sums up to each, with a leading 0."""
 
     thresholds: FloatArray
     weight: FloatArray

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import random_ellipsoid, rotation, seeds
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
 

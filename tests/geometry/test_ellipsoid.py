@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracle import nearest_in_ellipsoid
 from strategies import random_ellipsoid, rotation, seeds
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 from sepc.geometry.ellipsoid import Ellipsoid, log_unit_ball_volume
 
 RATIOS = [1.0, 1e3, 1e6, 1e12]

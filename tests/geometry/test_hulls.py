@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
+from hull_pairs import TOL, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import reduced_hull_distance
 from sklearn.svm import NuSVC
 from strategies import FAMILIES, point_set, seeds
 
-from sepc.errors import InputError
-from sepc.geometry import _hull_search
-from sepc.geometry._smooth_hulls import Undecided
+from sepc.common.errors import InputError
 from sepc.geometry.hulls import nearest_points
-
-TOL = 1e-9
 
 
 def two_sets(family, n_a, n_b, d, apart, seed=0):
@@ -26,22 +23,6 @@ def caps_between(n_a, n_b):
     """The default, its value, one with a fractional inverse, the hull itself, and two different ones."""
     low = 1 / min(n_a, n_b)
     return None, low, 1 / 7.3, 1.0, (1 / n_a, 0.2), (0.3, 1 / (n_b - 0.5))
-
-
-def check(pair, A, B, tol=TOL):
-    """Weights are feasible and give the points; the gap is certified from the weights alone."""
-    A, B = np.asarray(A, float), np.asarray(B, float)
-    for weights, cap in zip((pair.weights_a, pair.weights_b), pair.caps, strict=True):
-        assert weights.min() >= 0
-        assert weights.max() <= cap
-        assert weights.sum() == pytest.approx(1, abs=1e-13)
-    size = max(np.abs(A).max(), np.abs(B).max())
-    assert pair.c == pytest.approx(pair.weights_a @ A, abs=1e-12 * size)
-    assert pair.d == pytest.approx(pair.weights_b @ B, abs=1e-12 * size)
-    assert pair.normal == pytest.approx(pair.c - pair.d, abs=1e-12 * size)
-    assert 0 <= pair.gap <= tol
-    assert pair.certificate(A, B) <= 2 * tol
-    assert pair.converged
 
 
 def agrees(pair, distance):
@@ -183,34 +164,6 @@ def test_a_set_meets_itself(n, cap):
     pair = nearest_points(A, A, max(cap, 1 / n) if cap else cap)
     check(pair, A, A)
     assert pair.meet
-
-
-@pytest.mark.parametrize(("extra", "close"), [(-0.5, 1e-3), (0.1, 0.05)])
-def test_some_of_many_points_show_whether_hulls_meet(extra, close, monkeypatch):
-    """Two translates of a set: as far apart as their reduced hulls are wide, less some, or some more called close."""
-    monkeypatch.setattr(_hull_search, "CLOSE", close)
-    A = np.random.default_rng(0).standard_normal((20_000, 3))
-    cap = 1.3 / len(A)
-    wide = np.sort(A[:, 0])
-    k = round(1.0 / cap)
-    B = A + np.array([wide[-k:].mean() - wide[:k].mean() + extra, 0.0, 0.0])
-    thinned = []
-    thin_out = Undecided._thin_out
-
-    def watched(self):
-        thin_out(self)
-        thinned.append(self.is_thinned)
-
-    monkeypatch.setattr(Undecided, "_thin_out", watched)
-    pair = nearest_points(A, B, cap)
-    check(pair, A, B)
-    assert any(thinned)
-    assert pair.meet == (extra < 0.0)
-    monkeypatch.setattr(Undecided, "_thin_out", lambda _: None)
-    unhurried = nearest_points(A, B, cap)
-    assert unhurried.meet == pair.meet
-    if not pair.meet:
-        np.testing.assert_array_equal(pair.normal, unhurried.normal)
 
 
 def test_equal_centroids_meet():

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from oracle import mve_log_volume
 from strategies import FAMILIES, point_set, rotation, seeds
 
-from sepc.errors import InputError, SepcError
-from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.mve import FLAT, min_volume_ellipsoid
+from sepc.common.errors import InputError, SepcError
+from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.mve import min_volume_ellipsoid
 
 TOL = 1e-7
 

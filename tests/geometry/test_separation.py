@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracle import contact_factor
 from strategies import random_ellipsoid, rotation, seeds, support_point, touching_pair
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import Separation, separate
 

@@ -8,9 +8,9 @@ import pytest
 import scipy.linalg.cython_blas  # noqa: F401  (another)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sepc.geometry._threads import one_blas_thread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
+from sepc.geometry.threads import one_blas_thread
 
 MANY = 10**6
 

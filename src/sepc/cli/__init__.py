@@ -1,4 +1,4 @@
-"""The command line. It loads nothing but this until a command is known."""
+"""Command line. It loads nothing but this until a command is known."""
 
 
 def main(argv: list[str] | None = None) -> int:

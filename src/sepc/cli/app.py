@@ -1,4 +1,4 @@
-"""From arguments to an exit code: every expected error becomes one message."""
+"""Commands, from arguments to an exit code: every expected error becomes one message."""
 
 import os
 import signal
@@ -13,21 +13,15 @@ from typing import Any, NoReturn
 from sepc.cli.console import note, say
 from sepc.cli.parser import make_parser
 from sepc.cli.usage import UsageError
-from sepc.errors import SepcError, SepcWarning
+from sepc.common.errors import SepcError, SepcWarning
 
-BAD_DATA, BAD_USAGE, INTERRUPTED, READER_GONE = 1, 2, 130, 141
+BAD_DATA, BAD_USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 # What the extra brings; any other missing module is a mistake of ours.
 _OPTIONAL = ("jinja2", "matplotlib", "pandas", "pyarrow", "rich")
 
 
 def run(argv: list[str] | None = None) -> int:
-    """Run a command; return its exit code.
-
-    Examples
-    --------
-    >>> run(["predict"])
-    2
-    """
+    """Run a command; return its exit code."""
     try:
         options = make_parser().parse_args(argv)
     except SystemExit as ended:  # argparse has printed its help, or what is wrong
@@ -39,7 +33,7 @@ def run(argv: list[str] | None = None) -> int:
     except BaseException as error:
         if options.traceback or os.environ.get("SEPC_DEBUG") or not _is_expected(error):
             raise
-        return _told(error, options)
+        return _report_error(error, options)
     return 0
 
 
@@ -53,23 +47,23 @@ def _is_expected(error: BaseException) -> bool:
     return isinstance(error, (SepcError, OSError, MemoryError, KeyboardInterrupt, _Stopped))
 
 
-def _told(error: BaseException, options: Namespace) -> int:
+def _report_error(error: BaseException, options: Namespace) -> int:
     """Print what went wrong; return the exit code."""
     if isinstance(error, BrokenPipeError):
         # Python flushes at exit: whoever read has gone, so what is left goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return BROKEN_PIPE
     if isinstance(error, KeyboardInterrupt):
         say("sepc: interrupted; nothing was written")
         return INTERRUPTED
     if isinstance(error, _Stopped):
         say("sepc: stopped; nothing was written")
         return 128 + error.signal
-    say(f"sepc {options.command}: {_in_words(error, options)}")
+    say(f"sepc {options.command}: {_message(error, options)}")
     return BAD_USAGE if isinstance(error, UsageError) else BAD_DATA
 
 
-def _in_words(error: BaseException, options: Namespace) -> str:
+def _message(error: BaseException, options: Namespace) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"this needs {error.name}, which is not installed. Run: pip install 'sepc[cli]'"
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""What is printed: results to the standard output, everything else to the standard error stream."""
+"""Output of the commands: results to the standard output, everything else to the standard error stream."""
 
 import codecs
 import json
@@ -38,33 +38,17 @@ def counted(counts: Mapping[Any, int]) -> str:
 
 
 def say(text: str) -> None:
-    """Print a message for a person to the standard error stream.
-
-    Examples
-    --------
-    >>> say("17 rows read")
-    """
+    """Print a message for a person to the standard error stream."""
     print(_lines(text), file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
-    """Print what a person should know of, marked as such.
-
-    Examples
-    --------
-    >>> note("one column was left out")
-    """
+    """Print what a person should know of, marked as such."""
     say(f"note: {on_one_line(text)}")
 
 
 def show(text: str) -> None:
-    """Print a result.
-
-    Examples
-    --------
-    >>> show("benign")
-    benign
-    """
+    """Print a result."""
     encoding = sys.stdout.encoding or "utf-8"
     print(_lines(text).encode(encoding, "backslashreplace").decode(encoding))
 
@@ -141,13 +125,7 @@ def _cell(value: Any) -> str:
 
 
 def is_watched() -> bool:
-    """Return whether a person sees the standard error stream, on a screen that can move its cursor.
-
-    Examples
-    --------
-    >>> is_watched() in (True, False)
-    True
-    """
+    """Return whether a person sees the standard error stream, on a screen that can move its cursor."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -167,11 +145,6 @@ def progress(what: str, position: Callable[[], int], size: int | None) -> Iterat
     ------
     callable
         To be called with the number of rows done.
-
-    Examples
-    --------
-    >>> with progress("predict", lambda: 0, None) as tell:
-    ...     tell(100)
     """
     if not is_watched():
         yield lambda _: None

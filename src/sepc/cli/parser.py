@@ -1,10 +1,11 @@
-"""The arguments of all commands; this must load quickly."""
+"""Arguments of all commands; this must load quickly."""
 
 import codecs
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
 from sepc import __version__
+from sepc.common.text import READINGS
 
 _ABOUT = """\
 Classification with trust: a label for each row, how far to trust it, and why.
@@ -12,7 +13,6 @@ Classification with trust: a label for each row, how far to trust it, and why.
 Tables are CSV, TSV, Parquet or Arrow files; text files may be packed with gzip, and - is the standard input.
 Results go to the standard output, messages to the standard error stream.
 Exit codes: 0, 1 for bad data, 2 for bad usage, 130 if interrupted. Files are written whole or not at all."""
-_TRUSTS = ("local", "counts", "bound", "paper")
 
 
 def make_parser() -> ArgumentParser:
@@ -53,7 +53,7 @@ def _fit(commands: Any) -> None:
         help="how many records of other labels an ellipsoid may hold: a count, or a share of the smaller class "
         "(default: 2; for an ensemble 0.05)",
     )
-    command.add_argument("--trust", choices=_TRUSTS, help="how the regions are read (default: local)")
+    command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
     command.add_argument("--ensemble", action="store_true", help="many partitions instead of one: better calibrated")
     command.add_argument(
         "--no-training-rows", action="store_true", help="leave the training records out of the model; counts stay"

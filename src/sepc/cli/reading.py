@@ -16,7 +16,7 @@ from pyarrow import csv, ipc, parquet
 
 from sepc.cli.console import note
 from sepc.cli.text_files import BLOCK, Utf8Stream, names_and_delimiter
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 
 PIPE = "-"
 _ROWS = 1 << 16
@@ -26,7 +26,7 @@ _DELIMITER_OF = {"csv": ",", "tsv": "\t"}
 
 @dataclass(frozen=True)
 class Source:
-    r"""A table that is open.
+    r"""Table in an open file.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Source:
 
 
 @contextmanager
-def open_table(path: str, form: str | None = None, encoding: str = "utf-8") -> Iterator[Source]:
+def open_table(path: str, file_format: str | None = None, encoding: str = "utf-8") -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
     What kind of file it is shows in its first bytes; for text the first line shows what stands between the columns.
@@ -70,7 +70,7 @@ def open_table(path: str, form: str | None = None, encoding: str = "utf-8") -> I
     Parameters
     ----------
     path : str
-    form : {"csv", "tsv", "parquet", "arrow"}, optional
+    file_format : {"csv", "tsv", "parquet", "arrow"}, optional
         Says what kind it is.
     encoding : str, default="utf-8"
         Of a text file.
@@ -78,24 +78,17 @@ def open_table(path: str, form: str | None = None, encoding: str = "utf-8") -> I
     Yields
     ------
     Source
-
-    Examples
-    --------
-    >>> with open_table("nowhere.csv") as source:
-    ...     pass
-    Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.csv'
     """
     name = "standard input" if path == PIPE else path
     with _opened(path) as file:
         size = None if path == PIPE else os.fstat(file.fileno()).st_size
-        trouble = _Trouble(name)
-        with trouble.in_words():
+        errors = _ReadErrors(name)
+        with errors.as_input_errors():
             raw = _unpacked(file)
-            schema, batches, delimiter = _reader(raw, trouble, form or _form(raw, path), encoding)
+            schema, batches, delimiter = _reader(raw, errors, file_format or _detected_format(raw, path), encoding)
             _require_different(schema.names, name)
         position = (lambda: 0) if size is None else file.tell
-        yield Source(name, schema, _with_rows(batches, trouble), delimiter, position, size)
+        yield Source(name, schema, _with_rows(batches, errors), delimiter, position, size)
 
 
 @contextmanager
@@ -111,7 +104,7 @@ def _unpacked(file: Any) -> Any:
     return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == _GZIP else file
 
 
-def _form(raw: Any, path: str) -> str:
+def _detected_format(raw: Any, path: str) -> str:
     start = raw.peek(6)[:6]
     if start[:4] == _ZIP:
         raise InputError(f"{path} is a ZIP archive, such as a spreadsheet; expected a table. Save it as CSV first.")
@@ -123,25 +116,25 @@ def _form(raw: Any, path: str) -> str:
 
 
 def _reader(
-    raw: Any, trouble: "_Trouble", form: str, encoding: str
+    raw: Any, errors: "_ReadErrors", file_format: str, encoding: str
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
-    if form == "parquet":
+    if file_format == "parquet":
         file = parquet.ParquetFile(_seekable(raw))
         return file.schema_arrow, file.iter_batches(_ROWS), None
-    if form == "arrow":
+    if file_format == "arrow":
         reader, batches = _arrow(raw)
         return reader.schema, _in_pieces(batches), None
-    text = Utf8Stream(raw, trouble.name, encoding)
-    names, delimiter = names_and_delimiter(text.head(), text.name, _DELIMITER_OF.get(form))
-    reader = _text_reader(text, names, delimiter, trouble)
+    text = Utf8Stream(raw, errors.name, encoding)
+    names, delimiter = names_and_delimiter(text.head(), text.name, _DELIMITER_OF.get(file_format))
+    reader = _text_reader(text, names, delimiter, errors)
     return reader.schema, _with_ended_quotes(reader, text), delimiter
 
 
 def _require_different(names: list[str], name: str) -> None:
-    twice = sorted({column for column in names if names.count(column) > 1})
-    if twice:
+    duplicates = sorted({column for column in names if names.count(column) > 1})
+    if duplicates:
         raise InputError(
-            f"{name} has more than one column named {', '.join(map(repr, twice))}; expected different names. "
+            f"{name} has more than one column named {', '.join(map(repr, duplicates))}; expected different names. "
             "Rename them in the file."
         )
 
@@ -164,13 +157,13 @@ def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, _ROWS)
 
 
-def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, trouble: "_Trouble") -> Any:
+def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_ReadErrors") -> Any:
     """Return a reader of texts: no type is guessed, so that what is read is what stands there."""
     reader = csv.open_csv(
         text,
         read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
         parse_options=csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=trouble.with_row
+            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=errors.with_row
         ),
         convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
     )
@@ -187,19 +180,19 @@ def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: Utf8Stream) -> I
         note(f"{text.name} has an odd number of quotes: one of them may have swallowed rows.")
 
 
-def _with_rows(batches: Iterator[pa.RecordBatch], trouble: "_Trouble") -> Iterator[pa.RecordBatch]:
+def _with_rows(batches: Iterator[pa.RecordBatch], errors: "_ReadErrors") -> Iterator[pa.RecordBatch]:
     some = False
-    with trouble.in_words():
+    with errors.as_input_errors():
         for batch in batches:
             if batch.num_rows:
                 some = True
                 yield batch
     if not some:
-        raise trouble.no_rows()
+        raise errors.no_rows()
 
 
-class _Trouble:
-    """Turns what may go wrong with a file into words."""
+class _ReadErrors:
+    """Errors while a file is read, as messages that name it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -211,7 +204,7 @@ class _Trouble:
         return "error"
 
     @contextmanager
-    def in_words(self) -> Iterator[None]:
+    def as_input_errors(self) -> Iterator[None]:
         try:
             yield
         except InputError:
@@ -219,9 +212,9 @@ class _Trouble:
         except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # of the system: it speaks for itself
                 raise
-            raise self._known(str(error)) from error
+            raise self._input_error(str(error)) from error
 
-    def _known(self, text: str) -> InputError:
+    def _input_error(self, text: str) -> InputError:
         if self.row is not None:
             return self.ragged()
         if "straddling" in text:

@@ -1,11 +1,11 @@
-"""Text files at the door: bytes that are known to be UTF-8, and the names in the first line."""
+"""Text files as they are opened: bytes that are known to be UTF-8, and the names in the first line."""
 
 import codecs
 import csv
 import io
 from typing import Any
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 
 # A row that is longer than this is refused; a file is read in pieces of this size.
 BLOCK = 4 << 20
@@ -14,7 +14,7 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Utf8Stream(io.RawIOBase):
-    r"""The bytes of a text file as UTF-8; the first that does not fit the encoding is named.
+    r"""Bytes of a text file as UTF-8; the first that does not fit the encoding is named.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Utf8Stream(io.RawIOBase):
         self.decoder = codecs.getincrementaldecoder(encoding)()
         self.as_it_is = codecs.lookup(encoding).name == "utf-8"
         self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
-        self.ready = b""
+        self.buffer = b""
 
     def readable(self) -> bool:
         """Return True."""
@@ -42,18 +42,18 @@ class Utf8Stream(io.RawIOBase):
 
     def head(self) -> bytes:
         """Return the beginning of the text, which stays to be read."""
-        while len(self.ready) < BLOCK:
+        while len(self.buffer) < BLOCK:
             block = self._next(BLOCK)
             if not block:
                 break
-            self.ready += block
-        return self.ready
+            self.buffer += block
+        return self.buffer
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
         size = BLOCK if size < 0 else size
-        block = self.ready or self._next(size)
-        self.ready = block[size:]
+        block = self.buffer or self._next(size)
+        self.buffer = block[size:]
         return block[:size]
 
     def _next(self, size: int) -> bytes:
@@ -66,19 +66,19 @@ class Utf8Stream(io.RawIOBase):
                 return bytes(out)
 
     def _decoded(self, block: bytes, final: bool) -> str:
-        held_back = self.decoder.getstate()[0]
+        undecoded = self.decoder.getstate()[0]
         try:
             text = self.decoder.decode(block, final)
         except UnicodeDecodeError as error:
-            raise self._refusal(error, len(held_back)) from error
+            raise self._refusal(error, len(undecoded)) from error
         self.n_bytes += len(block)
         self.n_lines += text.count("\n")
         self.n_quotes += text.count('"')
         return text
 
-    def _refusal(self, error: UnicodeDecodeError, n_held_back: int) -> InputError:
+    def _refusal(self, error: UnicodeDecodeError, n_undecoded: int) -> InputError:
         broken, start = error.object, error.start
-        position = self.n_bytes - n_held_back + start
+        position = self.n_bytes - n_undecoded + start
         marked = position == 0 and broken[:2] in _UTF16_MARKS
         return InputError(
             f"{self.name} is not {self.encoding}: byte 0x{broken[start]:02x} at position {position}, "

@@ -1,13 +1,7 @@
-"""The error of someone who calls a command wrongly."""
+"""Error of a command that is called wrongly."""
 
-from sepc.errors import SepcError
+from sepc.common.errors import SepcError
 
 
 class UsageError(SepcError):
-    """The arguments make no sense together.
-
-    Examples
-    --------
-    >>> issubclass(UsageError, SepcError)
-    True
-    """
+    """Error of arguments that make no sense together."""

@@ -13,10 +13,10 @@ from pyarrow import compute, ipc, parquet
 
 from sepc.cli.reading import PIPE
 from sepc.cli.usage import UsageError
-from sepc.errors import InputError
-from sepc.files import written_whole
+from sepc.common.atomic_files import written_whole
+from sepc.common.errors import InputError
 
-_FORM_OF = {
+_FORMAT_OF = {
     "": "csv",
     ".csv": "csv",
     ".tsv": "tsv",
@@ -64,32 +64,32 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterato
     7,
     <BLANKLINE>
     """
-    form = form_of(path)
+    file_format = format_of(path)
     with _target(path) as file:
-        if form in ("csv", "tsv"):
+        if file_format in ("csv", "tsv"):
             with _packed(file, path) as text:
-                yield _text_writer(text, schema, "\t" if form == "tsv" else delimiter)
-        elif form == "parquet":
+                yield _text_writer(text, schema, "\t" if file_format == "tsv" else delimiter)
+        elif file_format == "parquet":
             with parquet.ParquetWriter(file, schema) as table:
                 yield table.write_batch
         else:
-            make = ipc.new_stream if form == "stream" else ipc.new_file
+            make = ipc.new_stream if file_format == "stream" else ipc.new_file
             with make(file, schema) as table:
                 yield table.write_batch
 
 
-def form_of(path: str) -> str:
-    """Return what kind of table a file becomes, by its suffix; CSV if it has none.
+def format_of(path: str) -> str:
+    """Return the format of a table, by its suffix; CSV if it has none.
 
     Examples
     --------
-    >>> form_of("a.tsv.gz"), form_of("-"), form_of("a.feather")
+    >>> format_of("a.tsv.gz"), format_of("-"), format_of("a.feather")
     ('tsv', 'csv', 'arrow')
     """
     suffix = Path(path.removesuffix(".gz")).suffix
-    if suffix not in _FORM_OF:
-        raise UsageError(f"{path}: what is {suffix}? Expected one of {', '.join(filter(None, _FORM_OF))}.")
-    return _FORM_OF[suffix]
+    if suffix not in _FORMAT_OF:
+        raise UsageError(f"{path}: what is {suffix}? Expected one of {', '.join(filter(None, _FORMAT_OF))}.")
+    return _FORMAT_OF[suffix]
 
 
 @contextmanager
@@ -112,13 +112,13 @@ def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
 
 
 def _text_writer(file: Any, schema: pa.Schema, delimiter: str) -> Write:
-    """Return what writes rows, and above the first of them the names: what fails before leaves a pipe empty."""
-    above = [_lines([pa.array([name]) for name in schema.names], delimiter)]
+    """Return a writer of rows, with the names above the first of them: what fails before leaves a pipe empty."""
+    header = [_lines([pa.array([name]) for name in schema.names], delimiter)]
 
     def write(batch: pa.RecordBatch) -> None:
         columns = [as_text(column, name) for column, name in zip(batch.columns, schema.names, strict=True)]
         lines = _lines(columns, delimiter)
-        file.write(above.pop() if above else b"")
+        file.write(header.pop() if header else b"")
         file.write(lines)
 
     return write
@@ -166,7 +166,7 @@ def _holds(text: memoryview, delimiter: str) -> bool:
     return any(mark in plain for mark in (delimiter.encode(), b'"', b"\n", b"\r"))
 
 
-def require_place(path: str | None, *inputs: str) -> None:
+def require_writable(path: str | None, *inputs: str) -> None:
     """Raise an error if a file cannot be written there, before anything is computed.
 
     Parameters
@@ -175,15 +175,11 @@ def require_place(path: str | None, *inputs: str) -> None:
         Nothing is written if it is None.
     *inputs : str
         Files that are read: none of them is overwritten.
-
-    Examples
-    --------
-    >>> require_place("model.sepc", "data.csv")
     """
     if path is None or path == PIPE or _is_device(Path(path)):
         return
     target = Path(os.path.realpath(path))
-    reason = _why_not(target)
+    reason = _obstacle(target)
     if reason:
         raise InputError(f"{path} cannot be written: {reason}")
     for one in inputs:
@@ -195,7 +191,7 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _why_not(target: Path) -> str:
+def _obstacle(target: Path) -> str:
     if target.is_dir():
         return "it is a folder. Name a file in it."
     if not target.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The paper's figures and tables, one file each: what it says, what comes out, over several seeds, and a verdict.
+"""Experiments of the paper, one file each: what it says, what comes out, over several seeds, and a verdict.
 
 `sepc.experiments.running.reproduce` runs them and writes a page; ``sepc reproduce`` does so from the command line.
 """

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from sepc.common.typing import FloatArray
 from sepc.datasets import DataSet, load_adult
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import panels
-from sepc.experiments.readings import ACCEPTANCE, acceptance
+from sepc.experiments.shared_measures import ACCEPTANCE, acceptance
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
-from sepc.geometry._checks import FloatArray
-from sepc.landscapes import landscape
+from sepc.landscapes.data_landscape import landscape
 from sepc.plot import class_styles
 from sepc.plot.style import TINY, label_axes
 

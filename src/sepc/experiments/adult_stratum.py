@@ -10,12 +10,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from sepc.assessment import Assessment
+from sepc.common.typing import FloatArray
 from sepc.datasets import DataSet, load_adult_stratum
-from sepc.estimator import SEPClassifier
+from sepc.estimators.classifier import SEPClassifier
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import legend, panels, regions_by_label
-from sepc.experiments.readings import (
+from sepc.experiments.shared_measures import (
     ACCEPTANCE,
     MIN_TRUST,
     accepted_share,
@@ -26,8 +26,8 @@ from sepc.experiments.readings import (
     n_ellipsoids,
 )
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread, spread_in_words
-from sepc.geometry._checks import FloatArray
-from sepc.landscapes import landscape
+from sepc.landscapes.data_landscape import landscape
+from sepc.model.assessment import Assessment
 from sepc.plot.style import GREY, label_axes
 
 _N_IMP = 10

@@ -5,7 +5,7 @@ from functools import partial
 from sepc.datasets import make_circles
 from sepc.experiments import generated
 from sepc.experiments.experiment import Experiment
-from sepc.experiments.readings import ACCEPTANCE
+from sepc.experiments.shared_measures import ACCEPTANCE
 
 _N_IMP, _N_ITER = 5, 4
 _SETTINGS = {

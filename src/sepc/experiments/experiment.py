@@ -1,4 +1,4 @@
-"""What an experiment is: statements of the paper, tables of measures over seeds, and a figure."""
+"""Experiment: statements of the paper, tables of measures over seeds, and a figure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,7 @@ from sepc.experiments.statements import Statement, Values
 
 
 class Column(NamedTuple):
-    """What a column of a table measures.
-
-    Examples
-    --------
-    >>> Column("accuracy", "accuracy", "share").kind
-    'share'
-    """
+    """Column of a table: what it measures."""
 
     key: str
     text: str
@@ -22,13 +16,7 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a row of a table is about.
-
-    Examples
-    --------
-    >>> Row("raw", "raw features").key
-    'raw'
-    """
+    """Row of a table: what it is about."""
 
     key: str
     text: str

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.errors import SepcError
+from sepc.common.atomic_files import written_whole
+from sepc.common.errors import SepcError
+from sepc.common.typing import FloatArray
 from sepc.experiments.statements import spread
-from sepc.files import written_whole
-from sepc.geometry._checks import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.plot import RegionTrustDisplay, class_styles
 from sepc.plot.style import TINY, label_axes
@@ -36,15 +36,7 @@ _NO_METADATA: Mapping[str, dict[str, Any]] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of the page; the settings of the user are as they were afterwards.
-
-    Examples
-    --------
-    >>> with style():
-    ...     figure, ax = panels(1)
-    >>> float(figure.get_figwidth())
-    3.4
-    """
+    """Draw in the style of the page; the settings of the user are as they were afterwards."""
     try:
         from matplotlib import style as mpl_style
     except ImportError as error:
@@ -66,12 +58,6 @@ def panels(n_columns: int, n_rows: int = 1, height: float = 2.7) -> tuple[Any, A
     -------
     figure : matplotlib Figure
     axes : matplotlib Axes, or an array of them
-
-    Examples
-    --------
-    >>> figure, axes = panels(2)
-    >>> len(axes)
-    2
     """
     from matplotlib.figure import Figure
 
@@ -99,12 +85,7 @@ def save(figure: Any, folder: Path, name: str) -> list[str]:
 
 
 def scatter(ax: Any, X: FloatArray, y: NDArray[Any], names: tuple[str, str], pale: bool = False) -> None:
-    """Draw labelled points of two features, each class in its colour and shape.
-
-    Examples
-    --------
-    >>> scatter(panels(1)[1], np.zeros((2, 2)), np.array(["a", "b"]), ("x1", "x2"))
-    """
+    """Draw labelled points of two features, each class in its colour and shape."""
     for label, look in class_styles(np.unique(y)).items():
         ax.scatter(
             *X[y == label].T,
@@ -121,24 +102,12 @@ def scatter(ax: Any, X: FloatArray, y: NDArray[Any], names: tuple[str, str], pal
 
 
 def ellipse(ax: Any, E: Ellipsoid, **look: Any) -> None:
-    """Draw the outline of an ellipsoid of two features.
-
-    Examples
-    --------
-    >>> ellipse(panels(1)[1], Ellipsoid(np.zeros(2), np.eye(2), np.ones(2)), color="black")
-    """
+    """Draw the outline of an ellipsoid of two features."""
     ax.plot(*E.boundary(257).T, **{"linewidth": 1.2, **look})
 
 
 def legend(ax: Any, **where: Any) -> None:
-    """Draw a legend in small letters.
-
-    Examples
-    --------
-    >>> ax = panels(1)[1]
-    >>> _ = ax.plot([0.0, 1.0], label="a")
-    >>> legend(ax, loc="upper left")
-    """
+    """Draw a legend in small letters."""
     ax.legend(**{"fontsize": TINY, "framealpha": 0.8, **where})
 
 
@@ -190,18 +159,13 @@ def regions_by_label(
     display.line_.set(markersize=2.5, linewidth=0.9)
     label_axes(ax, f"{across}, the most trusted first", "test points")
     label_axes(display.trust_ax_, "", line)
-    told = [*(f"called {name}" for name in classes), line]
-    for text, words in zip(display.trust_ax_.get_legend().get_texts(), told, strict=True):
+    texts = [*(f"called {name}" for name in classes), line]
+    for text, words in zip(display.trust_ax_.get_legend().get_texts(), texts, strict=True):
         text.set_text(words)
 
 
 def ranges(ax: Any, at: NDArray[Any], values: list[list[float]], **look: Any) -> None:
-    """Draw medians as a line and, behind it, the range of the values at each place.
-
-    Examples
-    --------
-    >>> ranges(panels(1)[1], np.array([1.0, 2.0]), [[0.1, 0.3], [0.2, 0.4]], color="black", label="a")
-    """
+    """Draw medians as a line and, behind it, the range of the values at each place."""
     found = [spread(column) for column in values]
     ax.plot(at, [s.median for s in found], **{"markersize": 4, "linewidth": 1.2, **look})
     ax.fill_between(at, [s.low for s in found], [s.high for s in found], color=look["color"], alpha=0.15, linewidth=0)

@@ -1,4 +1,4 @@
-"""What Circles and Moons have in common: points from a generator, under settings that the paper does not give."""
+"""Common parts of Circles and Moons: points from a generator, under settings that the paper does not give."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from sepc.datasets import DataSet
 from sepc.experiments.experiment import Column, Row, Table
 from sepc.experiments.figures import panels
-from sepc.experiments.readings import acceptance, classifier, n_ellipsoids, n_left_over
+from sepc.experiments.shared_measures import acceptance, classifier, n_ellipsoids, n_left_over
 from sepc.experiments.statements import Expectation, Statement, Values
-from sepc.partitioning import partition
+from sepc.partitions.algorithm import partition
 from sepc.plot import PartitionDisplay
 
 _COLUMNS = (

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.svm import SVC
 
+from sepc.common.typing import FloatArray
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import legend, panels, ranges
-from sepc.experiments.readings import ACCEPTANCE, acceptance, classifier, mean
+from sepc.experiments.shared_measures import ACCEPTANCE, acceptance, classifier, mean
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
-from sepc.geometry._checks import FloatArray
 from sepc.plot.style import label_axes, style
 
 _RATIOS = (1, 3, 10, 30, 100)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import train_test_split
 
+from sepc.common.typing import FloatArray
 from sepc.datasets import DataSet, load_iris
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import ellipse, legend, panels, scatter
-from sepc.experiments.readings import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
+from sepc.experiments.shared_measures import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
-from sepc.geometry._checks import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.plot import PartitionDisplay
 

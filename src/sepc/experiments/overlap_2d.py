@@ -7,31 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.errors import SepcError
+from sepc.common.errors import SepcError
+from sepc.common.typing import FloatArray
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import ellipse, legend, panels, scatter
-from sepc.experiments.readings import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
+from sepc.experiments.shared_measures import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
 from sepc.experiments.statements import Expectation, Statement, Values
-from sepc.geometry._checks import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import separate
-from sepc.landscapes import landscape
-from sepc.partitioning import Partition, partition
+from sepc.landscapes.class_summaries import PairOverlap
+from sepc.landscapes.data_landscape import landscape
+from sepc.partitions.algorithm import partition
+from sepc.partitions.blocks import Partition
 from sepc.plot import PartitionDisplay, class_styles
-from sepc.survey import PairOverlap
 
 _N, _APART, _N_IMP = 100, 2.5, 2
 _ROW = Row("plane", "two normal distributions")
 
 
 def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
-    """Return points of two normal distributions side by side, that share a part of the plane.
-
-    Examples
-    --------
-    >>> data(0)[0].shape
-    (200, 2)
-    """
+    """Return points of two normal distributions side by side, that share a part of the plane."""
     rng = np.random.default_rng([seed, part])
     X = rng.standard_normal((2 * _N, 2)) * [1.0, 1.2]
     X[_N:, 0] += _APART

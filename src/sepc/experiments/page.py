@@ -1,13 +1,13 @@
-"""The page, as Markdown and as HTML, from the same document."""
+"""Page of the experiments, as Markdown and as HTML, from the same document."""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sepc.errors import SepcError
+from sepc.common.atomic_files import written_whole
+from sepc.common.templates import template_environment
 from sepc.experiments.results import Result, document
-from sepc.files import written_whole
 
 
 def write_page(results: Iterable[Result], folder: Path) -> None:
@@ -42,20 +42,9 @@ def rendered(kind: str, content: dict[str, Any]) -> str:
     >>> rendered("md", document([])).splitlines()[0]
     '# The paper, reproduced'
     """
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise SepcError("a page needs jinja2, which is not installed. Run: pip install 'sepc[report]'") from error
-    environment = Environment(
-        loader=PackageLoader("sepc.experiments"),
-        autoescape=kind == "html",
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=_kept_together if kind == "html" else None,
-    )
-    environment.filters |= {"cell": cell, "marked": marked}
+    environment = template_environment("sepc.experiments", {"cell": cell, "marked": marked}, "a page")
+    if kind == "html":
+        environment = environment.overlay(finalize=_kept_together)
     return environment.get_template(f"page.{kind}.j2").render(content)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from sepc.common.typing import FloatArray
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import ellipse, legend, panels, scatter
 from sepc.experiments.overlap_2d import data
-from sepc.experiments.readings import beyond
+from sepc.experiments.shared_measures import beyond
 from sepc.experiments.statements import Expectation, Statement, Values
-from sepc.geometry._checks import FloatArray
 from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate

@@ -1,4 +1,4 @@
-"""What experiments gave: values over seeds, kept in files, and as a document ready for a page."""
+"""Results of experiments: values over seeds, kept in files, and as a document ready for a page."""
 
 import json
 from collections import Counter
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from sepc import __version__
+from sepc.common.atomic_files import written_whole
 from sepc.experiments.experiment import Experiment, Table
-from sepc.experiments.readings import ACCEPTANCE
+from sepc.experiments.shared_measures import ACCEPTANCE
 from sepc.experiments.statements import RULE, Kind, Values, spread, spread_in_words
-from sepc.files import written_whole
 
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one experiment gave.
+    """Result of one experiment.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def n_runs(self) -> int:
-        """How many seeds were run."""
+        """Number of seeds that were run."""
         return len(next(iter(self.values.values())))
 
     def save(self, path: Path) -> None:
@@ -86,13 +86,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def numbers(results: Iterable[Result]) -> dict[str, Any]:
-    """Return all numbers and verdicts, ready for JSON.
-
-    Examples
-    --------
-    >>> sorted(numbers([]))
-    ['experiments', 'version']
-    """
+    """Return all numbers and verdicts, ready for JSON."""
     return {"version": __version__, "experiments": {r.experiment.name: _of_result(r) for r in results}}
 
 
@@ -105,7 +99,7 @@ def _of_result(result: Result) -> dict[str, Any]:
     verdicts = [
         {"statement": s.text, "reported": s.reported, "verdict": verdict.kind.value, "sentence": verdict.sentence}
         for s in result.experiment.statements
-        for verdict in [s.judge(result.values)]
+        for verdict in [s.verdict(result.values)]
     ]
     form = "full" if result.full else "quick"
     return {"form": form, "runs": result.n_runs, "statements": verdicts, "measures": measures}
@@ -120,11 +114,11 @@ def document(results: Iterable[Result]) -> dict[str, Any]:
     {'matches': 0, 'matches in part': 0, 'differs': 0}
     """
     sections = [_section(result) for result in results]
-    told = Counter(s["verdict"] for section in sections for s in section["statements"])
+    counts = Counter(s["verdict"] for section in sections for s in section["statements"])
     return {
         "version": __version__,
         "rule": RULE,
-        "verdicts": {kind.value: told[kind.value] for kind in Kind},
+        "verdicts": {kind.value: counts[kind.value] for kind in Kind},
         "sections": sections,
         "acceptance": [
             (section["title"], table) for section in sections for table in section["tables"] if table["is_acceptance"]
@@ -143,7 +137,7 @@ def _section(result: Result) -> dict[str, Any]:
             "sentence": v.sentence,
         }
         for s in experiment.statements
-        for v in [s.judge(values)]
+        for v in [s.verdict(values)]
     ]
     return {
         "name": experiment.name,

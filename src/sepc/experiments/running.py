@@ -1,4 +1,4 @@
-"""Runs experiments over their seeds and writes figures, numbers and a page."""
+"""Runs of experiments over their seeds, and the figures, numbers and page that they write."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 from sepc.experiments import EXPERIMENTS
 from sepc.experiments.experiment import Experiment
 from sepc.experiments.figures import save, style
@@ -58,7 +58,7 @@ def reproduce(
     ...     (xor,) = reproduce(["xor"], folder, n_jobs=1)
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['index.html', 'index.md', 'results.json', 'xor.png', 'xor.svg']
-    >>> xor.experiment.statements[0].judge(xor.values).kind.value
+    >>> xor.experiment.statements[0].verdict(xor.values).kind.value
     'matches'
     """
     chosen = [experiment(name) for name in names] or list(EXPERIMENTS.values())
@@ -85,26 +85,14 @@ def reproduce(
 
 
 def experiment(name: str) -> Experiment:
-    """Return the experiment of a name.
-
-    Examples
-    --------
-    >>> experiment("moons").title
-    'Moons'
-    """
+    """Return the experiment of a name."""
     if name not in EXPERIMENTS:
         raise InputError(f"there is no experiment {name!r}; expected some of {', '.join(EXPERIMENTS)}.")
     return EXPERIMENTS[name]
 
 
 def run(one: Experiment, full: bool, n_jobs: int | None, on_progress: OnProgress | None) -> Result:
-    """Run one experiment over its seeds.
-
-    Examples
-    --------
-    >>> run(experiment("xor"), False, 1, None).n_runs
-    4
-    """
+    """Run one experiment over its seeds."""
     n = one.full if full else one.quick
     jobs = (delayed(_run)(one.name, seed) for seed in range(n))
     runs = []

@@ -1,4 +1,4 @@
-"""What the paper says, as data, and how it is judged by what comes out."""
+"""Statements of the paper as data, and verdicts on them by what comes out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from math import inf, isfinite
 from statistics import median_low
 from typing import NamedTuple
 
-from sepc.explain import percent
+from sepc.common.text import percent
 
 Values = Mapping[str, Sequence[float]]
 
@@ -114,13 +114,7 @@ class Expectation(NamedTuple):
 
 
 class Kind(StrEnum):
-    """What a verdict may be.
-
-    Examples
-    --------
-    >>> Kind.IN_PART.value
-    'matches in part'
-    """
+    """Kinds of verdicts."""
 
     MATCHES = "matches"
     IN_PART = "matches in part"
@@ -128,13 +122,7 @@ class Kind(StrEnum):
 
 
 class Verdict(NamedTuple):
-    """How a statement of the paper fares, and one sentence that says why.
-
-    Examples
-    --------
-    >>> Verdict(Kind.MATCHES, "Iterations: 4 in all 20 runs.").kind.value
-    'matches'
-    """
+    """Verdict on a statement of the paper, and one sentence that says why."""
 
     kind: Kind
     sentence: str
@@ -160,7 +148,7 @@ class Statement:
     Examples
     --------
     >>> four = Statement("Separated after 4 iterations.", "4", (Expectation("n_iter", "iterations", "count", 4, 4),))
-    >>> four.judge({"n_iter": [4.0, 4.0, 5.0]}).sentence
+    >>> four.verdict({"n_iter": [4.0, 4.0, 5.0]}).sentence
     'Iterations: 4 (4 to 5), expected 4 (in 2 of 3 runs).'
     """
 
@@ -170,8 +158,8 @@ class Statement:
     others: tuple[tuple[Expectation, ...], ...] = ()
     note: Callable[[Values], str] | None = None
 
-    def judge(self, values: Values) -> Verdict:
-        """Judge it by the values of its measures, one for each seed.
+    def verdict(self, values: Values) -> Verdict:
+        """Return the verdict by the values of its measures, one for each seed.
 
         Parameters
         ----------
@@ -182,7 +170,7 @@ class Statement:
         Verdict
         """
         kind = self._kind(values)
-        parts = ["; ".join(_told(e, values) for e in self.expects)]
+        parts = ["; ".join(_outcome(e, values) for e in self.expects)]
         if self.others and kind is not Kind.MATCHES:
             parts.append(self._of_others(values))
         if self.note:
@@ -202,7 +190,7 @@ class Statement:
         """Say which other readings come to the paper's numbers; if none does, how far they go, number by number."""
         met = [e for reading in self.others if _are_met(reading, values) for e in reading]
         if met:
-            return "another reading comes to it: " + "; ".join(_told(e, values) for e in met)
+            return "another reading comes to it: " + "; ".join(_outcome(e, values) for e in met)
         numbers = zip_longest(*self.others)
         reach = " and ".join(_reach_in_words([e for e in number if e], values) for number in numbers)
         return f"no other reading that was tried comes to it; they give {reach}"
@@ -232,7 +220,7 @@ def _is_met(e: Expectation, values: Values) -> bool:
     return e.holds(spread(values[e.measure]).median)
 
 
-def _told(e: Expectation, values: Values) -> str:
+def _outcome(e: Expectation, values: Values) -> str:
     """Return what came out of one number, and how often it was in the range."""
     n = spread(values[e.measure]).n
     if not n:

@@ -11,10 +11,10 @@ from sklearn.model_selection import KFold
 from sepc.datasets import DataSet, load_vertebral
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import legend, panels, ranges
-from sepc.experiments.readings import ACCEPTANCE, accepted_share, classifier, mean
+from sepc.experiments.shared_measures import ACCEPTANCE, accepted_share, classifier, mean
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
 from sepc.feedback import FeedbackMonitor
-from sepc.landscapes import landscape
+from sepc.landscapes.data_landscape import landscape
 from sepc.plot.style import label_axes, style
 
 _N_IMP, _N_FOLDS = 2, 10
@@ -25,13 +25,7 @@ _FORMS = {"paper": "paper's form", "scaled": "paper's form, standardised", "loca
 
 
 class Fold(NamedTuple):
-    """One fold under the paper's form.
-
-    Examples
-    --------
-    >>> Fold(0.9, 1, 0, 0).missed
-    1
-    """
+    """One fold under the paper's form."""
 
     accuracy: float
     missed: int  # Normal points that are called Abnormal

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from sepc.common.typing import FloatArray
 from sepc.datasets import load_wdbc
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import panels, regions_by_label
-from sepc.experiments.readings import (
+from sepc.experiments.shared_measures import (
     ACCEPTANCE,
     MIN_TRUST,
     acceptance,
@@ -23,8 +24,7 @@ from sepc.experiments.readings import (
 )
 from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
 from sepc.feedback import FeedbackMonitor
-from sepc.geometry._checks import FloatArray
-from sepc.landscapes import landscape
+from sepc.landscapes.data_landscape import landscape
 
 _N_IMP, _N_SPLITS = 2, 4
 _FORMS = {
@@ -58,13 +58,7 @@ _AFTER = Table(
 
 
 def splits(seed: int) -> list[tuple[FloatArray, NDArray[Any], FloatArray, NDArray[Any]]]:
-    """Return four splits into 90 and 10 %.
-
-    Examples
-    --------
-    >>> len(splits(0)), splits(0)[0][2].shape
-    (4, (57, 30))
-    """
+    """Return four splits into 90 and 10 %."""
     data = load_wdbc()
     cut = StratifiedShuffleSplit(_N_SPLITS, test_size=0.1, random_state=seed)
     return [(data.X[i], data.y[i], data.X[j], data.y[j]) for i, j in cut.split(data.X, data.y)]

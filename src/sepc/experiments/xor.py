@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.typing import FloatArray
 from sepc.datasets import make_xor
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import panels
-from sepc.experiments.readings import classifier
+from sepc.experiments.shared_measures import classifier
 from sepc.experiments.statements import Expectation, Statement, Values
-from sepc.geometry._checks import FloatArray
 from sepc.geometry.separation import separate
 from sepc.plot import PartitionDisplay
 

@@ -1,15 +1,8 @@
-"""Verdicts that turned out wrong, and records unlike any seen before: when to partition again.
+"""Feedback on a classifier at work: verdicts that turned out wrong, drift, and when to partition again."""
 
-Examples
---------
->>> from sepc.feedback import FeedbackMonitor
->>> FeedbackMonitor.__name__
-'FeedbackMonitor'
-"""
-
-from sepc.feedback.changes import PartitionChanges
 from sepc.feedback.drift import Drift
+from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.monitor import FeedbackMonitor
-from sepc.feedback.report import FeedbackReport
+from sepc.feedback.partition_changes import PartitionChanges
 
 __all__ = ["Drift", "FeedbackMonitor", "FeedbackReport", "PartitionChanges"]

@@ -1,4 +1,4 @@
-"""FeedbackMonitor: watches a fitted classifier at work."""
+"""Monitor of a fitted classifier at work: wrong verdicts by region, drift, fresh partitions."""
 
 import os
 from functools import cached_property
@@ -10,35 +10,42 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.archive import Arrays
-from sepc.census import records_are_missing
-from sepc.errors import InputError
-from sepc.feedback import store
-from sepc.feedback.changes import PartitionChanges, compare
-from sepc.feedback.comparison import held_out, models_without, parts_of, require_new_records, strange_and_wrong
-from sepc.feedback.drift import Drift, Watch
+from sepc.common.archive import Arrays
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.feedback import monitor_files
+from sepc.feedback.drift import Drift, SequentialRateTest
+from sepc.feedback.feedback_report import FeedbackReport
+from sepc.feedback.held_out_models import (
+    held_out_counts,
+    models_without,
+    outside_and_wrong,
+    parts_of,
+    require_new_records,
+)
 from sepc.feedback.observations import Observations
-from sepc.feedback.report import FeedbackReport, RegionRecord, TrustRecord
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.model import Model
+from sepc.feedback.partition_changes import PartitionChanges, partition_changes
+from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
+from sepc.model.counts import records_are_missing
+from sepc.model.partition_model import PartitionModel
 
 _OUTSIDE, _WRONG = "outside every ellipsoid", "wrong"
 
 
 class FeedbackMonitor:
-    """Watches a fitted classifier at work: which verdicts turned out wrong, and whether the data has shifted.
+    """Monitor of a fitted classifier at work: which verdicts turned out wrong, and whether the data has shifted.
 
     Wrong verdicts are counted for each region. Where they exceed `n_imp`, the paper's sign that a group of records is
     missing from the training set, `repartition` takes the observed records in and partitions afresh. Records outside
-    every ellipsoid are strange; `drift` rings when their share rises above what it should be.
+    every ellipsoid are strange; `drift` raises an alarm when their share rises above what it should be.
 
     Parameters
     ----------
     clf : SEPClassifier
         Fitted; it is never changed. Do not fit it again while it is watched.
     false_alarm_rate : float, default=0.01
-        Probability, at most, with which `drift` ever rings although nothing has changed, over the whole life of the
-        monitor and however often it is looked at. `error_drift` has the same rate, for itself.
+        Probability, at most, of an alarm by `drift` although nothing has changed, over the whole life of the monitor
+        and however often it is looked at. `error_drift` has the same rate, for itself.
     reference : array-like of shape (n_reference, n_features), optional
         Records that are known to be normal and that had no part in training. By default the training set has to do:
         see Notes.
@@ -53,13 +60,13 @@ class FeedbackMonitor:
     What share of records should be outside cannot be seen from the training records, which are inside by
     construction; nor from cross-validation alone, since partitions of much the same data may differ in it by far more
     than the counts suggest. So like is compared with like: the training set is split, a classifier is fitted without
-    each part, and the records it has not seen, held-out and new ones, are judged by that same classifier. Without drift
-    both are outside at the same rate. These models have fewer records than `clf` and therefore smaller ellipsoids: the
-    shares that `drift` speaks of are a little higher than that of `clf` itself, which `report` gives. With a reference
-    `clf` itself judges both.
+    each part, and the records it has not seen, held-out and new ones, are assessed by that same classifier. Without
+    drift both are outside at the same rate. These models have fewer records than `clf` and therefore smaller
+    ellipsoids: the shares that `drift` speaks of are a little higher than that of `clf` itself, which `report` gives.
+    With a reference `clf` itself assesses both.
 
     The false-alarm rate holds for independent records from an unchanged source. `error_drift` takes the labelled
-    records as typical: if labels come for suspicious records only, it will ring for that reason.
+    records as typical: if labels come for suspicious records only, it will raise an alarm for that reason.
 
     Examples
     --------
@@ -85,27 +92,27 @@ class FeedbackMonitor:
         _check_parameters(clf, false_alarm_rate, reference, reference_labels, folds)
         self._start(clf, float(false_alarm_rate), 0 if reference is not None else int(folds))
         outside, wrong = self._held_out() if reference is None else self._of_reference(reference, reference_labels)
-        self._watch_outside = Watch(_OUTSIDE, outside, self.false_alarm_rate)
-        self._watch_wrong = None if wrong is None else Watch(_WRONG, wrong, self.false_alarm_rate)
+        self._outside_test = SequentialRateTest(_OUTSIDE, outside, self.false_alarm_rate)
+        self._error_test = None if wrong is None else SequentialRateTest(_WRONG, wrong, self.false_alarm_rate)
 
     def _start(self, clf: Any, false_alarm_rate: float, folds: int) -> None:
         self.clf, self.false_alarm_rate, self.folds = clf, false_alarm_rate, folds
-        self._model: Model = clf._model
-        self._seen = Observations(self._model)
+        self._model: PartitionModel = clf._model
+        self._observations = Observations(self._model)
 
     @cached_property
-    def _judges(self) -> list[Any]:
-        """The classifiers that new records are compared with held-out ones by."""
+    def _comparison_models(self) -> list[Any]:
+        """Classifiers by which new records are compared with held-out ones."""
         return models_without(self.clf, parts_of(self._model, self.folds)) if self.folds else [self.clf]
 
-    def _held_out(self) -> tuple[Rows, Rows]:
-        return held_out(self._model, self._judges, parts_of(self._model, self.folds))
+    def _held_out(self) -> tuple[IntArray, IntArray]:
+        return held_out_counts(self._model, self._comparison_models, parts_of(self._model, self.folds))
 
-    def _of_reference(self, X: Any, y: Any) -> tuple[Rows, Rows | None]:
+    def _of_reference(self, X: Any, y: Any) -> tuple[IntArray, IntArray | None]:
         a = self.clf.assess(X)
         require_new_records(self._model, self._rows(X))
-        codes = None if y is None else self._seen.given(y, len(a), "reference_labels").codes
-        outside, wrong = strange_and_wrong(self._model, a, codes)
+        codes = None if y is None else self._observations.encoded(y, len(a), "reference_labels").codes
+        outside, wrong = outside_and_wrong(self._model, a, codes)
         return np.array([[outside, len(a)]]), None if y is None else np.array([[wrong, len(a)]])
 
     def _rows(self, X: Any) -> FloatArray:
@@ -142,20 +149,20 @@ class FeedbackMonitor:
             raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
         a = self.clf.assess(X)
         rows = self._rows(X)
-        given = None if y_true is None else self._seen.given(y_true, len(a), "y_true")
-        codes = None if given is None else given.codes
-        judged = [a if judge is self.clf else judge.assess(rows) for judge in self._judges]
-        outside, wrong = zip(*(strange_and_wrong(self._model, one, codes) for one in judged), strict=True)
+        truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
+        codes = None if truth is None else truth.codes
+        assessments = [a if model is self.clf else model.assess(rows) for model in self._comparison_models]
+        outside, wrong = zip(*(outside_and_wrong(self._model, one, codes) for one in assessments), strict=True)
         # Nothing is refused from here on.
-        self._seen.add(a, rows, given)
-        self._watch_outside.add(len(a), list(outside))
-        if given is not None and self._watch_wrong is not None:
-            self._watch_wrong.add(len(a), list(wrong))
+        self._observations.add(a, rows, truth)
+        self._outside_test.add(len(a), list(outside))
+        if truth is not None and self._error_test is not None:
+            self._error_test.add(len(a), list(wrong))
         return self
 
     @property
     def drift(self) -> Drift:
-        """Whether more records than expected are outside every ellipsoid.
+        """Test of whether more records than expected are outside every ellipsoid.
 
         Examples
         --------
@@ -164,11 +171,11 @@ class FeedbackMonitor:
         >>> FeedbackMonitor(clf, reference=[[0.5], [1.5], [5.5], [7.0]]).drift
         No alarm: nothing observed yet; 0 % outside every ellipsoid expected
         """
-        return self._watch_outside.state()
+        return self._outside_test.state()
 
     @property
     def error_drift(self) -> Drift | None:
-        """Whether more verdicts than expected are wrong; None if nothing is known of what to expect.
+        """Test of whether more verdicts than expected are wrong; None if nothing is known of what to expect.
 
         Expected is the share of wrong verdicts on held-out records, not one minus the trust: a trust of 1 would be
         refuted by a single error.
@@ -180,7 +187,7 @@ class FeedbackMonitor:
         >>> FeedbackMonitor(clf, reference=[[0.5], [7.0]], reference_labels=[0, 1]).error_drift.expected
         0.0
         """
-        return None if self._watch_wrong is None else self._watch_wrong.state()
+        return None if self._error_test is None else self._error_test.state()
 
     def regions(self) -> Any:
         """Return one row per region that has decided a record, the most wrong verdicts first.
@@ -219,7 +226,7 @@ class FeedbackMonitor:
           bin  n  trust  share_right
         0   1  2    1.0          1.0
         """
-        return self._frame(self._seen.trust_records(), TrustRecord)
+        return self._frame(self._observations.trust_records(), TrustRecord)
 
     def history(self) -> Any:
         """Return one row per batch: how many records, the share of them outside, the evidence for drift.
@@ -237,14 +244,14 @@ class FeedbackMonitor:
            observed  n  share
         0         2  2    0.5
         """
-        watch = self._watch_outside
-        counts = np.array(watch.batches, dtype=np.int64).reshape(-1, 1 + len(watch.held_out))
+        test = self._outside_test
+        counts = np.array(test.batches, dtype=np.int64).reshape(-1, 1 + len(test.held_out))
         return self.clf._frames.frame(
             {
                 "observed": np.cumsum(counts[:, 0]),
                 "n": counts[:, 0],
                 "share": counts[:, 1:].mean(axis=1) / counts[:, 0],
-                "log_evidence": np.array(watch.log_evidence, dtype=np.float64),
+                "log_evidence": np.array(test.log_evidence, dtype=np.float64),
             }
         )
 
@@ -258,28 +265,28 @@ class FeedbackMonitor:
         >>> print(FeedbackMonitor(clf, reference=[[0.5], [7.0]]).observe([[0.5], [3.0]], [0, 0]).report())
         2 records observed, 2 with a label, 1 outside every ellipsoid
         0 wrong (100 % right), mean trust 100 %
-        No alarm: 50 % outside every ellipsoid where 0 % (0 to 84.2 %) were expected; false-alarm rate 0.01
+        No alarm: 50 % outside every ellipsoid where 0 % (0 % to 84.2 %) were expected; false-alarm rate 0.01
         """
-        seen = self._seen
-        tallies = list(seen.regions.values())
-        n, right, wrong = (sum(getattr(t, field) for t in tallies) for field in ("n", "n_right", "n_wrong"))
-        often = np.bincount(seen.labelled()[1], minlength=len(seen.labels))[len(self._model.classes) :]
+        observed = self._observations
+        counts = list(observed.regions.values())
+        n, right, wrong = (sum(getattr(c, field) for c in counts) for field in ("n", "n_right", "n_wrong"))
+        often = np.bincount(observed.labelled()[1], minlength=len(observed.labels))[len(self._model.classes) :]
         return FeedbackReport(
             n=n,
             n_labelled=right + wrong,
             n_right=right,
             n_wrong=wrong,
-            n_outside=seen.n_outside,
-            unknown_labels={str(label): k for label, k in zip(seen.unknown, often.tolist(), strict=True)},
-            trust=fsum(t.trust_sum for t in tallies) / n if n else float("nan"),
+            n_outside=observed.n_outside,
+            unknown_labels={str(label): k for label, k in zip(observed.unknown, often.tolist(), strict=True)},
+            trust=fsum(c.trust_sum for c in counts) / n if n else float("nan"),
             regions=tuple(self._region_records()),
-            reliability=tuple(seen.trust_records()),
+            reliability=tuple(observed.trust_records()),
             drift=self.drift,
             error_drift=self.error_drift,
         )
 
     def _region_records(self) -> list[RegionRecord]:
-        return self._seen.region_records([p.n_imp for p in self.clf.partitions_])
+        return self._observations.region_records([p.n_imp for p in self.clf.partitions_])
 
     def _frame(self, records: list[Any], kind: type[Any]) -> Any:
         return self.clf._frames.frame({name: [getattr(r, name) for r in records] for name in kind._fields})
@@ -309,7 +316,7 @@ class FeedbackMonitor:
         >>> new.predict([[20.5]]).tolist(), changes.flips[0]
         (['low'], Flip(row=6, before='high', after='low', true='low'))
         """
-        records, codes = self._seen.labelled()
+        records, codes = self._observations.labelled()
         if not isinstance(min_records, Integral) or min_records < 1:
             raise InputError(f"min_records is {min_records!r}; expected a count of 1 or more.")
         if len(codes) < min_records:
@@ -320,10 +327,10 @@ class FeedbackMonitor:
         model = self._model
         place = np.argsort(model.rows)
         X = np.vstack([model.original(model.points)[place], records])
-        y = self._seen.label_array(np.concatenate([model.codes[place], codes]))
+        y = self._observations.label_array(np.concatenate([model.codes[place], codes]))
         n = len(place)
         new = clone(self.clf).fit(self._as_it_came(X), y)
-        return new, compare(self.clf, new, self._as_it_came(records), y[n:], n)
+        return new, partition_changes(self.clf, new, self._as_it_came(records), y[n:], n)
 
     def _as_it_came(self, X: FloatArray) -> Any:
         """Return records under their feature names, if the training set had any."""
@@ -348,17 +355,17 @@ class FeedbackMonitor:
         ...     FeedbackMonitor.load(f"{folder}/seen.npz", clf).report().n
         2
         """
-        header, arrays = self._seen.packed()
+        header, arrays = self._observations.packed()
         header |= {
-            "fingerprint": store.fingerprint(self.clf),
+            "fingerprint": monitor_files.fingerprint(self.clf),
             "false_alarm_rate": self.false_alarm_rate,
             "folds": self.folds,
         }
-        for name, watch in (("outside", self._watch_outside), ("wrong", self._watch_wrong)):
-            if watch is not None:
-                arrays[f"{name}_held_out"] = watch.held_out
-                arrays[f"{name}_batches"] = np.array(watch.batches, dtype=np.int64)
-        store.FORMAT.write(path, header, arrays)
+        for name, test in (("outside", self._outside_test), ("wrong", self._error_test)):
+            if test is not None:
+                arrays[f"{name}_held_out"] = test.held_out
+                arrays[f"{name}_batches"] = np.array(test.batches, dtype=np.int64)
+        monitor_files.FORMAT.write(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], clf: Any) -> Self:
@@ -376,30 +383,30 @@ class FeedbackMonitor:
             All its reports are those of the saved one, to the bit. Observing more fits the models of the folds again.
         """
         _require_classifier(clf)
-        header, arrays = store.read(path, store.fingerprint(clf))
+        header, arrays = monitor_files.read(path, monitor_files.fingerprint(clf))
         try:
             return cls._restored(clf, header, arrays)
         except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise store.FORMAT.damaged(path) from error
+            raise monitor_files.FORMAT.damaged(path) from error
 
     @classmethod
     def _restored(cls, clf: Any, header: dict[str, Any], arrays: Arrays) -> Self:
         monitor = cls.__new__(cls)
         monitor._start(clf, header["false_alarm_rate"], header["folds"])
-        monitor._seen = Observations.unpacked(clf._model, header, arrays)
-        monitor._watch_outside = _replayed(_OUTSIDE, "outside", header, arrays)
-        monitor._watch_wrong = _replayed(_WRONG, "wrong", header, arrays) if "wrong_held_out" in arrays else None
+        monitor._observations = Observations.unpacked(clf._model, header, arrays)
+        monitor._outside_test = _replayed(_OUTSIDE, "outside", header, arrays)
+        monitor._error_test = _replayed(_WRONG, "wrong", header, arrays) if "wrong_held_out" in arrays else None
         return monitor
 
     def __repr__(self) -> str:
         return f"FeedbackMonitor of {self.clf!r}:\n{self.report()!r}"
 
 
-def _replayed(what: str, name: str, header: dict[str, Any], arrays: Arrays) -> Watch:
-    watch = Watch(what, arrays[f"{name}_held_out"], header["false_alarm_rate"])
+def _replayed(what: str, name: str, header: dict[str, Any], arrays: Arrays) -> SequentialRateTest:
+    test = SequentialRateTest(what, arrays[f"{name}_held_out"], header["false_alarm_rate"])
     for n, *hits in arrays[f"{name}_batches"].tolist():
-        watch.add(n, hits)
-    return watch
+        test.add(n, hits)
+    return test
 
 
 def _require_classifier(clf: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a monitor has seen: tallies of all verdicts, and the records whose label became known."""
+"""Observations of a monitor: counts of all verdicts, and the records whose label became known."""
 
 from typing import Any, NamedTuple
 
@@ -6,44 +6,47 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from sepc.archive import Arrays
-from sepc.assessment import Assessment
-from sepc.errors import InputError
-from sepc.feedback.comparison import predicted
-from sepc.feedback.report import TRUST_EDGES, RegionRecord, Tally, TrustRecord, region_record, trust_record
-from sepc.frames import plain
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.model import Model
-from sepc.rules import Rule
+from sepc.common.archive import Arrays
+from sepc.common.errors import InputError
+from sepc.common.frames import plain
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.feedback.held_out_models import predicted_codes
+from sepc.feedback.verdict_counts import (
+    TRUST_EDGES,
+    RegionRecord,
+    TrustRecord,
+    VerdictCounts,
+    region_record,
+    trust_record,
+)
+from sepc.model.assessment import Assessment
+from sepc.model.partition_model import PartitionModel
+from sepc.model.verdicts import Rule
 
 
-class GivenLabels(NamedTuple):
-    """Labels as numbers, and what all numbers stand for by now.
+class EncodedLabels(NamedTuple):
+    """Labels as numbers, and what all numbers stand for by now."""
 
-    Examples
-    --------
-    >>> GivenLabels(np.array([0, 2]), ["benign", "malignant", "unclear"]).labels[2]
-    'unclear'
-    """
-
-    codes: Rows
+    codes: IntArray
     labels: list[Any]
 
 
 class Observations:
-    """Counts and records; the order of records within a batch only matters for that of the kept records.
+    """Counts of verdicts, and the labelled records.
+
+    The order of records within a batch only matters for that of the kept records.
 
     Parameters
     ----------
-    model : Model
+    model : PartitionModel
 
     Attributes
     ----------
     labels : list
         The classes, then the unknown labels in the order in which they came.
-    regions : dict of (int, str) to Tally
+    regions : dict of (int, str) to VerdictCounts
         By binary problem and name of the region.
-    bins : list of Tally
+    bins : list of VerdictCounts
         By trust; labelled records only.
     n_outside : int
         Records outside every ellipsoid.
@@ -52,27 +55,27 @@ class Observations:
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> seen = Observations(clf._model)
-    >>> seen.add(clf.assess([[0.5]]), np.array([[0.5]]), seen.given([0], 1, "y"))
-    >>> seen.regions[0, "0#1"].n_right
+    >>> observed = Observations(clf._model)
+    >>> observed.add(clf.assess([[0.5]]), np.array([[0.5]]), observed.encoded([0], 1, "y"))
+    >>> observed.regions[0, "0#1"].n_right
     1
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: PartitionModel) -> None:
         self.model = model
         self.labels: list[Any] = [plain(label) for label in model.classes]
-        self.regions: dict[tuple[int, str], Tally] = {}
-        self.bins = [Tally() for _ in range(len(TRUST_EDGES) + 1)]
+        self.regions: dict[tuple[int, str], VerdictCounts] = {}
+        self.bins = [VerdictCounts() for _ in range(len(TRUST_EDGES) + 1)]
         self.n_outside = 0
         self._records: list[FloatArray] = []
-        self._codes: list[Rows] = []
+        self._codes: list[IntArray] = []
 
     @property
     def unknown(self) -> list[Any]:
         """Labels that the classifier does not know."""
         return self.labels[len(self.model.classes) :]
 
-    def given(self, y: Any, n: int, name: str) -> GivenLabels:
+    def encoded(self, y: Any, n: int, name: str) -> EncodedLabels:
         """Return labels as numbers; unknown ones get the next free numbers. Nothing is kept yet."""
         values = column_or_1d(y).tolist()
         if len(values) != n:
@@ -87,34 +90,34 @@ class Observations:
         # Not in the order of the rows, which must not matter.
         for label in sorted({label for label in values if label not in number}, key=lambda label: str(label)):
             number[label] = len(number)
-        return GivenLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
+        return EncodedLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
 
-    def add(self, a: Assessment, rows: FloatArray, given: GivenLabels | None) -> None:
-        """Count a batch of verdicts; keep the records if their labels are given."""
-        label = predicted(self.model, a)
-        right = None if given is None else label == given.codes
+    def add(self, a: Assessment, rows: FloatArray, truth: EncodedLabels | None) -> None:
+        """Count a batch of verdicts; keep the records if their true labels are known."""
+        label = predicted_codes(self.model, a)
+        right = None if truth is None else label == truth.codes
         self.n_outside += int(np.count_nonzero(a.rule == Rule.R3.name))
         problem = label if len(self.model.rules) > 1 else np.zeros_like(label)
         for k in np.unique(problem).tolist():
             mine = np.flatnonzero(problem == k)
             names, back = np.unique(a.region[mine].astype(str), return_inverse=True)
             for i, name in enumerate(names.tolist()):
-                _count(self.regions.setdefault((k, name), Tally()), a.trust, right, mine[back == i])
-        if given is None:
+                _count(self.regions.setdefault((k, name), VerdictCounts()), a.trust, right, mine[back == i])
+        if truth is None:
             return
         which = np.searchsorted(TRUST_EDGES, a.trust, side="right")
         for i in np.unique(which).tolist():
             _count(self.bins[i], a.trust, right, np.flatnonzero(which == i))
-        self.labels = given.labels
+        self.labels = truth.labels
         self._records.append(rows.copy())
-        self._codes.append(given.codes)
+        self._codes.append(truth.codes)
 
-    def labelled(self) -> tuple[FloatArray, Rows]:
+    def labelled(self) -> tuple[FloatArray, IntArray]:
         """Return the records with labels, and the numbers of these."""
         d = len(self.model.features)
         return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
 
-    def label_array(self, codes: Rows) -> NDArray[Any]:
+    def label_array(self, codes: IntArray) -> NDArray[Any]:
         """Return the labels of some numbers, as something to train with."""
         if not self.unknown:
             return np.asarray(self.model.classes[codes])
@@ -126,13 +129,13 @@ class Observations:
         return np.asarray(np.array(self.labels)[codes])
 
     def region_records(self, n_imp: list[int]) -> list[RegionRecord]:
-        """Return what is known of each region, the most wrong verdicts first."""
-        records = [region_record(name, tally, n_imp[k]) for (k, name), tally in self.regions.items()]
+        """Return the row of each region, the most wrong verdicts first."""
+        records = [region_record(name, counts, n_imp[k]) for (k, name), counts in self.regions.items()]
         return sorted(records, key=lambda r: (-r.n_wrong, -r.n, r.region))
 
     def trust_records(self) -> list[TrustRecord]:
-        """Return what is known of each bin of trust."""
-        return [trust_record(i, tally) for i, tally in enumerate(self.bins) if tally.n]
+        """Return the row of each bin of trust that has records."""
+        return [trust_record(i, counts) for i, counts in enumerate(self.bins) if counts.n]
 
     def packed(self) -> tuple[dict[str, Any], Arrays]:
         """Return everything as JSON and arrays."""
@@ -141,32 +144,32 @@ class Observations:
             raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which can be saved.")
         records, codes = self.labelled()
         arrays: Arrays = {"records": records, "codes": codes}
-        for name, tallies in (("regions", list(self.regions.values())), ("bins", self.bins)):
-            arrays[f"{name}_counts"] = np.array([[t.n, t.n_right, t.n_wrong] for t in tallies], dtype=np.int64)
-            arrays[f"{name}_sums"] = np.array([[t.trust_sum, t.labelled_trust_sum] for t in tallies], dtype=np.float64)
+        for name, groups in (("regions", list(self.regions.values())), ("bins", self.bins)):
+            arrays[f"{name}_counts"] = np.array([[c.n, c.n_right, c.n_wrong] for c in groups], dtype=np.int64)
+            arrays[f"{name}_sums"] = np.array([[c.trust_sum, c.labelled_trust_sum] for c in groups], dtype=np.float64)
         return {"unknown": self.unknown, "regions": list(self.regions), "n_outside": self.n_outside}, arrays
 
     @classmethod
-    def unpacked(cls, model: Model, header: dict[str, Any], arrays: Arrays) -> "Observations":
+    def unpacked(cls, model: PartitionModel, header: dict[str, Any], arrays: Arrays) -> "Observations":
         """Return what was packed."""
-        seen = cls(model)
-        seen.labels += header["unknown"]
-        seen.n_outside = header["n_outside"]
-        seen._records, seen._codes = [arrays["records"]], [arrays["codes"]]
+        observed = cls(model)
+        observed.labels += header["unknown"]
+        observed.n_outside = header["n_outside"]
+        observed._records, observed._codes = [arrays["records"]], [arrays["codes"]]
         names = [(k, name) for k, name in header["regions"]]
-        seen.regions = dict(zip(names, _tallies(arrays, "regions"), strict=True))
-        seen.bins = _tallies(arrays, "bins")
-        return seen
+        observed.regions = dict(zip(names, _unpacked_counts(arrays, "regions"), strict=True))
+        observed.bins = _unpacked_counts(arrays, "bins")
+        return observed
 
 
-def _tallies(arrays: Arrays, name: str) -> list[Tally]:
+def _unpacked_counts(arrays: Arrays, name: str) -> list[VerdictCounts]:
     counts, sums = arrays[f"{name}_counts"].tolist(), arrays[f"{name}_sums"].tolist()
-    return [Tally(*n, *s) for n, s in zip(counts, sums, strict=True)]
+    return [VerdictCounts(*n, *s) for n, s in zip(counts, sums, strict=True)]
 
 
-def _count(tally: Tally, trust: FloatArray, right: NDArray[np.bool_] | None, rows: Rows) -> None:
+def _count(counts: VerdictCounts, trust: FloatArray, right: BoolArray | None, rows: IntArray) -> None:
     n_right = 0 if right is None else int(np.count_nonzero(right[rows]))
-    tally.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right)
+    counts.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right)
 
 
 def _is_missing(label: Any) -> bool:

@@ -1,4 +1,4 @@
-"""How much two ellipsoids have in common as distributions: the overlapping coefficient.
+"""The overlapping coefficient of two ellipsoids: how much they have in common as distributions.
 
 Let f and g be two normal densities and ``K(t) = log(integral of f^(1-t) g^t)`` their Chernoff function, which is convex
 with ``K(0) = K(1) = 0``. The log ratio ``log(g/f)`` has the moment-generating function ``exp(K(t))`` under f and
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sepc.geometry._checks import FloatArray, same_features
-from sepc.geometry._threads import one_blas_thread
+from sepc.common.typing import FloatArray
+from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.threads import one_blas_thread
 
 ComplexArray = NDArray[np.complexfloating[Any, Any]]
 

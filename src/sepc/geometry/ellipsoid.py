@@ -2,21 +2,38 @@
 
 from collections.abc import Callable
 from math import lgamma, log, pi
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, as_points, as_vector, same_features
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
+from sepc.geometry.checks import as_points, as_vector, same_features
+from sepc.geometry.chunks import chunk_slices
 
 # A point is inside when its gauge is at most 1 plus this.
 MEMBERSHIP_TOLERANCE = 1e-7
+# The largest gauge of a point that an ellipsoid holds.
+LARGEST_HELD = 1.0 + MEMBERSHIP_TOLERANCE
+# A direction in which points spread (RMS) by less than this, in units of length of the features, is flat.
+FLAT = 1e-6
 
 _LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
 
 # Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
 _CHUNK = 1024
+
+
+def is_held(gauges: Any) -> Any:
+    """Return whether an ellipsoid holds the points of these gauges; arrays of any library, or numbers.
+
+    Examples
+    --------
+    >>> is_held(np.array([0.3, 1.0, 1.1])).tolist()
+    [True, True, False]
+    """
+    return gauges <= LARGEST_HELD
 
 
 class Ellipsoid:
@@ -42,9 +59,7 @@ class Ellipsoid:
     [2.0, 0.0]
     """
 
-    # Centre, radii and axes, one row after the other: of few features three arrays are mostly headers.
-    __slots__ = ("_rows",)
-    _rows: FloatArray
+    __slots__ = ("_axes", "_center", "_radii")
 
     def __init__(self, center: ArrayLike, axes: ArrayLike, radii: ArrayLike) -> None:
         directions = as_points(axes, "axes")
@@ -100,11 +115,7 @@ class Ellipsoid:
         return cls.trusted(as_vector(center, "center", len(matrix)), axes, radii)
 
     def _fill(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> None:
-        d = len(radii)
-        rows = np.empty((d + 2, d))
-        rows[0], rows[1], rows[2:] = center, radii, axes
-        rows.setflags(write=False)
-        self._rows = rows
+        self._center, self._axes, self._radii = (_read_only_copy(array) for array in (center, axes, radii))
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[FloatArray, FloatArray, FloatArray]]:
         return type(self), (self.center, self.axes, self.radii)
@@ -118,20 +129,17 @@ class Ellipsoid:
     @property
     def center(self) -> FloatArray:
         """The centre, shape (d,)."""
-        center: FloatArray = self._rows[0]
-        return center
+        return self._center
 
     @property
     def axes(self) -> FloatArray:
         """Orthonormal columns, the directions of the radii, shape (d, d)."""
-        axes: FloatArray = self._rows[2:]
-        return axes
+        return self._axes
 
     @property
     def radii(self) -> FloatArray:
         """Half-lengths along the axes, shape (d,)."""
-        radii: FloatArray = self._rows[1]
-        return radii
+        return self._radii
 
     @property
     def dim(self) -> int:
@@ -392,10 +400,15 @@ class Ellipsoid:
         if len(z) <= _CHUNK:
             return from_axes((z - self.center) @ self.axes)
         out = np.empty(len(z) if width is None else (len(z), width))
-        for start in range(0, len(z), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in chunk_slices(len(z), _CHUNK):
             out[rows] = from_axes((z[rows] - self.center) @ self.axes)
         return out
+
+
+def _read_only_copy(array: FloatArray) -> FloatArray:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def log_unit_ball_volume(d: int) -> float:

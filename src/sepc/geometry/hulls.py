@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, as_points, same_features
-from sepc.geometry._hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
-from sepc.geometry._threads import one_blas_thread
-from sepc.geometry.points import LocalPoints, Points, ScatteredPoints, as_set
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
+from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry.checks import as_points, same_features
+from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints, as_set
+from sepc.geometry.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from sepc.geometry._far_hulls import FarSearch
-    from sepc.geometry._hull_search import Search
+    from sepc.geometry._hulls.hull_search import Search
+    from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -172,12 +173,12 @@ def nearest_points(
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
     # Compiled code is loaded by those who solve, not by those who only import this module.
-    from sepc.geometry._far_hulls import FarSearch
-    from sepc.geometry._hull_search import Search
+    from sepc.geometry._hulls.hull_search import Search
+    from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
 
     if not (isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints)):
         with one_blas_thread(ScatteredPoints.local_size):
-            far = FarSearch(points_a, points_b, caps, float(tol), on_step)
+            far = ScatteredSearch(points_a, points_b, caps, float(tol), on_step)
             far.run()
         return _pair(far, far.images, None, None, caps)
     with one_blas_thread(points_a.array.size + points_b.array.size):
@@ -188,7 +189,7 @@ def nearest_points(
 
 
 def _pair(
-    search: "Search | FarSearch",
+    search: "Search | ScatteredSearch",
     images: list[FloatArray],
     weights_a: FloatArray | None,
     weights_b: FloatArray | None,

@@ -12,14 +12,16 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector
-from sepc.geometry._core_search import CoreSearch
-from sepc.geometry._design_search import FLAT, ULPS, DesignSearch, OnStep
-from sepc.geometry._passes import kernels
-from sepc.geometry._threads import one_blas_thread
-from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.points import Points, ScatteredPoints, as_array
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry._mve.design import ULPS, OnStep
+from sepc.geometry._mve.design_search import DesignSearch
+from sepc.geometry._mve.scattered_design import CoreSearch
+from sepc.geometry.checks import as_points, as_vector
+from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.passes import kernels
+from sepc.geometry.points.sets import Points, ScatteredPoints, as_array
+from sepc.geometry.threads import one_blas_thread
 
 # Tighter than this rounding decides.
 _FINEST_TOL = 1e-12
@@ -168,12 +170,12 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
     return length
 
 
-def _distinct(X: FloatArray) -> Rows:
+def _distinct(X: FloatArray) -> IntArray:
     """Return the first row of each point, ascending."""
     return np.sort(np.unique(X, axis=0, return_index=True)[1])
 
 
-def _for_all(answer: MVE, rows: Rows, run: DesignSearch) -> MVE:
+def _for_all(answer: MVE, rows: IntArray, run: DesignSearch) -> MVE:
     """Turn the answer for some rows, which hold all points, into one for all, after `run` was in vain."""
     weights = np.zeros(len(run.X))
     weights[rows] = answer.weights
@@ -182,7 +184,7 @@ def _for_all(answer: MVE, rows: Rows, run: DesignSearch) -> MVE:
     return replace(answer, weights=weights, n_iter=run.n_iter + answer.n_iter, n_passes=passes)
 
 
-def _answer(run: DesignSearch, rows: Rows, weights: FloatArray, tol: float) -> MVE:
+def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))

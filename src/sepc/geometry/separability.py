@@ -1,10 +1,11 @@
-"""Does a hyperplane separate two point sets? An exact test that reads large sets a few times only."""
+"""Linear separability of two point sets: an exact test that reads large sets a few times only."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sepc.geometry._checks import FloatArray, Rows, as_points, as_vector, same_features
-from sepc.geometry._chunks import chunks
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.checks import as_points, as_vector, same_features
+from sepc.geometry.chunks import chunks
 from sepc.geometry.hulls import nearest_points
 
 # Points of each set to begin with, for each feature.
@@ -12,7 +13,7 @@ _SAMPLE = 15
 # A hyperplane separates when it leaves a strip wider than this share of the points' distance from it.
 _STRIP = 1e-12
 
-Mask = NDArray[np.bool_]
+Mask = BoolArray
 
 
 def linearly_separable(
@@ -67,11 +68,11 @@ def linearly_separable(
         rows, share = more, 2 * share
 
 
-def _evenly(preferred: Rows, n: int, count: int) -> Rows:
+def _evenly(preferred: IntArray, n: int, count: int) -> IntArray:
     """Return about `count` of n rows, evenly spaced: of the preferred ones, if these are enough."""
     rows = preferred if len(preferred) >= count else np.arange(n)
     return np.union1d(rows[:: -(-len(rows) // count)], preferred[:count])
 
 
-def _lowest(score: FloatArray, count: int) -> Rows:
+def _lowest(score: FloatArray, count: int) -> IntArray:
     return np.arange(len(score)) if len(score) <= count else np.argpartition(score, count)[:count]

@@ -1,4 +1,4 @@
-"""Do two ellipsoids meet? An exact test that hands over its witness."""
+"""Separation of two ellipsoids: an exact test whether they meet, with its witness."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from math import exp, log, sqrt
 import numpy as np
 from scipy.linalg.lapack import dgeqp3, dposv, dpotrs
 
-from sepc.geometry._checks import FloatArray, same_features
+from sepc.common.typing import FloatArray
+from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
 
 # Ellipsoids that would touch if both were smaller by this share count as touching.
@@ -31,7 +32,7 @@ _MAX_STEPS = 60
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Separation:
-    """Whether two ellipsoids E and F meet, and the witness.
+    """Verdict whether two ellipsoids E and F meet, and its witness.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Many ellipsoids asked at once: which of them hold a point, and which is the nearest."""
+"""Stacks of ellipsoids: gauges of points under all of them at once, and the nearest ones."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.geometry._threads import one_blas_thread
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import Ellipsoid, distance_from_axes
+from sepc.geometry.threads import one_blas_thread
 
 # Distances that differ by less than this share are equal.
 DISTANCE_TOLERANCE = 1e-9
@@ -33,15 +34,10 @@ class Nearest(NamedTuple):
         Number of the point and of the ellipsoid; rows ascending, each row at least once unless its limit was smaller.
     distance, gauge : ndarray of shape (n_pairs,)
         Of the point to and under the ellipsoid.
-
-    Examples
-    --------
-    >>> Nearest(np.array([0]), np.array([2]), np.array([1.5]), np.array([4.0])).which.tolist()
-    [2]
     """
 
-    row: Rows
-    which: Rows
+    row: IntArray
+    which: IntArray
     distance: FloatArray
     gauge: FloatArray
 
@@ -57,11 +53,6 @@ class Candidates(NamedTuple):
         The distance is no less than this, but for rounding.
     is_likely : array of bool, shape (n_pairs,)
         Whether to begin with this pair.
-
-    Examples
-    --------
-    >>> Candidates(np.array([0]), np.array([2]), np.array([1.4]), np.array([True])).which.tolist()
-    [2]
     """
 
     row: Any
@@ -148,9 +139,9 @@ class EllipsoidStack:
         asked = range(len(self))[which]
         out = np.empty((len(points), len(asked)))
         step = max(_CACHED // (_BLOCK * self.dim), 1)
-        for start in range(0, len(asked), step):
-            some = asked[start : start + step]
-            self._set_gauges(points, slice(some.start, some.stop), out[:, start : start + step])
+        for columns in chunk_slices(len(asked), step):
+            some = asked[columns]
+            self._set_gauges(points, slice(some.start, some.stop), out[:, columns])
         return out
 
     def _set_gauges(self, points: FloatArray, which: slice, out: FloatArray) -> None:
@@ -241,9 +232,8 @@ class EllipsoidStack:
         away, y = np.empty((2, len(axes), _BLOCK, self.dim))
         wide = away.reshape(len(axes), _BLOCK // _ROWS_AT_ONCE, _ROWS_AT_ONCE * self.dim)
         with one_blas_thread(self.dim**2):
-            for start in range(0, len(points), _BLOCK):
-                rows = slice(start, min(start + _BLOCK, len(points)))
-                block[: rows.stop - start] = points[rows]
+            for rows in chunk_slices(len(points), _BLOCK):
+                block[: rows.stop - rows.start] = points[rows]
                 np.subtract(block.reshape(wide.shape[1:]), centers, out=wide)
                 yield rows, np.matmul(away, axes, out=y)
 

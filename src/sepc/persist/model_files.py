@@ -5,23 +5,24 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from sepc.archive import Format
-from sepc.errors import ModelFileError
-from sepc.persist.council import pack_council, unpack_council
-from sepc.persist.drawers import Inbox, Outbox
-from sepc.persist.kinds import Kind, kind_of
-from sepc.persist.pipeline import pipeline_kind
-from sepc.persist.single import pack_single, unpack_single
-from sepc.persist.words import versions
+from sepc.common.archive import Format
+from sepc.common.errors import ModelFileError
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter
+from sepc.persist.rules_in_words import versions
+from sepc.persist.savable_kinds import ModelKind, kind_name
+from sepc.persist.saved_classifier import pack_single, unpack_single
+from sepc.persist.saved_ensemble import pack_ensemble, unpack_ensemble
+from sepc.persist.saved_pipeline import pipeline_kind
 
 FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
-
 
 _CLASSIFIERS = {
     kind.name: kind
     for kind in (
-        Kind("sepc.estimator", "SEPClassifier", pack_single, unpack_single),
-        Kind("sepc.ensemble", "SEPEnsembleClassifier", pack_council, unpack_council),
+        ModelKind("sepc.estimators.classifier", "SEPClassifier", pack_single, unpack_single),
+        ModelKind(
+            "sepc.estimators.ensemble.ensemble_classifier", "SEPEnsembleClassifier", pack_ensemble, unpack_ensemble
+        ),
     )
 }
 _KINDS = {**_CLASSIFIERS, "TablePipeline": pipeline_kind(_CLASSIFIERS)}
@@ -61,11 +62,11 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
     ...     load(f"{folder}/model.sepc").predict([[0.5], [8.0]]).tolist()
     ['low', 'high']
     """
-    kind = kind_of(clf, _KINDS)
+    kind = kind_name(clf, _KINDS)
     check_is_fitted(clf)
-    out = Outbox()
-    header = {"kind": kind, "versions": versions(), **_KINDS[kind].pack(out, clf, bool(training_rows))}
-    FORMAT.write(path, header, out.arrays)
+    writer = ArrayWriter()
+    header = {"kind": kind, "versions": versions(), **_KINDS[kind].pack(writer, clf, bool(training_rows))}
+    FORMAT.write(path, header, writer.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -99,6 +100,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = FORMAT.read(path)
     try:
-        return _KINDS[header["kind"]].unpack(Inbox(arrays), header)
+        return _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
     except Exception as error:  # what obeys the format may still be no model
         raise FORMAT.damaged(path) from error

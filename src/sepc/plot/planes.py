@@ -1,4 +1,4 @@
-"""The plane that a partition is shown in: two features, or two principal directions."""
+"""Plane that a partition is shown in: two features, or two principal directions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.errors import InputError
-from sepc.estimator import SEPClassifier
-from sepc.explain import percent
-from sepc.geometry._checks import FloatArray
+from sepc.common.errors import InputError
+from sepc.common.text import percent
+from sepc.common.typing import FloatArray
+from sepc.estimators.classifier import SEPClassifier
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.model import Model
-from sepc.partitioning import Block
+from sepc.model.partition_model import PartitionModel
+from sepc.partitions.blocks import Block
 
 # Points along an outline: its corners are off the curve by less than 1e-4 of its size.
 _N_OUTLINE = 257
@@ -51,10 +51,10 @@ class Plane:
         """Return places of the plane in the model's units, shape (n, d): the inverse of `place` if d is 2."""
         return np.asarray(((shown - self.origin) / self.scale) @ self.basis.T)
 
-    def shadow(self, E: Ellipsoid) -> tuple[FloatArray, FloatArray]:
+    def project(self, E: Ellipsoid) -> tuple[FloatArray, FloatArray]:
         """Return the ellipse that an ellipsoid is shown as: centre, and the factor that maps the unit disc to it."""
-        shadow = E.shadow(self.basis)
-        return shadow.center * self.scale + self.origin, self.scale[:, None] * shadow.axes * shadow.radii
+        flat = E.shadow(self.basis)
+        return flat.center * self.scale + self.origin, self.scale[:, None] * flat.axes * flat.radii
 
 
 class Outline(NamedTuple):
@@ -79,7 +79,7 @@ class Outline(NamedTuple):
 
     @property
     def reach(self) -> FloatArray:
-        """How far it goes from the centre along each axis, shape (2,)."""
+        """Distance that it goes from the centre along each axis, shape (2,)."""
         return np.asarray(np.sqrt(np.square(self.factor).sum(axis=1)))
 
 
@@ -129,7 +129,7 @@ def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
                 yield name, block.side if binary else k, block
 
 
-def isolated_points(model: Model) -> Iterator[tuple[FloatArray, Any]]:
+def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
     """Yield each isolated point of a class, in the model's units, with its label; None if it has several.
 
     Examples
@@ -148,7 +148,7 @@ def isolated_points(model: Model) -> Iterator[tuple[FloatArray, Any]]:
 
 
 def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
-    """Return the shadow of a region on a plane.
+    """Return the projection of a region onto a plane.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
     >>> outline(plane, "a#1", "a", ball).reach.tolist()
     [10.0, 1.0]
     """
-    return Outline(region, label, len(block.members), *plane.shadow(block.ellipsoid))
+    return Outline(region, label, len(block.members), *plane.project(block.ellipsoid))
 
 
 def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
@@ -169,12 +169,12 @@ def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
             yield Line(shown, float(offset + shown @ plane.origin), label)
 
 
-def plane_of(model: Model, features: Any, Z: FloatArray) -> Plane:
+def plane_of(model: PartitionModel, features: Any, Z: FloatArray) -> Plane:
     """Return the plane of two features, or of the first two principal directions.
 
     Parameters
     ----------
-    model : Model
+    model : PartitionModel
     features : pair of int or str, "principal" or None
         None stands for both features if there are two, and for "principal" if there are more.
     Z : ndarray of shape (n, d)
@@ -199,7 +199,7 @@ def plane_of(model: Model, features: Any, Z: FloatArray) -> Plane:
     return _pair(model, features)
 
 
-def _pair(model: Model, features: Any) -> Plane:
+def _pair(model: PartitionModel, features: Any) -> Plane:
     if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray) or len(features) != 2:
         raise InputError(
             f"features is {features!r}; expected two features by name or number, such as (0, 1), or 'principal'."
@@ -211,7 +211,7 @@ def _pair(model: Model, features: Any) -> Plane:
     return Plane(basis, model.scale[[i, j]], model.mean[[i, j]], (model.features[i], model.features[j]))
 
 
-def _number(model: Model, feature: Any) -> int:
+def _number(model: PartitionModel, feature: Any) -> int:
     d = len(model.features)
     if isinstance(feature, str) and feature in model.features:
         return model.features.index(feature)

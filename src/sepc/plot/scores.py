@@ -1,4 +1,4 @@
-"""What any classifier says of new points, with or without a trust score."""
+"""Labels and confidences of any classifier for new points, with or without a trust score."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sepc.errors import InputError
-from sepc.estimator import SEPClassifier
+from sepc.common.errors import InputError
+from sepc.estimators.classifier import SEPClassifier
 
 
 def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -65,14 +65,7 @@ def last_step(clf: Any) -> Any:
 
 
 def partitioned(clf: Any, display: str) -> SEPClassifier:
-    """Return the SEPClassifier that is meant: `clf` itself, or the last step of a pipeline.
-
-    Examples
-    --------
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
-    >>> partitioned(clf, "PartitionDisplay") is clf
-    True
-    """
+    """Return the SEPClassifier that is meant: `clf` itself, or the last step of a pipeline."""
     last = last_step(clf)
     if not isinstance(last, SEPClassifier):
         raise InputError(
@@ -84,13 +77,7 @@ def partitioned(clf: Any, display: str) -> SEPClassifier:
 
 
 def prepared(clf: Any, X: Any) -> Any:
-    """Return the points as the last step of a pipeline gets them; as they are if there is no pipeline.
-
-    Examples
-    --------
-    >>> prepared(SEPClassifier(), [[1.0]])
-    [[1.0]]
-    """
+    """Return the points as the last step of a pipeline gets them; as they are if there is no pipeline."""
     # By steps: a slice of a pipeline is made by its constructor, and subclasses may have one of their own.
     for _, step in clf.steps[:-1] if isinstance(clf, Pipeline) else ():
         X = X if step in (None, "passthrough") else step.transform(X)
@@ -139,11 +126,6 @@ def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def require_positive(value: Any, name: str) -> None:
-    """Refuse what is no whole number of at least 1.
-
-    Examples
-    --------
-    >>> require_positive(3, "max_regions")
-    """
+    """Refuse what is no whole number of at least 1."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise InputError(f"{name} is {value!r}; expected a whole number, at least 1.")

@@ -1,13 +1,13 @@
-"""What all displays share: one look for each class, axes to draw on, and words that fit."""
+"""Common style of all displays: one look for each class, axes to draw on, and words that fit."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.errors import InputError, SepcError
-from sepc.frames import plain
-from sepc.geometry._checks import FloatArray
+from sepc.common.errors import InputError, SepcError
+from sepc.common.frames import plain
+from sepc.common.typing import FloatArray
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; without the yellow, which is too pale for lines.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -21,13 +21,7 @@ SMALL, TINY = "small", "x-small"
 
 
 class Style(NamedTuple):
-    """How one class, or one model, looks: in colour and, for those who see none, in shape.
-
-    Examples
-    --------
-    >>> Style("#0072B2", "o", "-", "").marker
-    'o'
-    """
+    """Look of one class, or one model: in colour and, for those who see none, in shape."""
 
     colour: str
     marker: str
@@ -68,15 +62,7 @@ def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
 
 
 def axes_for(ax: Any) -> Any:
-    """Return the axes to draw on: those given, or those of a new figure.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> axes_for(ax) is ax
-    True
-    """
+    """Return the axes to draw on: those given, or those of a new figure."""
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
@@ -154,40 +140,20 @@ def settle(ax: Any) -> Any:
 
 
 def height_of(legend: Any, ax: Any) -> float:
-    """Return the share of the height of the axes that their legend takes, half at most.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> height_of(ax.legend(handles=[legend_entry("a")]), ax) < 0.2
-    True
-    """
+    """Return the share of the height of the axes that their legend takes, half at most."""
     box = settle(ax)
     return min(float(legend.get_window_extent().height / box.height), 0.5)
 
 
 def points_of(size: str) -> float:
-    """Return a relative font size in points, by the user's settings.
-
-    Examples
-    --------
-    >>> points_of("x-small") < points_of("medium")
-    True
-    """
+    """Return a relative font size in points, by the user's settings."""
     from matplotlib.font_manager import FontProperties
 
     return float(FontProperties(size=size).get_size_in_points())
 
 
 def fitting_size(cell: tuple[float, float], n_letters: int) -> float:
-    """Return a font size at which so many letters fit into a cell, but no larger than that of other text.
-
-    Examples
-    --------
-    >>> fitting_size((12.0, 12.0), 3) < fitting_size((1000.0, 1000.0), 3) == points_of("medium")
-    True
-    """
+    """Return a font size at which so many letters fit into a cell, but no larger than that of other text."""
     width, height = cell
     return min(0.85 * width / (0.62 * max(n_letters, 2)), 0.75 * height, points_of("medium"))
 
@@ -231,29 +197,14 @@ def into_emptiest_place(legend: Any, ax: Any, points: FloatArray) -> None:
 
 
 def legend_entry(label: Any, **look: Any) -> Any:
-    """Return a line for a legend, which is drawn nowhere else.
-
-    Examples
-    --------
-    >>> legend_entry("benign", color="black", marker="o").get_label()
-    'benign'
-    """
+    """Return a line for a legend, which is drawn nowhere else."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=short(label), **look)
 
 
 def label_axes(ax: Any, across: str, up: str) -> None:
-    """Name the two axes, in letters that fit a narrow column.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> label_axes(ax, "coverage", "risk")
-    >>> ax.get_xlabel()
-    'coverage'
-    """
+    """Name the two axes, in letters that fit a narrow column."""
     ax.set_xlabel(literal(across), fontsize=SMALL)
     ax.set_ylabel(literal(up), fontsize=SMALL)
     ax.tick_params(labelsize=TINY)

@@ -1,4 +1,4 @@
-"""Reports: what a classifier does on test records, as one dict that becomes a page, a text or JSON.
+"""Reports on a classifier and test records: one dict that becomes a page, a text or JSON.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""A report: one dict, three forms."""
+"""Report: one dict, three forms."""
 
 import json
 import os
@@ -7,21 +7,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sepc.errors import InputError
-from sepc.explain import many, percent
-from sepc.files import written_whole
+from sepc.common.atomic_files import written_whole
+from sepc.common.errors import InputError
+from sepc.common.text import many, percent
 from sepc.reports.html import as_html
 from sepc.reports.markdown import as_markdown
+from sepc.reports.record_verdicts import OnStep
 from sepc.reports.subject import Subject
 from sepc.reports.summary import summary
-from sepc.reports.verdicts import OnStep
 
 _N_RECORDS, _N_RECORDS_OF_ENSEMBLE = 200, 50
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
 
 
 class Report:
-    """What a classifier does on test records, as `report` returns it.
+    """Report on a classifier and test records, as `report` returns it.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def report(
     subject = Subject.of(clf, X_test, y_test)
     subject.accepted(min_trust)  # refused before anything is computed
     if max_records is None:
-        max_records = _N_RECORDS if subject.council is None else _N_RECORDS_OF_ENSEMBLE
+        max_records = _N_RECORDS if subject.ensemble is None else _N_RECORDS_OF_ENSEMBLE
     return Report(
         summary(
             subject,

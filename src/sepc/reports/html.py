@@ -1,13 +1,14 @@
 """A report as one page that needs no network and no other file."""
 
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from sepc.errors import SepcError
+from sepc.common.templates import template_environment
+from sepc.reports.report_tables import cell, exact, number
 from sepc.reports.svg import N_COLOURS, regions_svg, reliability_svg, risk_coverage_svg
-from sepc.reports.tables import cell, exact, number
 
 if TYPE_CHECKING:
     import jinja2
@@ -28,13 +29,6 @@ def as_html(content: dict[str, Any]) -> str:
     Returns
     -------
     str
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier, report
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> "</html>" in as_html(report(clf, [[0.5], [7.0]], [0, 1]).to_dict())
-    True
     """
     environment = _environment()
     safe = environment.filters["safe"]
@@ -90,22 +84,9 @@ def _look(code: int) -> str:
 
 @cache
 def _environment() -> "jinja2.Environment":
-    try:
-        import jinja2
-    except ImportError as error:
-        raise SepcError(
-            "a report as HTML needs jinja2, which is not installed. Run: pip install 'sepc[report]'. "
-            "Markdown and JSON need nothing more."
-        ) from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("sepc.reports"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(cell=cell, number=number, exact=exact)
-    return environment
+    filters: dict[str, Callable[..., str]] = {"cell": cell, "number": number, "exact": exact}
+    otherwise = "Markdown and JSON need nothing more."
+    return template_environment("sepc.reports", filters, "a report as HTML", otherwise)
 
 
 def _text(name: str) -> str:

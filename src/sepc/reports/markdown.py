@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sepc.explain import percent
-from sepc.reports.tables import cell, exact, number
+from sepc.common.text import percent
+from sepc.reports.report_tables import cell, exact, number
 
 _SPECIAL = re.compile(r"([\\`*_\[\]{}|~#$!])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

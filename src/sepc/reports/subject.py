@@ -1,20 +1,19 @@
-"""What a report is about: a fitted classifier, and test records whose labels are known."""
+"""Subject of a report: a fitted classifier, and test records whose labels are known."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from sepc.assessment import Assessment
-from sepc.base import TrustClassifier
-from sepc.council import Council
-from sepc.errors import InputError, SepcError
-from sepc.frames import FrameMaker, plain
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.inputs import known_labels
-from sepc.model import Model
+from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker, plain
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import known_labels
+from sepc.estimators.base import TrustClassifier
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.model.assessment import Assessment
+from sepc.model.fitted_model import FittedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +24,8 @@ class Subject:
     ----------
     clf : estimator
         As it was handed in.
-    judge : TrustClassifier
-        The classifier itself: the last step, where `clf` is a pipeline.
+    classifier : TrustClassifier
+        `clf`, or its last step where it is a pipeline.
     X : array or frame of n rows
         The test records, as they were handed in.
     columns : list of str
@@ -52,25 +51,25 @@ class Subject:
     """
 
     clf: Any
-    judge: TrustClassifier
+    classifier: TrustClassifier
     X: Any
     columns: list[str]
     ids: list[int | str]
     points: FloatArray
     labels: list[str]
-    truth: Rows
-    predicted: Rows
+    truth: IntArray
+    predicted: IntArray
     proba: FloatArray
     verdicts: Assessment
 
     @classmethod
     def of(cls, clf: Any, X: Any, y: Any) -> "Subject":
-        """Judge the test records; X and y are checked."""
-        judge = _judge(clf)
+        """Assess the test records; X and y are checked."""
+        classifier = _classifier_of(clf)
         X = _with_a_shape(X)
         true_labels = known_labels(X, y, "test")
         verdicts = clf.assess(X)
-        known = {label: code for code, label in enumerate(judge.classes_.tolist())}
+        known = {label: code for code, label in enumerate(classifier.classes_.tolist())}
         _require_a_known_label(true_labels, list(known))
         codes = dict(known)
         for label in true_labels:
@@ -78,11 +77,11 @@ class Subject:
         names = getattr(clf, "feature_names_in_", None)
         return cls(
             clf=clf,
-            judge=judge,
+            classifier=classifier,
             X=X if names is None or not hasattr(X, "columns") else _safe_indexing(X, names.tolist(), axis=1),
             columns=[f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names],
             ids=_ids(X),
-            points=_model(judge).units(_numbers(clf, X)),
+            points=classifier._model.units(_numbers(clf, X)),
             labels=[str(label) for label in codes],
             truth=np.array([codes[label] for label in true_labels]),
             predicted=np.array([known[label] for label in verdicts.label.tolist()]),
@@ -91,22 +90,22 @@ class Subject:
         )
 
     @property
-    def model(self) -> Model:
-        """What the fit left behind, with the training points; of an ensemble, in standard deviations."""
-        return _model(self.judge)
+    def model(self) -> FittedModel:
+        """The fitted model."""
+        return self.classifier._model
 
     @property
-    def training(self) -> tuple[FloatArray, Rows]:
+    def training(self) -> tuple[FloatArray, IntArray]:
         """Training points in the units of the model, and their classes; none if the model was saved without them."""
-        try:
-            return self.model.points, self.model.codes
-        except SepcError:
+        records = self.model.records
+        if records is None:
             return np.empty((0, len(self.model.features))), np.empty(0, dtype=np.int64)
+        return records.points, records.codes
 
     @property
-    def council(self) -> Council | None:
-        """The members, where the classifier is an ensemble."""
-        return self.judge._model if isinstance(self.judge._model, Council) else None
+    def ensemble(self) -> EnsembleModel | None:
+        """Model with all members, where the classifier is an ensemble."""
+        return self.classifier._model if isinstance(self.classifier._model, EnsembleModel) else None
 
     @property
     def trust(self) -> FloatArray:
@@ -114,16 +113,16 @@ class Subject:
         return self.verdicts.trust
 
     @property
-    def right(self) -> NDArray[np.bool_]:
-        """Which labels are the true ones, shape (n,)."""
+    def right(self) -> BoolArray:
+        """True where the predicted label is the true one, shape (n,)."""
         return np.asarray(self.truth == self.predicted)
 
     @property
     def n_classes(self) -> int:
         """Number of classes that can be predicted."""
-        return len(self.judge.classes_)
+        return len(self.classifier.classes_)
 
-    def accepted(self, min_trust: float) -> NDArray[np.bool_]:
+    def accepted(self, min_trust: float) -> BoolArray:
         """Return which labels have enough trust, shape (n,)."""
         return self.verdicts.accepted(min_trust)
 
@@ -172,24 +171,16 @@ def short(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _judge(clf: Any) -> TrustClassifier:
+def _classifier_of(clf: Any) -> TrustClassifier:
     steps = getattr(clf, "steps", None)
-    judge = steps[-1][1] if steps else clf
+    classifier = steps[-1][1] if steps else clf
     able = all(hasattr(clf, name) for name in ("assess", "explain", "regions"))
-    if not isinstance(judge, TrustClassifier) or not able:
+    if not isinstance(classifier, TrustClassifier) or not able:
         raise InputError(
             f"clf is a {type(clf).__name__}; expected a SEPClassifier, a SEPEnsembleClassifier or a table pipeline of "
             "sepc. Of another pipeline, report on the last step: sepc.report(clf[-1], clf[:-1].transform(X), y)."
         )
-    return judge
-
-
-def _model(judge: TrustClassifier) -> Model:
-    model = judge._model
-    if isinstance(model, Council):
-        return model.plain
-    assert isinstance(model, Model)
-    return model
+    return classifier
 
 
 def _numbers(clf: Any, X: Any) -> FloatArray:

@@ -1,16 +1,16 @@
-"""The one dict that a report is made of."""
+"""Content of a report, as one dict."""
 
 from typing import Any
 
-from sepc.explain import listed, many, percent
-from sepc.reports.card import card
-from sepc.reports.ground import findings
-from sepc.reports.regions import regions_table
-from sepc.reports.results import results
-from sepc.reports.shadows import views
+from sepc.common.text import listed, many, percent, shortened
+from sepc.reports.model_card import card
+from sepc.reports.performance import results
+from sepc.reports.projections import views
+from sepc.reports.record_verdicts import OnStep, choose, verdicts
+from sepc.reports.region_table import regions_table
+from sepc.reports.report_tables import exact
 from sepc.reports.subject import Subject
-from sepc.reports.tables import exact
-from sepc.reports.verdicts import OnStep, choose, verdicts
+from sepc.reports.training_data import findings
 
 FORMAT = 1
 _N_DRAWN = 400
@@ -59,21 +59,20 @@ def summary(
 
 def _records(subject: Subject) -> dict[str, list[Any]]:
     """Return the test records by columns; labels are numbers of `labels`."""
-    told = subject.verdicts
+    assessment = subject.verdicts
     return {
         "id": subject.ids,
         "truth": subject.truth.tolist(),
         "label": subject.predicted.tolist(),
         "trust": subject.trust.tolist(),
-        "reason": told.reason.tolist(),
-        "region": told.region.tolist(),
+        "reason": assessment.reason.tolist(),
+        "region": assessment.region.tolist(),
     }
 
 
 def _named(subject: Subject) -> str:
     known = subject.labels[: subject.n_classes]
-    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
-    return listed([*known[:_NAMED], *more])
+    return listed(known) if len(known) <= _NAMED else shortened(known, _NAMED)
 
 
 def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -> str:

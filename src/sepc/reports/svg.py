@@ -1,4 +1,4 @@
-"""Pictures from numbers: SVG that takes its colours from the page around it."""
+"""SVG pictures from numbers, which take their colours from the page around them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,27 +17,18 @@ _ROOM = (-0.03, 1.03)
 
 
 def regions_svg(view: dict[str, Any], records: Sequence[int], colours: Sequence[int], right: Sequence[bool]) -> str:
-    """Return shadows of regions, with test records in the colours of their true labels.
+    """Return projections of regions, with test records in the colours of their true labels.
 
     Parameters
     ----------
     view : dict
-        As `shadows.views` gives it.
+        As `projections.views` gives it.
     records : sequence of int
         Rows of the test records whose points the view has.
     colours : sequence of int
         For each point and then for each ellipse, the number of its label.
     right : sequence of bool
         For each point, whether its verdict is right.
-
-    Examples
-    --------
-    >>> ellipse = {"region": "a#1", "label": "a", "center": [0.0, 0.0], "factor": [[1.0, 0.0], [0.0, 0.5]]}
-    >>> axes = [{"title": "x", "low": -1.0, "high": 1.0}, {"title": "y", "low": -1.0, "high": 1.0}]
-    >>> picture = regions_svg({"title": "x and y", "axes": axes, "points": [[0.5, 0.5]], "ellipses": [ellipse]},
-    ...                       [7], [0, 0], [True])
-    >>> 'data-record="7"' in picture
-    True
     """
     frame = Frame(*((axis["low"], axis["high"]) for axis in view["axes"]))
     dots = [
@@ -50,13 +41,7 @@ def regions_svg(view: dict[str, Any], records: Sequence[int], colours: Sequence[
 
 
 def risk_coverage_svg(curve: dict[str, list[float]], coverage: float, risk: float | None) -> str:
-    """Return the risk-coverage curve, with a mark that can be moved.
-
-    Examples
-    --------
-    >>> 'id="mark"' in risk_coverage_svg({"coverage": [0.5, 1.0], "risk": [0.0, 0.1]}, 0.5, 0.0)
-    True
-    """
+    """Return the risk-coverage curve, with a mark that can be moved."""
     highest = _highest(curve)
     frame = Frame(_ROOM, (-0.03 * highest, highest))
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(frame.at, curve["coverage"], curve["risk"]))
@@ -75,14 +60,7 @@ def risk_coverage_svg(curve: dict[str, list[float]], coverage: float, risk: floa
 
 
 def reliability_svg(bins: Iterable[dict[str, Any]]) -> str:
-    """Return the share of right labels against the trust, with 95 % intervals; large dots stand for many records.
-
-    Examples
-    --------
-    >>> one = {"n_records": 10, "trust": 0.9, "accuracy": 0.8, "interval": [0.4, 0.97]}
-    >>> reliability_svg([one]).count("<circle")
-    1
-    """
+    """Return the share of right labels against the trust, with 95 % intervals; large dots stand for many records."""
     frame = Frame(_ROOM, _ROOM)
     (x0, y0), (x1, y1) = frame.at(0.0, 0.0), frame.at(1.0, 1.0)
     parts = [f'<line class="rule" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>']
@@ -117,7 +95,7 @@ class Frame:
 
     @property
     def per_unit(self) -> tuple[float, float]:
-        """How far a step of one goes to the right, and down."""
+        """Length of a step of one to the right, and down."""
         width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
         return width / (self.x[1] - self.x[0]), -height / (self.y[1] - self.y[0])
 

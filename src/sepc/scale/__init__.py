@@ -1,1 +1,1 @@
-"""Points that are not in one memory: in files, on devices, on the machines of a cluster."""
+"""Input by its kind: training sets and predictions of points in memory, in files, on devices and on clusters."""

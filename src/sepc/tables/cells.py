@@ -1,4 +1,4 @@
-"""Cells of a raw table: what came in as pandas, polars, pyarrow or plain arrays becomes numbers or codes of texts."""
+"""Cells of a raw table: columns of pandas, polars, pyarrow or plain arrays as numbers or as codes of texts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from sepc.errors import InputError, SepcError
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.common.errors import InputError, SepcError
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 
 try:
     import pandas as pd
@@ -20,13 +20,13 @@ NUMBER, BOOL, DATE, TEXT = "number", "bool", "date", "text"
 MISSING, OTHER = "(missing)", "(other)"
 # Texts that mean that there is no value, whatever their case.
 MISSING_TEXTS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", MISSING})
-_TRUTHS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+_BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 SECONDS_A_DAY = 86_400.0
 
 
 class CellError(InputError):
-    """A cell holds what its column cannot.
+    """Error of a cell that holds what its column cannot.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Table(NamedTuple):
     ----------
     columns : dict of str to column
         Series or arrays, as they came in.
-    named : bool
+    has_names : bool
         Whether the names came with the table.
     n_rows : int
 
@@ -78,12 +78,12 @@ class Table(NamedTuple):
     """
 
     columns: dict[str, Any]
-    named: bool
+    has_names: bool
     n_rows: int
 
 
 def read_table(X: Any) -> Table:
-    """Take a table apart: a pandas or polars frame, a pyarrow table, or rows of an array or of lists.
+    """Return the columns of a pandas or polars frame, of a pyarrow table, or of rows in an array or in lists.
 
     Examples
     --------
@@ -92,20 +92,20 @@ def read_table(X: Any) -> Table:
     """
     library = type(X).__module__.split(".")[0]
     if library == "pandas" and hasattr(X, "columns"):
-        return _named([str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], X)
+        return _table_with_names([str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], X)
     if library == "polars" and hasattr(X, "get_columns"):
-        return _named(X.columns, X.get_columns(), X)
+        return _table_with_names(X.columns, X.get_columns(), X)
     if library == "pyarrow" and hasattr(X, "column_names"):
-        return _named(X.column_names, X.columns, X)
+        return _table_with_names(X.column_names, X.columns, X)
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
     return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
 
 
-def _named(names: list[str], columns: list[Any], X: Any) -> Table:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+def _table_with_names(names: list[str], columns: list[Any], X: Any) -> Table:
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
         raise InputError(
-            f"the table has several columns named {', '.join(map(repr, twice))}; expected each name once. "
+            f"the table has several columns named {', '.join(map(repr, duplicates))}; expected each name once. "
             "Rename or drop the others."
         )
     if not names or not X.shape[0]:
@@ -118,7 +118,7 @@ def _named(names: list[str], columns: list[Any], X: Any) -> Table:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cells:
-    """The cells of one column.
+    """Cells of one column.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Cells:
 
     kind: str
     values: FloatArray
-    codes: Rows
+    codes: IntArray
     texts: NDArray[np.object_]
     fixed: bool = False
 
@@ -150,7 +150,7 @@ class Cells:
         return cls(kind, values, np.empty(0, np.int64), np.empty(0, object))
 
     @classmethod
-    def of_texts(cls, codes: Rows, found: Any, fixed: bool = False) -> Self:
+    def of_texts(cls, codes: IntArray, found: Any, fixed: bool = False) -> Self:
         """Return cells of texts, without the blanks around them; those that mean no value are missing."""
         texts = [text_of(value).strip() for value in found]
         known = np.array([None if text.lower() in MISSING_TEXTS else text for text in texts], dtype=object)
@@ -160,7 +160,7 @@ class Cells:
 
 
 def read_cells(column: Any) -> Cells:
-    """Read one column.
+    """Return the cells of one column.
 
     Parameters
     ----------
@@ -193,13 +193,7 @@ def read_cells(column: Any) -> Cells:
 
 
 def as_series(column: Any) -> Any:
-    """Return a column of any kind as a pandas Series.
-
-    Examples
-    --------
-    >>> as_series(np.array([1.0, 2.0])).tolist()
-    [1.0, 2.0]
-    """
+    """Return a column of any kind as a pandas Series."""
     library = type(column).__module__.split(".")[0]
     if library == "polars":
         return _from_polars(column)
@@ -303,7 +297,7 @@ def parsed(texts: NDArray[np.object_], kind: str) -> FloatArray:
     if kind == NUMBER:
         return np.asarray(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
     if kind == BOOL:
-        return np.array([_TRUTHS.get(text.lower(), np.nan) for text in texts], dtype=np.float64)
+        return np.array([_BOOL_TEXTS.get(text.lower(), np.nan) for text in texts], dtype=np.float64)
     series = pd.Series(texts, dtype=object)
     series = series.where(series.astype(str).str.fullmatch(_ISO_DATE), None)
     return _days(series, format="ISO8601", errors="coerce")
@@ -328,7 +322,7 @@ def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
     return values
 
 
-def _misfits(cells: Cells, kind: str) -> NDArray[np.bool_]:
+def _misfits(cells: Cells, kind: str) -> BoolArray:
     """Return which numbers, truths or dates cannot be read as another kind, or are infinite."""
     values = cells.values
     if kind == BOOL and cells.kind == NUMBER:
@@ -341,7 +335,7 @@ def _shown(value: float, kind: str) -> Any:
     return date_text(value, whole=False) if kind == DATE else bool(value) if kind == BOOL else float(value)
 
 
-def _require_none(bad: NDArray[np.bool_], name: str, value: Callable[[int], Any], rule: str) -> None:
+def _require_none(bad: BoolArray, name: str, value: Callable[[int], Any], rule: str) -> None:
     if bad.any():
         row = int(bad.argmax())
         raise CellError(name, value(row), row + 1, rule)

@@ -1,4 +1,4 @@
-"""What becomes of one column of a raw table: its kind, its features, and the way back."""
+"""Encoding of one column of a raw table: its kind, its features, and the way back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.errors import InputError
-from sepc.geometry._checks import FloatArray, Rows
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.explanations.vocabulary import Value
 from sepc.tables.cells import (
     BOOL,
     DATE,
@@ -25,7 +26,6 @@ from sepc.tables.cells import (
     read_cells,
     text_of,
 )
-from sepc.vocabulary import Value
 
 CATEGORY, LEFT_OUT = "category", "left out"
 KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
@@ -35,21 +35,23 @@ _MOSTLY_DISTINCT = 0.5
 
 
 class Limits(NamedTuple):
-    """How often a value must occur to count by itself, and how many values of one column may.
+    """Limits to the values of a column that get a feature of their own.
 
-    Examples
-    --------
-    >>> Limits(2, 20).least
-    2
+    Attributes
+    ----------
+    min_rows : int
+        In how many rows such a value occurs, or none is there, at least.
+    max_levels : int
+        How many such values there are at most.
     """
 
-    least: int
+    min_rows: int
     max_levels: int
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a fit has learnt of one column of a raw table.
+    """Encoding of one column of a raw table, as a fit has learnt it.
 
     Attributes
     ----------
@@ -137,7 +139,7 @@ class Column:
         number = float(as_kind(cells, self.kind, self.name)[0])
         return None if np.isnan(number) else self.value_of(number - self.origin)
 
-    def _level_numbers(self, cells: Cells) -> Rows:
+    def _level_numbers(self, cells: Cells) -> IntArray:
         """Return which level each cell has, -1 for one that the fit has not seen."""
         numbers = {level: number for number, level in enumerate(self.levels)}
         other = numbers.get(OTHER, -1)
@@ -145,7 +147,7 @@ class Column:
         of_text = [numbers.get(text, other) for text in cells.texts] + [numbers.get(MISSING, other)]
         return np.array(of_text)[cells.codes]
 
-    def _one_hot(self, level: Rows) -> FloatArray:
+    def _one_hot(self, level: IntArray) -> FloatArray:
         if len(self.levels) == 2:
             # What is neither of two lies between them.
             return np.where(level < 0, 0.5, level)[:, None].astype(np.float64)
@@ -183,7 +185,7 @@ class Column:
         step = 1.0 if self.whole else SECONDS_A_DAY
         return np.asarray(np.rint((number + self.origin) * step) / step - self.origin)
 
-    def _nearest_level(self, features: FloatArray, known: bool = False) -> Rows:
+    def _nearest_level(self, features: FloatArray, known: bool = False) -> IntArray:
         if len(self.levels) == 2:
             features = np.column_stack([1.0 - features[:, 0], features[:, 0]])
         allowed = [not known or level != MISSING for level in self.levels]
@@ -196,7 +198,8 @@ class Column:
             return [levels[number] for number in self._nearest_level(features)]
         numbers = features[:, 0] if self.varies else np.full(len(features), self.low - self.origin)
         missing = features[:, -1] >= 0.5 if self.flagged else np.zeros(len(features), dtype=bool)
-        return [None if lost else self.value_of(number) for number, lost in zip(numbers.tolist(), missing, strict=True)]
+        pairs = zip(numbers.tolist(), missing, strict=True)
+        return [None if is_missing else self.value_of(number) for number, is_missing in pairs]
 
     def value_of(self, number: float) -> Value:
         """Return what the feature of a number, a truth or a date stands for."""
@@ -232,7 +235,7 @@ def _is_sound(kind: Any, value: Any) -> bool:
 
 
 def learn_column(name: str, raw: Any, limits: Limits) -> Column:
-    """Decide what to make of a column.
+    """Return the encoding of a column.
 
     Parameters
     ----------
@@ -272,7 +275,7 @@ def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> C
     if not len(known):
         return Column(name, LEFT_OUT, n_missing=n_missing, reason="no row has a value")
     low, high = float(known.min()), float(known.max())
-    flagged = n_missing >= limits.least
+    flagged = n_missing >= limits.min_rows
     if low == high and not flagged:
         only = Column(name, kind, whole=True, low=low).value_of(low)
         return Column(name, LEFT_OUT, n_missing=n_missing, reason=f"{text_of(only)} in all rows")
@@ -297,20 +300,20 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
     by_frequency = sorted(zip((-counts).tolist(), cells.texts.tolist(), strict=True))
     by_frequency = [(-count, text) for count, text in by_frequency if count]
     n_known = len(cells.codes) - n_missing
-    reason = _useless(len(by_frequency), n_known)
-    often = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.least and text != OTHER]
-    pooled = sorted({text for _, text in by_frequency} - {*often})
-    (often if n_missing >= limits.least else pooled).extend([MISSING][: bool(n_missing)])
-    levels = (*often, OTHER) if pooled else tuple(often)
+    reason = _reason_to_leave_out(len(by_frequency), n_known)
+    frequent = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.min_rows and text != OTHER]
+    pooled = sorted({text for _, text in by_frequency} - {*frequent})
+    (frequent if n_missing >= limits.min_rows else pooled).extend([MISSING][: bool(n_missing)])
+    levels = (*frequent, OTHER) if pooled else tuple(frequent)
     if not reason and len(levels) < 2:
-        few = f"none of its {len(by_frequency)} values occurs in {limits.least} rows"
+        few = f"none of its {len(by_frequency)} values occurs in {limits.min_rows} rows"
         reason = few if pooled else f"{levels[0]} in all rows"
     if reason:
         return Column(name, LEFT_OUT, n_missing=n_missing, reason=reason)
     return Column(name, CATEGORY, levels=levels, pooled=tuple(pooled), n_missing=n_missing)
 
 
-def _useless(n_values: int, n_known: int) -> str:
+def _reason_to_leave_out(n_values: int, n_known: int) -> str:
     if n_values > _MANY_VALUES and n_values > _MOSTLY_DISTINCT * n_known:
         return (
             f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
@@ -344,16 +347,16 @@ def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, 
     >>> nearest_raw((Column("a", "bool", high=1.0),), np.array([[0.7], [0.2]]))
     {'a': [True, False]}
     """
-    return {column.name: column.decode(features[:, at]) for column, at in placed(columns)}
+    return {column.name: column.decode(features[:, at]) for column, at in feature_slices(columns)}
 
 
-def placed(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
+def feature_slices(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
     """Return the columns that have features, and where these are.
 
     Examples
     --------
     >>> columns = Column("a", "number", high=1.0), Column("b", "left out"), Column("c", "bool", high=1.0)
-    >>> [at for _, at in placed(columns)]
+    >>> [at for _, at in feature_slices(columns)]
     [slice(0, 1, None), slice(1, 2, None)]
     """
     ends = np.cumsum([len(column.features) for column in columns]).tolist()

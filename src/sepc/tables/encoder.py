@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.errors import InputError
-from sepc.frames import FrameMaker
-from sepc.geometry._checks import FloatArray
+from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
+from sepc.common.text import shortened
+from sepc.common.typing import FloatArray
 from sepc.tables.cells import Table, read_table
-from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, learn_column, nearest_raw, placed
+from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, feature_slices, learn_column, nearest_raw
 from sepc.tables.notes import notes_on
-from sepc.tables.vocabulary import TableVocabulary
+from sepc.tables.table_vocabulary import TableVocabulary
 
 _NAMES_SHOWN = 10
 # What occurs in fewer rows says little; a table with less than 200 rows asks for a twentieth of them.
@@ -26,7 +27,7 @@ _SHARE_OF_FEW_ROWS = 0.05
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Turns a raw table into features: numbers as they are, one 0/1 feature for each value of a category.
+    """Encoder of raw tables as features: numbers as they are, one 0/1 feature for each value of a category.
 
     Each column is of one kind, which `fit` decides:
 
@@ -102,30 +103,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         >>> TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]]).columns_[1].levels
         ('blue', 'red')
         """
-        least = self._least_share()
+        self._check_parameters()
         table = read_table(X)
         if table.n_rows < 2:
             raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
         enough = min(_ENOUGH_ROWS, _SHARE_OF_FEW_ROWS * table.n_rows)
-        limits = Limits(ceil(max(2, enough, least * table.n_rows)), int(self.max_levels))
+        limits = Limits(ceil(max(2, enough, float(self.min_share) * table.n_rows)), int(self.max_levels))
         columns = tuple(learn_column(name, raw, limits) for name, raw in table.columns.items())
         _require_features(columns)
-        self._know(columns, table.named)
+        self._set_columns(columns, table.has_names)
         return self
 
-    def _know(self, columns: tuple[Column, ...], named: bool) -> None:
+    def _set_columns(self, columns: tuple[Column, ...], have_names: bool) -> None:
         self.columns_, self.n_features_in_ = columns, len(columns)
-        if named:
+        if have_names:
             self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _least_share(self) -> float:
+    def _check_parameters(self) -> None:
         if isinstance(self.min_share, bool) or not (isinstance(self.min_share, Real) and 0.0 <= self.min_share < 1.0):
             raise InputError(f"min_share is {self.min_share!r}; expected a share from 0 to below 1, such as 0.01.")
         if isinstance(self.max_levels, bool) or not (isinstance(self.max_levels, Integral) and self.max_levels >= 1):
             raise InputError(f"max_levels is {self.max_levels!r}; expected a whole number, at least 1, such as 20.")
-        return float(self.min_share)
 
     def transform(self, X: Any) -> Any:
         """Return the features of each row.
@@ -152,7 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return pd.DataFrame(features, columns=names, index=frames.index, copy=False)
 
     def _encode(self, table: Table) -> FloatArray:
-        where = placed(self.columns_)
+        where = feature_slices(self.columns_)
         features = np.empty((table.n_rows, where[-1][1].stop), order="F")  # filled column by column
         for column, at in where:
             features[:, at] = column.encode(table.columns[column.name])
@@ -162,17 +162,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return a table that has all columns that are needed."""
         check_is_fitted(self)
         table = read_table(X)
-        if not (table.named and hasattr(self, "feature_names_in_")):
+        if not (table.has_names and hasattr(self, "feature_names_in_")):
             # By position: scikit-learn says what does not fit.
             validate_data(self, X, reset=False, skip_check_array=True)
             names = [column.name for column in self.columns_]
             return table._replace(columns=dict(zip(names, table.columns.values(), strict=True)))
-        lacking = [c.name for c in self.columns_ if c.kind != LEFT_OUT and c.name not in table.columns]
-        if lacking:
+        missing = [c.name for c in self.columns_ if c.kind != LEFT_OUT and c.name not in table.columns]
+        if missing:
             needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
             raise InputError(
-                f"the table has no column {', '.join(map(repr, lacking))}; expected {_listed(needed)}, in any order. "
-                "Add what is missing; empty cells are allowed."
+                f"the table has no column {', '.join(map(repr, missing))}; expected "
+                f"{shortened(map(repr, needed), _NAMES_SHOWN)}, in any order. Add what is missing; empty cells are "
+                "allowed."
             )
         return table
 
@@ -221,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         {'x1': {'(missing)': 1, 'pink': 1}}
         """
         table = self._read(X)
-        found = {column.name: column.unseen(table.columns[column.name]) for column, _ in placed(self.columns_)}
+        found = {column.name: column.unseen(table.columns[column.name]) for column, _ in feature_slices(self.columns_)}
         return {name: values for name, values in found.items() if values}
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -245,13 +246,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [column.name for column in self.columns_]
         if input_features is not None and list(input_features) != names:
             raise InputError(
-                f"input_features is not equal to feature_names_in_: got {_listed(input_features)}, expected "
-                f"{_listed(names)}. Leave it out."
+                "input_features is not equal to feature_names_in_: got "
+                f"{shortened(map(repr, input_features), _NAMES_SHOWN)}, expected "
+                f"{shortened(map(repr, names), _NAMES_SHOWN)}. Leave it out."
             )
         return np.array(feature_names(self.columns_), dtype=object)
 
     def vocabulary(self, row: Any) -> TableVocabulary:
-        """Return how to speak of one record.
+        """Return the vocabulary in which one record is explained.
 
         Parameters
         ----------
@@ -272,7 +274,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def notes(self) -> list[str]:
-        """What was made of the columns, in sentences.
+        """Sentences on what was made of the columns.
 
         Examples
         --------
@@ -320,12 +322,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not isinstance(state, Mapping) or set(state) != expected or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
         encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"])
-        encoder._least_share()
+        encoder._check_parameters()
         columns = tuple(Column.from_dict(values) for values in state["columns"])
         if len({column.name for column in columns}) < len(columns):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
         _require_features(columns)
-        encoder._know(columns, bool(state["named"]))
+        encoder._set_columns(columns, bool(state["named"]))
         return encoder
 
     def __sklearn_tags__(self) -> Any:
@@ -336,12 +338,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _require_features(columns: tuple[Column, ...]) -> None:
-    if not placed(columns):
+    if not feature_slices(columns):
         why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:_NAMES_SHOWN])
         raise InputError(f"no column of the table tells its rows apart ({why}); expected at least one that does.")
-
-
-def _listed(names: Any) -> str:
-    shown = ", ".join(repr(name) for name in list(names)[:_NAMES_SHOWN])
-    rest = len(names) - _NAMES_SHOWN
-    return shown + (f" and {rest} more" if rest > 0 else "")

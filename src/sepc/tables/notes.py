@@ -1,5 +1,6 @@
-"""What was made of a table, in sentences."""
+"""Sentences on what an encoder makes of the columns of a table."""
 
+from sepc.common.text import plural, shortened
 from sepc.tables.cells import BOOL, DATE, MISSING, NUMBER, OTHER, date_text
 from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
 
@@ -17,8 +18,8 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     ['Numbers, taken as they are: age.', 'sex: text with 2 values, one feature that says whether it is female.']
     """
     as_they_are = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
-    notes = [f"Numbers, taken as they are: {_shortened(as_they_are)}."] if as_they_are else []
-    notes += [f"{c.name}: {_kind(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]
+    notes = [f"Numbers, taken as they are: {shortened(as_they_are, _NAMES_SHOWN)}."] if as_they_are else []
+    notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]
     if n_features > MANY_FEATURES:
         notes.append(
             f"The table became {n_features} features. Fitting takes time that grows fast with their number: drop "
@@ -27,12 +28,7 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     return notes
 
 
-def _shortened(names: list[str]) -> str:
-    rest = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _kind(column: Column) -> str:
+def _features(column: Column) -> str:
     if column.kind == CATEGORY:
         return _category(column)
     if column.kind == DATE:
@@ -47,14 +43,14 @@ def _category(column: Column) -> str:
         features = f"one feature that says whether it is {column.levels[1]}"
     else:
         features = f"one feature for each{f' of the {len(own)} most frequent ones' if rare else ''}"
-    pooled = f"; {rare} rare value{'s' if rare > 1 else ''} count{'' if rare > 1 else 's'} as {OTHER}" if rare else ""
-    return f"text with {len(own) + rare} value{'s' if len(own) + rare > 1 else ''}, {features}{pooled}"
+    pooled = f"; {rare} rare {plural('value', rare)} count{'' if rare > 1 else 's'} as {OTHER}" if rare else ""
+    return f"text with {len(own) + rare} {plural('value', len(own) + rare)}, {features}{pooled}"
 
 
 def _missing(column: Column) -> str:
     if not column.n_missing or column.kind == LEFT_OUT:
         return ""
-    n = f"; {column.n_missing} missing value{'s' if column.n_missing > 1 else ''}"
+    n = f"; {column.n_missing} missing {plural('value', column.n_missing)}"
     if column.kind == CATEGORY:
         return f"{n} count as {MISSING if MISSING in column.levels else OTHER}"
     if not column.varies:

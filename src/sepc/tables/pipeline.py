@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
-from sepc.assessment import Assessment
-from sepc.base import as_it_was_on_error, as_one_row
-from sepc.errors import InputError
-from sepc.estimator import SEPClassifier
-from sepc.explain import Explanation
-from sepc.geometry._checks import FloatArray, Rows
-from sepc.label_sets import PredictionSets
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.base import as_it_was_on_error, as_one_row
+from sepc.estimators.classifier import SEPClassifier
+from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
+from sepc.estimators.label_sets import PredictionSets
+from sepc.explanations.explanation import Explanation
+from sepc.model.assessment import Assessment
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
-from sepc.voices import EnsembleExplanation
 
 
 def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
@@ -267,7 +267,7 @@ class TablePipeline(Pipeline):
 
     @property
     def landscape_(self) -> Any:
-        """The landscape of the training set, where the classifier has one.
+        """Landscape of the training set, where the classifier has one.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class TablePipeline(Pipeline):
         return self.steps[-1][1].landscape_
 
     @available_if(_classifier_has("query"))
-    def query(self, X_pool: Any, k: int = 10) -> Rows:
+    def query(self, X_pool: Any, k: int = 10) -> IntArray:
         """Return the rows of a pool that are most worth a label, the most worth first.
 
         Parameters
@@ -296,7 +296,7 @@ class TablePipeline(Pipeline):
         >>> clf.query([["a"], ["c"]], k=1).tolist()
         [1]
         """
-        rows: Rows = self.steps[-1][1].query(self._features(X_pool), k)
+        rows: IntArray = self.steps[-1][1].query(self._features(X_pool), k)
         return rows
 
     def _features(self, X: Any) -> Any:
@@ -309,22 +309,16 @@ class TablePipeline(Pipeline):
 
 
 def labels(y: Any) -> Any:
-    """Return labels as an array; raise an `InputError` if some are missing.
-
-    Examples
-    --------
-    >>> labels(["a", "b"]).tolist()
-    ['a', 'b']
-    """
+    """Return labels as an array; raise an `InputError` if some are missing."""
     if y is None:
         return None
     library = type(y).__module__.split(".")[0]
     array = np.asarray(as_series(y) if library in ("polars", "pyarrow") else y)
     if array.ndim == 1:
-        lost = np.flatnonzero(as_series(array).isna())
-        if len(lost):
+        missing = np.flatnonzero(as_series(array).isna())
+        if len(missing):
             raise InputError(
-                f"y has {len(lost)} missing label(s) of {len(array)}, the first in data row {lost[0] + 1} (from "
+                f"y has {len(missing)} missing label(s) of {len(array)}, the first in data row {missing[0] + 1} (from "
                 "1); expected a label for each record. Drop the records without one, from X too."
             )
     return array

@@ -1,15 +1,15 @@
-"""``sepc explain``: why one row gets its label."""
+"""``sepc explain``: the reasons for the label of one row."""
 
 from argparse import Namespace
 from textwrap import fill
 
 import pyarrow as pa
 
+from sepc.cli.cell_values import CellParser
 from sepc.cli.console import show, show_json
-from sepc.cli.models import Reader, read_model
+from sepc.cli.model_inputs import BatchPredictor, read_model
 from sepc.cli.reading import Source, open_table
-from sepc.cli.values import Meaning
-from sepc.errors import InputError
+from sepc.common.errors import InputError
 
 _WIDTH = 100
 
@@ -18,8 +18,8 @@ def run(options: Namespace) -> None:
     """Print an explanation."""
     model = read_model(options.model)
     with open_table(options.data, options.format, options.encoding) as source:
-        reader = Reader(model, source, Meaning(options.missing, source.delimiter))
-        explanation = reader.explain(row_of(source, options.row), options.row - 1)
+        predictor = BatchPredictor(model, source, CellParser(options.missing, source.delimiter))
+        explanation = predictor.explain(row_of(source, options.row), options.row - 1)
     if options.json:
         show_json({"row": options.row, **explanation.to_dict()})
     else:

@@ -1,26 +1,26 @@
-"""``sepc feedback``: what became of the verdicts, and a model that has learned from them."""
+"""``sepc feedback``: true labels for a model's predictions, and a model that has learned from them."""
 
 from argparse import Namespace
 from typing import Any
 
 from sepc.cli.console import say, show, show_json
-from sepc.cli.models import categories_of, classifier_of, columns_of, read_model
-from sepc.cli.samples import Sample, read_sample, require_columns
-from sepc.cli.writing import require_place
-from sepc.errors import InputError, MissingRecordsError
+from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
+from sepc.cli.model_inputs import categories_of, classifier_of, columns_of, read_model
+from sepc.cli.writing import require_writable
+from sepc.common.errors import InputError, MissingRecordsError
 from sepc.feedback import FeedbackMonitor
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
 
 def run(options: Namespace) -> None:
-    """Print what became of the verdicts; partition afresh where the feedback teaches something."""
-    require_place(options.output, options.model, options.data)
+    """Print the report of a monitor; partition afresh where predictions were wrong."""
+    require_writable(options.output, options.model, options.data)
     model = read_model(options.model)
-    sample = read_sample(options, category=categories_of(model)).in_terms_of(model.classes_)
-    monitor = _watched(model, sample, options.model)
+    data = read_labelled_table(options, category=categories_of(model)).with_labels_of(model.classes_)
+    monitor = _observed(model, data, options.model)
     found = monitor.report()
-    new, changes = _learned(options, monitor, model)
+    new, changes = _repartitioned(options, monitor, model)
     if new is not None:
         save(new, options.output)
         say(f"model written to {options.output}")
@@ -38,22 +38,20 @@ def run(options: Namespace) -> None:
         show(repr(changes))
 
 
-def _watched(model: Any, sample: Sample, path: str) -> FeedbackMonitor:
-    """Return a monitor that has seen a sample, whose labels may have gaps."""
+def _observed(model: Any, data: LabelledTable, path: str) -> FeedbackMonitor:
+    """Return a monitor that has observed rows, some of which may have no label."""
     clf = classifier_of(model)
     if not hasattr(clf, "partitions_"):
         raise InputError(
             f"{path} holds a {type(clf).__name__}; expected a single partition, which is what feedback watches. "
             "Fit a model without --ensemble."
         )
-    require_columns(columns_of(model), sample.table.column_names, sample.name)
-    features = (
-        model["columns"].transform(sample.table) if isinstance(model, TablePipeline) else sample.table.to_pandas()
-    )
+    require_columns(columns_of(model), data.table.column_names, data.name)
+    features = model["columns"].transform(data.table) if isinstance(model, TablePipeline) else data.table.to_pandas()
     monitor = _monitor(clf, path)
-    labelled = sample.labelled()
+    labelled = data.has_label()
     if labelled.any():
-        monitor.observe(features[labelled], sample.rows(labelled).labels)
+        monitor.observe(features[labelled], data.rows(labelled).labels)
     if not labelled.all():
         monitor.observe(features[~labelled])
     return monitor
@@ -69,7 +67,7 @@ def _monitor(clf: Any, path: str) -> FeedbackMonitor:
         ) from error
 
 
-def _learned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[Any, Any]:
+def _repartitioned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[Any, Any]:
     """Return a model that has taken the labelled rows in, and what that changed; None where there is no need."""
     if options.output is None:
         return None, None
@@ -78,9 +76,9 @@ def _learned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[
         say(f"no verdict was wrong: there is nothing to learn, and {options.output} is not written")
         return None, None
     new, changes = monitor.repartition()
-    return (_with(model, new) if isinstance(model, TablePipeline) else new), changes
+    return (_with_classifier(model, new) if isinstance(model, TablePipeline) else new), changes
 
 
-def _with(model: TablePipeline, clf: Any) -> TablePipeline:
+def _with_classifier(model: TablePipeline, clf: Any) -> TablePipeline:
     """Return a pipeline of the same encoder and another classifier."""
     return TablePipeline([("columns", model["columns"]), ("classifier", clf)])

@@ -1,18 +1,19 @@
-"""``sepc inspect``: what is in a model."""
+"""``sepc inspect``: the content of a model."""
 
 from argparse import Namespace
 
 from sepc.cli.console import show, show_json
-from sepc.cli.facts import facts, facts_in_words
+from sepc.cli.model_summary import summarize, summary_text
 from sepc.persist import load, rules_dict
 
 
 def run(options: Namespace) -> None:
-    """Print what is in a model."""
+    """Print the summary of a model."""
     model = load(options.model)
+    summary = summarize(model)
     if options.json:
-        show_json({**facts(model), "rules": rules_dict(model)})
+        show_json({**summary, "rules": rules_dict(model)})
         return
-    show(facts_in_words(model))
-    for text in facts(model)["notes"]:
+    show(summary_text(model))
+    for text in summary["notes"]:
         show(f"  {text}")

@@ -1,4 +1,4 @@
-"""``sepc predict``: verdicts for files of any size, one batch of rows after the other."""
+"""``sepc predict``: predictions for files of any size, one batch of rows after the other."""
 
 from argparse import Namespace
 from collections import Counter
@@ -8,64 +8,64 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sepc.assessment import Assessment
+from sepc.cli.cell_values import CellParser
 from sepc.cli.console import counted, note, progress, say, show_json
-from sepc.cli.models import Reader, read_model
+from sepc.cli.model_inputs import BatchPredictor, read_model
 from sepc.cli.reading import PIPE, Source, open_table
 from sepc.cli.usage import UsageError
-from sepc.cli.values import Meaning
-from sepc.cli.writing import form_of, require_place, written_table
-from sepc.explain import many
+from sepc.cli.writing import format_of, require_writable, written_table
+from sepc.common.text import many, percent, shortened
+from sepc.model.assessment import Assessment
 
-OURS = ("label", "trust", "reason", "region", "accepted")
+ADDED_COLUMNS = ("label", "trust", "reason", "region", "accepted")
 # So many different values are remembered for each column: a file may hold more than fit into memory.
 _REMEMBERED = 1000
-_NAMED = 5
+_MAX_LISTED = 5
 
 
 def run(options: Namespace) -> None:
-    """Write a file of verdicts."""
+    """Write a file of predictions."""
     output = options.output or PIPE
     if options.json and output == PIPE:
         raise UsageError("--json prints what was done, and verdicts go the same way; expected -o FILE for these.")
-    form_of(output)
-    require_place(output, options.model, options.data)
+    format_of(output)
+    require_writable(output, options.model, options.data)
     model = read_model(options.model)
     with open_table(options.data, options.format, options.encoding) as source:
-        reader = Reader(model, source, Meaning(options.missing, source.delimiter))
-        names = our_names(source.schema.names)
-        tally = _Tally(reader, options.min_trust)
-        _write(output, source, names, tally)
-    _tell_names(names)
-    tally.tell()
+        predictor = BatchPredictor(model, source, CellParser(options.missing, source.delimiter))
+        names = added_names(source.schema.names)
+        predictions = _CountedPredictions(predictor, options.min_trust)
+        _write(output, source, names, predictions)
+    _note_renamed(names)
+    predictions.tell()
     if options.json:
-        show_json({"output": output, "columns": dict(zip(OURS, names, strict=True)), **tally.to_dict()})
+        show_json({"output": output, "columns": dict(zip(ADDED_COLUMNS, names, strict=True)), **predictions.to_dict()})
 
 
-def our_names(taken: Sequence[str]) -> list[str]:
-    """Return the names of our columns, changed where a column of the input has them already.
+def added_names(taken: Sequence[str]) -> list[str]:
+    """Return the names of the added columns, changed where a column of the input has them already.
 
     Examples
     --------
-    >>> our_names(["age", "label"])
+    >>> added_names(["age", "label"])
     ['sepc_label', 'trust', 'reason', 'region', 'accepted']
     """
     names = []
-    for name in OURS:
+    for name in ADDED_COLUMNS:
         while name in taken:
             name = f"sepc_{name}"
         names.append(name)
     return names
 
 
-def _tell_names(names: list[str]) -> None:
-    changed = [f"{name} for {ours}" for ours, name in zip(OURS, names, strict=True) if ours != name]
+def _note_renamed(names: list[str]) -> None:
+    changed = [f"{name} for {usual}" for usual, name in zip(ADDED_COLUMNS, names, strict=True) if usual != name]
     if changed:
         note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
 
 
-def _write(output: str, source: Source, names: list[str], tally: "_Tally") -> None:
-    types = (tally.reader.label_type, pa.float64(), pa.string(), pa.string(), pa.bool_())
+def _write(output: str, source: Source, names: list[str], predictions: "_CountedPredictions") -> None:
+    types = (predictions.predictor.label_type, pa.float64(), pa.string(), pa.string(), pa.bool_())
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
     delimiter = ";" if source.delimiter == ";" else ","
     with (
@@ -73,29 +73,29 @@ def _write(output: str, source: Source, names: list[str], tally: "_Tally") -> No
         written_table(output, schema, delimiter) as write,
     ):
         for batch in source.batches:
-            verdicts = tally.verdicts(batch)
-            arrays = [pa.array(values, type=kind) for values, kind in zip(verdicts, types, strict=True)]
+            columns = predictions.columns(batch)
+            arrays = [pa.array(values, type=kind) for values, kind in zip(columns, types, strict=True)]
             write(pa.RecordBatch.from_arrays([*batch.columns, *arrays], schema=schema))
-            tell(tally.n_rows)
+            tell(predictions.n_rows)
 
 
-class _Tally:
-    """Judges batches, and counts what came out."""
+class _CountedPredictions:
+    """Predictions for the batches of a table, counted by label, reason and acceptance."""
 
-    def __init__(self, reader: Reader, min_trust: float) -> None:
-        self.reader, self.min_trust = reader, min_trust
+    def __init__(self, predictor: BatchPredictor, min_trust: float) -> None:
+        self.predictor, self.min_trust = predictor, min_trust
         self.n_rows, self.n_accepted = 0, 0
-        self.labels: Counter[Any] = Counter(dict.fromkeys(reader.classes, 0))
+        self.labels: Counter[Any] = Counter(dict.fromkeys(predictor.classes, 0))
         self.reasons: Counter[str] = Counter()
         self.unseen: dict[str, Counter[str]] = {}
 
-    def verdicts(self, batch: pa.RecordBatch) -> tuple[Any, ...]:
-        """Return our columns for a batch of rows."""
-        table = self.reader.table(batch, self.n_rows)
-        a: Assessment = self.reader.assess(table, self.n_rows)
+    def columns(self, batch: pa.RecordBatch) -> tuple[Any, ...]:
+        """Return the added columns for a batch of rows."""
+        table = self.predictor.table(batch, self.n_rows)
+        a: Assessment = self.predictor.assess(table, self.n_rows)
         accepted = a.accepted(self.min_trust)
         self._count(a, accepted)
-        for column, values in self.reader.unseen(table).items():
+        for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         return a.label, a.trust, a.reason, a.region, accepted
 
@@ -116,7 +116,7 @@ class _Tally:
         """Say what was done."""
         share = self.n_accepted / self.n_rows
         say(
-            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({100 * share:.3g} %) accepted with a trust of at least "
+            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with a trust of at least "
             f"{self.min_trust:g}"
         )
         say(f"labels: {counted(self.labels)}")
@@ -137,6 +137,5 @@ class _Tally:
 
 
 def _in_words(column: str, values: Counter[str]) -> str:
-    named = ", ".join(f"{value!r} ({n})" for value, n in values.most_common(_NAMED))
-    more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
-    return f"column {column!r} has values that the model has never seen: {named}{more}."
+    named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), _MAX_LISTED)
+    return f"column {column!r} has values that the model has never seen: {named}."

@@ -23,7 +23,7 @@ def run(options: Namespace) -> None:
     except KeyboardInterrupt as error:
         say("sepc: interrupted; what is finished is kept, and the same command goes on from there")
         raise SystemExit(_INTERRUPTED) from error
-    kinds = [s.judge(result.values).kind for result in results for s in result.experiment.statements]
+    kinds = [s.verdict(result.values).kind for result in results for s in result.experiment.statements]
     told = ", ".join(f"{kinds.count(kind)} {kind.value}" for kind in Kind)
     show(f"{len(kinds)} statements: {told}")
     show(str(Path(options.out) / "index.html"))

@@ -1,0 +1,127 @@
+"""Summary of a model, and its results on labelled data: as numbers and in words."""
+
+from typing import Any
+
+import numpy as np
+
+from sepc.cli.console import aligned, counted
+from sepc.cli.labelled_tables import LabelledTable
+from sepc.cli.model_inputs import classifier_of
+from sepc.common.frames import plain
+from sepc.common.text import many, percent
+from sepc.tables import TablePipeline
+
+MIN_TRUST = 0.95
+_SHOWN = 20
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Return the summary of a model, ready for JSON.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> summarize(clf)["classes"], summarize(clf)["n_regions"]
+    ({0: 3, 1: 3}, 2)
+    """
+    clf = classifier_of(model)
+    encoder = model["columns"] if isinstance(model, TablePipeline) else None
+    return {
+        "kind": type(clf).__name__,
+        "parameters": {name: value for name, value in clf.get_params().items() if name not in ("n_jobs", "verbose")},
+        "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
+        "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
+        "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
+        "n_regions": len(clf.regions()),
+        "notes": [] if encoder is None else encoder.notes,
+    }
+
+
+def summary_text(model: Any, n_rows: int | None = None) -> str:
+    """Return the summary of a model as lines of text.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> print(summary_text(clf).splitlines()[0])
+    SEPClassifier(n_imp=2, standardize=True, trust=local), 1 feature, 2 regions
+    """
+    summary = summarize(model)
+    parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())
+    n_features, n_regions = len(summary["features"]), summary["n_regions"]
+    rows = sum(summary["classes"].values()) if n_rows is None else n_rows
+    return "\n".join(
+        [
+            f"{summary['kind']}({parameters}), {many(n_features, 'feature')}, {many(n_regions, 'region')}",
+            f"learned from {rows:,} rows: {counted(summary['classes'])}",
+            "",
+            regions_text(model),
+        ]
+    )
+
+
+def regions_text(model: Any) -> str:
+    """Return the first regions as a table of text.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> print(regions_text(clf))
+    region  label  n_label  n_others  purity  trust  iteration  log_volume
+    0#1     0            3         0       1    0.8          1      0.6931
+    1#1     1            3         0       1    0.8          1       1.386
+    """
+    frame = model.regions()
+    names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]
+    rows = frame[names].to_dict("records")
+    more = [f"and {len(rows) - _SHOWN} more regions: sepc inspect --json shows all"] if len(rows) > _SHOWN else []
+    return "\n".join([aligned(rows[:_SHOWN]), *more])
+
+
+def evaluate(model: Any, data: LabelledTable) -> dict[str, Any]:
+    """Return the results of a model on labelled rows, ready for JSON.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sepc import make_table_pipeline
+    >>> data = LabelledTable("a.csv", pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0]}), np.repeat([0, 1], 3))
+    >>> found = evaluate(make_table_pipeline().fit(data.table, data.labels), data)
+    >>> found["rows"], found["right"]
+    (6, 6)
+    """
+    a = model.assess(data.table)
+    right, accepted = a.label == data.labels, a.accepted(MIN_TRUST)
+    return {
+        "rows": len(right),
+        "right": int(np.count_nonzero(right)),
+        "min_trust": MIN_TRUST,
+        "accepted": int(np.count_nonzero(accepted)),
+        "accepted_right": int(np.count_nonzero(right & accepted)),
+    }
+
+
+def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
+    """Return the results of a model as lines of text.
+
+    Examples
+    --------
+    >>> found = {"rows": 10, "right": 9, "min_trust": 0.95, "accepted": 8, "accepted_right": 8}
+    >>> print(evaluation_text(found, "test.csv"))
+    test.csv: right on 9 of 10 (90 %)
+    with a trust of at least 0.95: 8 of 10 (80 %) accepted, right on 8 of 8 (100 %)
+    """
+    flatters = " (this flatters: it learned from them; --test or --holdout say more)"
+    return (
+        f"{tested_with}: right on {_share(found['right'], found['rows'])}"
+        f"{flatters if tested_with == 'training rows' else ''}\n"
+        f"with a trust of at least {found['min_trust']:g}: {_share(found['accepted'], found['rows'])} accepted, "
+        f"right on {_share(found['accepted_right'], found['accepted'])}"
+    )
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n} of {of} ({percent(n / of)})" if of else "none"

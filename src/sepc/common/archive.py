@@ -1,0 +1,242 @@
+"""Archive of arrays and JSON: nothing in it is executed, any change to it is noticed, and it cannot ask for memory.
+
+The file is a zip archive whose entries are stored as they are, without compression: no entry can be larger than the
+file. Arrays are entries in NumPy's own format, without pickle. `manifest.json` lists them with their digests, and
+`manifest.sha256` holds the digest of the manifest. docs/model-format.md describes it.
+"""
+
+import hashlib
+import json
+import math
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from sepc.common.atomic_files import written_whole
+from sepc.common.errors import InputError
+
+Arrays = dict[str, NDArray[Any]]
+
+_MANIFEST, _DIGEST = "manifest.json", "manifest.sha256"
+# BoolArray, numbers and texts; never objects.
+_KINDS = "biufU"
+_MOST_DIMENSIONS = 3
+# Bytes below which an array shares an entry with others.
+_SMALL = 1 << 15
+# The same content gives the same bytes, whenever it was written.
+_DATE = (1980, 1, 1, 0, 0, 0)
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        What it calls itself.
+    version : int
+        The newest that can be read; all older ones can.
+    writer : str
+        What writes it, for messages.
+    remedy : str
+        What to do about a damaged one, for messages.
+    error : type of InputError
+        Raised for all that is wrong with a file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> notes = Format("notes", 1, "a notebook", "Write it again.", InputError)
+    >>> with TemporaryDirectory() as folder:
+    ...     notes.write(f"{folder}/a", {"n": 3}, {"x": np.arange(3)})
+    ...     header, arrays = notes.read(f"{folder}/a")
+    >>> header, arrays["x"].tolist()
+    ({'n': 3}, [0, 1, 2])
+    """
+
+    name: str
+    version: int
+    writer: str
+    remedy: str
+    error: type[InputError]
+
+    def write(self, path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Write a file; if that fails, what was there before stays as it was.
+
+        Parameters
+        ----------
+        path : path-like
+        header : dict
+            Ready for JSON.
+        arrays : dict of str to ndarray
+            BoolArray, numbers or texts, of at most three dimensions.
+        """
+        with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            whole, shared = _shared(arrays)
+            entries = {f"{name}.npy": _put_array(archive, f"{name}.npy", array) for name, array in whole.items()}
+            manifest = {
+                "format": self.name,
+                "version": self.version,
+                "content": header,
+                "entries": entries,
+                "shared": shared,
+            }
+            text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
+            _put(archive, _MANIFEST, text)
+            _put(archive, _DIGEST, hashlib.sha256(text).hexdigest().encode("ascii"))
+
+    def read(self, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+        """Return header and arrays of a file that `write` wrote.
+
+        What was altered in it is refused before anything is made of it. It takes no more memory than a few times the
+        size of the file, whatever the file says.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        header : dict
+        arrays : dict of str to ndarray
+        """
+        with open(path, "rb") as file:
+            try:
+                manifest, archive = _opened(file)
+            except Exception as error:  # a damaged archive may fail in any way
+                raise self.damaged(path) from error
+            self._require_this_format(path, manifest)
+            try:
+                return manifest["content"], _arrays(archive, manifest)
+            except Exception as error:
+                raise self.damaged(path) from error
+
+    def _require_this_format(self, path: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
+        name, version = manifest.get("format"), manifest.get("version")
+        known = isinstance(version, int) and 1 <= version <= self.version
+        if name != self.name or not known:
+            raise self.error(
+                f"{str(path)!r} is a {name!r} of version {version}; expected a {self.name!r} of version "
+                f"{' to '.join(dict.fromkeys(['1', str(self.version)]))}. Read it with the version of sepc that wrote "
+                "it, or a newer one."
+            )
+
+    def damaged(self, path: str | os.PathLike[str]) -> InputError:
+        """Return the error for a file that cannot be read.
+
+        Examples
+        --------
+        >>> Format("notes", 1, "a notebook", "Write it again.", InputError).damaged("a.txt")
+        InputError("'a.txt' is damaged or was not written by a notebook. Write it again.")
+        """
+        return self.error(f"{str(path)!r} is damaged or was not written by {self.writer}. {self.remedy}")
+
+
+class _Digested:
+    """A file to write to that keeps the digest of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.digest = file, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self.file.write(data)
+
+
+def _put_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> str:
+    """Write an array; return its digest."""
+    if array.dtype.kind not in _KINDS or array.ndim > _MOST_DIMENSIONS:
+        raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions")
+    info = zipfile.ZipInfo(name, _DATE)
+    info.file_size = array.nbytes  # so that it is known beforehand whether it is huge
+    with archive.open(info, "w") as entry:
+        digested = _Digested(entry)
+        npy.write_array(digested, array, version=(1, 0), allow_pickle=False)
+    return digested.digest.hexdigest()
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, _DATE), content)
+
+
+def _opened(file: IO[bytes]) -> tuple[dict[str, Any], zipfile.ZipFile]:
+    """Return the manifest, and the archive that it speaks of."""
+    size = os.fstat(file.fileno()).st_size
+    archive = zipfile.ZipFile(file)
+    _require_plain_entries(archive.infolist(), size)
+    text = archive.read(_MANIFEST)
+    _require(archive.read(_DIGEST) == hashlib.sha256(text).hexdigest().encode("ascii"), "digest of the manifest")
+    manifest = json.loads(text, parse_constant=_refuse_constant)
+    _require(isinstance(manifest, dict) and isinstance(manifest.get("content"), dict), "manifest")
+    return manifest, archive
+
+
+def _require_plain_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
+    for entry in entries:
+        _require(entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & _ENCRYPTED, "compressed entry")
+        _require(entry.compress_size == entry.file_size, "size of an entry")
+    _require(sum(entry.file_size for entry in entries) <= size, "sizes of the entries")
+    _require(len({entry.filename for entry in entries}) == len(entries), "entry that is there twice")
+
+
+def _shared(arrays: Arrays) -> tuple[Arrays, dict[str, list[Any]]]:
+    """Put small arrays of the same type one after the other; return what to write, and what lies where with its shape.
+
+    A model may have thousands of them, and an entry of its own takes more than most of them do.
+    """
+    whole: Arrays = {}
+    shared: dict[str, list[str]] = {}
+    for name, array in arrays.items():
+        if array.nbytes >= _SMALL:
+            whole[name] = array
+        else:
+            shared.setdefault(array.dtype.str, []).append(name)
+    names = {f"shared{k}": some for k, some in enumerate(shared.values())}
+    for (dtype, some), entry in zip(shared.items(), names, strict=True):
+        whole[entry] = np.concatenate([arrays[name].ravel() for name in some], dtype=dtype)  # in its order of bytes
+    return whole, {entry: [[name, *arrays[name].shape] for name in some] for entry, some in names.items()}
+
+
+def _arrays(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Arrays:
+    listed, shared = manifest["entries"], manifest["shared"]
+    _require(set(archive.namelist()) == {_MANIFEST, _DIGEST, *listed}, "list of entries")
+    whole = {name.removesuffix(".npy"): _array(archive.read(name), digest) for name, digest in listed.items()}
+    arrays = {name: array for name, array in whole.items() if name not in shared}
+    for entry, places in shared.items():
+        sizes = [math.prod(shape) for _, *shape in places]
+        _require(whole[entry].shape == (sum(sizes),) and min(sizes) >= 0, "shapes of arrays that share an entry")
+        parts = np.split(whole[entry], np.cumsum(sizes)[:-1])
+        arrays |= {name: part.reshape(shape).copy() for (name, *shape), part in zip(places, parts, strict=True)}
+    return arrays
+
+
+def _array(content: bytes, digest: str) -> NDArray[Any]:
+    _require(hashlib.sha256(content).hexdigest() == digest, "digest")
+    file = BytesIO(content)
+    _require(npy.read_magic(file) == (1, 0), "version of the array")
+    shape, in_columns, dtype = npy.read_array_header_1_0(file)
+    start = file.tell()
+    _require(dtype.kind in _KINDS and len(shape) <= _MOST_DIMENSIONS, "kind of array")
+    # Before anything is made of that size.
+    _require(math.prod(shape) * dtype.itemsize == len(content) - start, "shape of the array")
+    _require(dtype.kind != "b" or set(content[start:]) <= {0, 1}, "flags")
+    flat = np.frombuffer(content, dtype, offset=start) if len(content) > start else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if in_columns else "C").copy(order="K")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} in JSON")
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)

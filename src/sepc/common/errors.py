@@ -1,0 +1,68 @@
+"""Errors that sepc raises on purpose, and its warning."""
+
+
+class SepcError(Exception):
+    """Base class of every error that sepc raises on purpose.
+
+    Examples
+    --------
+    >>> import sepc
+    >>> try:
+    ...     sepc.min_volume_ellipsoid([])
+    ... except sepc.SepcError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
+
+
+class InputError(SepcError, ValueError):
+    """A value was handed in that breaks a rule; the message names the value, the rule and the remedy.
+
+    Examples
+    --------
+    It is a `ValueError`, as scikit-learn raises for bad values.
+
+    >>> import sepc
+    >>> try:
+    ...     sepc.SEPClassifier().fit([[1.0], [float("nan")]], ["a", "b"])
+    ... except ValueError as error:
+    ...     print(str(error)[:61])
+    X contains NaN in column 0 (1 rows); expected finite numbers.
+    """
+
+
+class ModelFileError(InputError):
+    """A file is damaged, or no model that this version of sepc can read.
+
+    Examples
+    --------
+    >>> import sepc
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile(suffix=".sepc") as file:
+    ...     try:
+    ...         sepc.load(file.name)
+    ...     except sepc.ModelFileError as error:
+    ...         print("is damaged or was not written by" in str(error))
+    True
+    """
+
+
+class MissingRecordsError(SepcError, AttributeError):
+    """A model was saved without its training records, and they are needed.
+
+    An attribute that needs them counts as not there, so that a model can still be shown and looked through.
+    """
+
+
+class SepcWarning(UserWarning):
+    """Something was done that a user should know of; the message says what it means for the result.
+
+    Examples
+    --------
+    Those of sepc alone can be silenced.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SepcWarning)
+    ...     warnings.warn("this is not shown", SepcWarning)
+    """

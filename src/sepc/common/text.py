@@ -1,0 +1,142 @@
+"""Words of all texts for people: shares, counts, lists, values, lengths, and the meaning of each trust reading."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class TrustReading(NamedTuple):
+    """Sentences on one way to read the regions: what its trust means, and what it must not be taken for."""
+
+    meaning: str
+    caveat: str
+
+
+ENSEMBLE = "ensemble"
+# Every value of a classifier's `trust`, the default first, and an ensemble's. They are here since the parser of the
+# command line lists them, and this module loads quickly.
+TRUST_READINGS = {
+    "local": TrustReading(
+        "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability by "
+        "Bayes' formula.",
+        "It is not calibrated: the records that shaped an ellipsoid also speak for it. Read 0.99 as very one-sided "
+        "here, not as 1 error in 100.",
+    ),
+    "counts": TrustReading(
+        "The trust is the label's smoothed share of the held-out records in the deciding region.",
+        "All records of a region get the same, so many are tied.",
+    ),
+    "bound": TrustReading(
+        "The trust is what the label's share of the held-out records in the deciding region exceeds with a probability "
+        "of 95 %.",
+        "It is a cautious lower end, below the share on purpose, and no probability of being right.",
+    ),
+    "paper": TrustReading(
+        "The trust is the paper's formula, from the counts of all training records in the deciding region.",
+        "It is no probability: a pure region has a trust of 1 whether it holds 2 records or 2000.",
+    ),
+    ENSEMBLE: TrustReading(
+        "The log odds of one label against another are the weighted sum of what each member says of them, and the "
+        "difference of the leanings. The trust is the label's probability by these odds.",
+        "The weights were learnt from training records that the members had not seen. The trust is calibrated on "
+        "average over records like the training records.",
+    ),
+}
+# The readings that a classifier's `trust` chooses from.
+READINGS = tuple(reading for reading in TRUST_READINGS if reading != ENSEMBLE)
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.99996), percent(1e-9), percent(0.0)
+    ('50 %', 'over 99.9 %', 'under 0.1 %', '0 %')
+    """
+    # 99.96 % must not read as certainty, nor 0.04 % as what cannot be.
+    text = f"{100 * share:.1f}"
+    if text == "0.0" and share > 0.0:
+        return "under 0.1 %"
+    return "over 99.9 %" if text == "100.0" and share < 1.0 else f"{text.removesuffix('.0')} %"
+
+
+def plural(noun: str, n: int) -> str:
+    """Return a noun as it follows a number.
+
+    Examples
+    --------
+    >>> plural("record", 1), plural("record", 0)
+    ('record', 'records')
+    """
+    return noun if n == 1 else f"{noun}s"
+
+
+def many(n: int, noun: str) -> str:
+    """Return how many there are of what, in the plural where it belongs.
+
+    Examples
+    --------
+    >>> many(1, "record"), many(2000, "record")
+    ('1 record', '2,000 records')
+    """
+    return f"{n:,} {plural(noun, n)}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return some words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def shortened(items: Iterable[object], most: int, what: str = "", between: str = ", ") -> str:
+    """Return the first items of a list, and how many more there are.
+
+    Parameters
+    ----------
+    items : iterable
+    most : int
+        How many to name.
+    what : str, optional
+        What the others are called.
+    between : str, default=", "
+
+    Examples
+    --------
+    >>> shortened("abc", 3), shortened("abcd", 2), shortened("abcd", 2, "letters")
+    ('a, b, c', 'a, b and 2 more', 'a, b and 2 more letters')
+    """
+    every = list(items)
+    more = f" and {len(every) - most} more {what}".rstrip() if len(every) > most else ""
+    return f"{between.join(map(str, every[:most]))}{more}"
+
+
+def in_words(value: float | str | bool | None) -> str:
+    """Return a value of a record as it stands in a text; None is a missing one.
+
+    Examples
+    --------
+    >>> in_words(61.28374), in_words("red"), in_words(None)
+    ('61.28', 'red', 'missing')
+    """
+    if value is None:
+        return "missing"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def length_in_words(distance: float, unit: str) -> str:
+    """Return a distance with its unit.
+
+    Examples
+    --------
+    >>> length_in_words(1.0, "standard deviations"), length_in_words(23.4, "units")
+    ('1 standard deviation', '23 units')
+    """
+    amount = f"{distance:.2g}" if distance < 10 else f"{distance:.0f}"
+    return f"{amount} {unit.removesuffix('s') if amount == '1' else unit}"

@@ -1,0 +1,277 @@
+"""Validation of training sets: numbers, labels and names, checked once."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from sepc.common.errors import InputError
+from sepc.common.text import plural, shortened
+from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
+
+# With more classes than this it is quicker to sort the labels than to look for one after the other.
+_FEW_CLASSES = 16
+
+
+def is_of(package: str, X: Any) -> bool:
+    """Return whether the type of `X` comes from a package, which need not be installed.
+
+    Examples
+    --------
+    >>> is_of("numpy", np.zeros(1)), is_of("dask", np.zeros(1))
+    (True, False)
+    """
+    return type(X).__module__.partition(".")[0] == package
+
+
+def stays_on_device(X: Any) -> bool:
+    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there.
+
+    Examples
+    --------
+    >>> stays_on_device(np.zeros((2, 2)))
+    False
+    """
+    if not get_config()["array_api_dispatch"]:
+        return False
+    xp, is_array = get_namespace(X)
+    return bool(is_array and not _is_numpy_namespace(xp))
+
+
+class TrainingSet(NamedTuple):
+    """Points and labels that obey the rules.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Number of each point's class.
+    classes : ndarray of shape (n_classes,)
+        Labels, sorted.
+    features : list of str
+        Names; x0, x1, ... unless the points came with names.
+
+    Examples
+    --------
+    >>> training_set([[1.0], [2.0], [3.0]], ["b", "a", "b"]).codes.tolist()
+    [1, 0, 1]
+    """
+
+    X: FloatArray
+    codes: IntArray
+    classes: NDArray[Any]
+    features: list[str]
+
+
+def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> TrainingSet:
+    """Check points and labels.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        An array, or a pandas or polars frame.
+    y : array-like of shape (n,)
+        Labels of any type, two or more different ones.
+    estimator : estimator, optional
+        Gets the attributes `n_features_in_` and, where the points have names, `feature_names_in_`.
+
+    Returns
+    -------
+    TrainingSet
+
+    Examples
+    --------
+    >>> training_set([[1.0, 0.0], [2.0, 0.0]], [0, 1]).features
+    ['x0', 'x1']
+    """
+    holder = _Validation() if estimator is None else estimator
+    X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
+    names = getattr(holder, "feature_names_in_", None)
+    require_numbers(X, names)
+    classes, codes = _classes(y)
+    require_two_classes(classes)
+    return TrainingSet(X, codes, classes, feature_labels(names, X.shape[1]))
+
+
+def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[str]:
+    """Return what d features are called in texts: their names, or x0, x1, ... if they have none.
+
+    Examples
+    --------
+    >>> feature_labels(None, 2), feature_labels(["age"], 1)
+    (['x0', 'x1'], ['age'])
+    """
+    return [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
+
+
+def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
+    """Return new points as a fitted estimator takes them, shape (n, n_features): finite numbers in its columns."""
+    X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+    require_numbers(X, getattr(estimator, "feature_names_in_", None))
+    return np.asarray(X)
+
+
+class _Validation(BaseEstimator):  # type: ignore[misc]
+    """Place where scikit-learn's checks leave names and number of the features, if there is no estimator."""
+
+
+def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
+    """Raise an `InputError` that names the columns with NaN, infinite or far too large values."""
+    if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
+        return
+    is_nan, is_inf = np.isnan(X), np.isinf(X)
+    is_large = (np.abs(X) > LARGEST_COORDINATE) & ~is_inf
+    raise no_numbers(np.count_nonzero([is_nan, is_inf, is_large], axis=1), names)
+
+
+def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] | None) -> InputError:
+    """Return the error for columns with so many entries that are NaN, infinite or too large, shape (3, d).
+
+    Examples
+    --------
+    >>> str(no_numbers(np.array([[0, 2], [0, 0], [0, 0]]), ["age", "dose"]))[:42]
+    "X contains NaN in column 'dose' (2 rows); "
+    """
+    bad = counts.sum(axis=0)
+    columns = np.flatnonzero(bad)
+    named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
+    kinds = [kind for kind, found in zip(named, counts, strict=True) if found.any()]
+    shown = [f"{j if names is None else repr(names[j])} ({bad[j]} rows)" for j in columns.tolist()]
+    return InputError(
+        f"X contains {' and '.join(kinds)} in {plural('column', len(columns))} {shortened(shown, 5, 'columns')}; "
+        "expected finite numbers. Drop such rows, or impute them: "
+        "make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
+    )
+
+
+def labels_of(y: Any) -> tuple[NDArray[Any], IntArray]:
+    """Return the sorted labels, two or more, and the number of each point's label among them.
+
+    Examples
+    --------
+    >>> labels_of(["b", "a", "b"])[1].tolist()
+    [1, 0, 1]
+    """
+    classes, codes = _classes(column_or_1d(y))
+    require_two_classes(classes)
+    return classes, codes
+
+
+def different_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, in any order.
+
+    Examples
+    --------
+    >>> different_labels(np.array([2, 1, 2])).tolist()
+    [2, 1]
+    """
+    found = _few_labels(y) if len(y) else None
+    return np.unique(y) if found is None else found[0]
+
+
+def names_of(X: Any) -> NDArray[np.object_] | None:
+    """Return the names of the columns of a frame, None if X has none that are texts."""
+    columns = list(getattr(X, "columns", []))
+    return np.array(columns, dtype=object) if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def require_two_classes(classes: NDArray[Any]) -> None:
+    """Raise an `InputError` unless there are two or more classes."""
+    if len(classes) < 2:
+        raise InputError(
+            f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
+            "Check the column that holds the labels, or the filter on the rows."
+        )
+
+
+def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """Return the sorted labels, and the number of each point's label among them."""
+    found = _few_labels(y)
+    if found is None:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, codes
+    labels, marks = found
+    if labels.dtype.kind not in "biuU":  # there is nothing to refuse in whole numbers and texts
+        check_classification_targets(np.repeat(labels, 3))
+    classes, order = np.unique(labels, return_inverse=True)
+    return classes, order[marks]
+
+
+def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray] | None:
+    """Return the labels in the order in which they come, and which one each point has; None if they are many.
+
+    Sorting takes longer: for objects, which is what labels in a data frame are, a hundred times as long.
+    """
+    firsts: list[int] = []
+    marks = np.full(len(y), -1)
+    while len(firsts) <= _FEW_CLASSES:
+        first = int(np.argmin(marks))
+        if marks[first] >= 0:
+            return y[firsts], marks
+        same = np.asarray(y == y[first])
+        if same.shape != y.shape or same.dtype != bool or not same[first]:
+            return None
+        marks[same] = len(firsts)
+        firsts.append(first)
+    return None
+
+
+def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
+    """Return the labels of records that are no training records, one for each.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+    what : str, default="cal"
+        What the caller's user calls them: ``X_cal`` and ``y_cal``, say.
+
+    Examples
+    --------
+    >>> known_labels([[1.0], [2.0]], ["a", "b"])
+    ['a', 'b']
+    """
+    n = _n_rows(X, what)
+    array = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if array.shape == (n, 1):
+        array = array.ravel()
+    if array.shape != (n,):
+        raise InputError(
+            f"y_{what} has shape {array.shape} and X_{what} {n} rows; expected one label for each. "
+            "Pass the labels of these records, in their order."
+        )
+    labels: list[Any] = array.tolist()
+    lost = [i for i, label in enumerate(labels) if _is_missing(label)]
+    if lost:
+        raise InputError(
+            f"y_{what} has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
+            f"Drop the records without one, from X_{what} too."
+        )
+    return labels
+
+
+def _n_rows(X: Any, what: str) -> int:
+    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    if n == 0:
+        raise InputError(f"X_{what} has no rows; expected at least one record. Check the filter on the rows.")
+    return n
+
+
+def _is_missing(label: Any) -> bool:
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )
+
+
+def require_share(value: Any, name: str, example: float) -> None:
+    """Raise an `InputError` unless a value lies strictly between 0 and 1."""
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+        raise InputError(f"{name} is {value!r}; expected a number strictly between 0 and 1, such as {example}.")

@@ -1,0 +1,1 @@
+"""Estimators: the classifiers with a trust score, and what is promised of them."""

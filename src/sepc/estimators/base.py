@@ -1,0 +1,186 @@
+"""The base of all classifiers with a trust score: predictions of a fitted model."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
+from sepc.common.validation import new_points
+from sepc.estimators.label_sets import LabelSetMixin
+from sepc.estimators.progress import CallbackSupportMixin
+from sepc.model.assessment import Assessment
+from sepc.model.fitted_model import FittedModel
+from sepc.scale.dispatch import predictor_for
+
+
+class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
+    """Base of classifiers whose `_model` judges points.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> isinstance(SEPClassifier(), TrustClassifier)
+    True
+    """
+
+    _model: FittedModel
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each point; always one of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Like all other answers, a Dask array that nothing was computed of yet if `X` is a Dask array or data frame.
+            Under ``sklearn.config_context(array_api_dispatch=True)`` an array of PyTorch or CuPy stays on its device,
+            and so do answers that are numbers.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict([[0.5], [8.0]]).tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        labels: NDArray[Any] = predictor_for(X).predict(self, X)
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each label.
+
+        By Bayes' formula from the local distributions if `trust` is "local"; else each label's smoothed share of what
+        is counted in the deciding region. Its largest entry belongs to `predict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Rows sum to 1.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict_proba([[0.5]]).round(2).tolist()
+        [[0.99, 0.01]]
+        """
+        check_is_fitted(self)
+        return predictor_for(X).decide(self, X).proba
+
+    def trust_score(self, X: Any) -> FloatArray:
+        """Return the trust in the predicted label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between 0 and 1.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.trust_score([[0.5]]).round(2).tolist()
+        [0.99]
+        """
+        check_is_fitted(self)
+        return predictor_for(X).decide(self, X).trust
+
+    def assess(self, X: Any) -> Assessment:
+        """Return label, trust, rule, reason, region, counts and distance of each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        Assessment
+            A `sepc.scale.predict_dask.DaskAssessment` if `X` is a Dask array or data frame, a
+            `sepc.scale.predict_array_api.ArrayAssessment` if it is an array that stays on its device.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [10.0]])
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
+        """
+        check_is_fitted(self)
+        assessment: Assessment = predictor_for(X).assess(self, X)
+        return assessment
+
+    def predict_or_abstain(
+        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
+    ) -> NDArray[np.object_]:
+        """Return the labels whose trust is high enough, and `abstain_label` for the other points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        min_trust : float or dict, default=0.95
+            Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
+            one that bounds the error.
+        abstain_label : object, default=None
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.predict_or_abstain([[8.0], [3.5]]).tolist()
+        [1, None]
+        """
+        return self.assess(X).label_or(abstain_label, min_trust)
+
+    def _one_point(self, x: Any) -> FloatArray:
+        """Return one record, checked, shape (n_features,)."""
+        check_is_fitted(self)
+        points = new_points(self, as_one_row(x))
+        if len(points) != 1:
+            raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
+        return np.asarray(points[0])
+
+
+def as_one_row(x: Any) -> Any:
+    """Return one record as a table of one row, with its feature names if it has any."""
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
+        return x.to_frame().T  # a row of a pandas frame
+    return x if np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
+
+
+@contextmanager
+def as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Take back the fitted attributes if anything goes wrong, an interruption included."""
+    before = {name: value for name, value in vars(estimator).items() if _is_fitted_attribute(name)}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(estimator) if _is_fitted_attribute(name)]:
+            delattr(estimator, name)
+        vars(estimator).update(before)
+        raise
+
+
+def _is_fitted_attribute(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")

@@ -1,0 +1,329 @@
+"""SEPClassifier: the paper's classifier as a scikit-learn estimator."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.common.errors import InputError, SepcWarning
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import IntArray
+from sepc.common.validation import feature_labels, names_of, new_points, training_set
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error
+from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
+from sepc.estimators.progress import Progress, with_callbacks
+from sepc.estimators.sampling import draw, most_worth_labelling
+from sepc.explanations.explanation import Explanation, explain
+from sepc.explanations.vocabulary import Vocabulary
+from sepc.landscapes.fitted_landscape import FittedLandscape
+from sepc.model.counts import records_are_missing
+from sepc.model.partition_model import PartitionModel
+from sepc.model.readings import region_trust
+from sepc.model.rules import Rules
+from sepc.partitions.blocks import Block
+from sepc.partitions.one_vs_rest import problem_names
+from sepc.scale.dispatch import scattered_training_set
+
+
+class SEPClassifier(TrustClassifier):
+    """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
+
+    The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
+    (nearly) one label. A new point is labelled by the ellipsoids it falls into, and the training points found there
+    give the trust in that label.
+
+    Parameters
+    ----------
+    n_imp : int or float, default=2
+        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class, strictly
+        between 0 and 1 and rounded down. The only parameter of the method; `sepc.select_n_imp` helps to choose it.
+    trust : {"local", "counts", "bound", "paper"}, default="local"
+        How the regions are read; it decides labels, probabilities and trust.
+
+        - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
+          Bayes' formula. Of these four it ranks predictions best (docs/trust.md).
+        - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
+          is the label's smoothed share of those in the deciding region.
+        - "bound": the same counts, but the trust is what that share exceeds with a probability of 95 %: a region of
+          2 points gets less of it than one of 2000.
+        - "paper": the paper's formula, from the counts of all training points.
+    standardize : bool, default=True
+        Whether distances are measured in standard deviations of the training set. False is the paper's form, which
+        depends on the units of the features. Everything that is shown is in the original units.
+    n_jobs : int or None, default=None
+        Number of processes for three or more classes, whose partitions are independent.
+    verbose : bool, default=False
+        Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    partitions_ : list of Partition
+        One for two classes, first against second; else one per class, that class against the rest. In standardised
+        units if `standardize` is set. Rows are those of the training set.
+    class_count_ : ndarray of int, shape (n_classes,)
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        Standardised units are ``(x - mean_) / scale_``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where the training set had names.
+
+    Notes
+    -----
+    The result does not depend on the order of the training rows, and no verdict depends on the other rows of a batch.
+    A label's trust is not a calibrated probability; `sepc.select_min_trust` finds a threshold with a promise.
+
+    References
+    ----------
+    R. Niranjan and S. Rao, *Classification with Trust: A Supervised Approach based on Sequential Ellipsoidal
+    Partitioning*.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SEPClassifier().fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2]) > 0.9
+    True
+    >>> clf.trust_score(X[1:4]).round(3).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    _model: PartitionModel
+
+    def __init__(
+        self,
+        *,
+        n_imp: int | float = 2,
+        trust: str = "local",
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_imp = n_imp
+        self.trust = trust
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Partition the training set.
+
+        Interrupting it leaves the classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            An array, or a pandas or polars frame. Dask arrays and frames stay on their cluster, arrays of 256 MB and
+            more that are mapped from a file (``numpy.load(path, mmap_mode="r")``) stay on disk, and PyTorch and CuPy
+            arrays on their device under scikit-learn's ``array_api_dispatch``; the model then has no training records.
+        y : array-like of shape (n,)
+            Labels of any type, two or more different ones.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> SEPClassifier(n_imp=0).fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).predict([[0.4]]).tolist()
+        ['a']
+        """
+        with as_it_was_on_error(self):
+            settings = FitSettings(self.n_imp, self.trust, self.standardize, self.n_jobs)
+            settings.check()
+            fit, training = self._training(X, y)
+            progress = Progress(self, problem_names(training.classes), self.verbose)
+            features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
+            fitted = fit(training, features, settings, progress)
+            progress.finish()
+            # Only now, with nothing left to interrupt, does the classifier change.
+            self._keep(fitted, FrameMaker.like(X))
+        self._warn_of_isolated()
+        return self
+
+    def _training(self, X: Any, y: Any) -> tuple[Callable[..., Fitted], Any]:
+        """Return the way to fit a training set, and the set itself, checked."""
+        scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
+        if scattered is None:
+            return fit_in_memory, arranged(training_set(X, y, self))
+        self.n_features_in_, names = len(scattered.mean), names_of(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return fit_scattered, scattered
+
+    def _keep(self, fitted: Fitted, frames: FrameMaker) -> None:
+        """Become the classifier that was fitted."""
+        model = fitted.model
+        self._model, self.partitions_ = fitted
+        self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
+        self.classes_, self.class_count_ = model.classes, model.class_count
+        self.mean_, self.scale_ = model.mean, model.scale
+        self._calibration = None  # it spoke of the classifier that was
+
+    def _warn_of_isolated(self) -> None:
+        few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
+        if few:
+            warnings.warn(
+                f"{', '.join(few)}: fewer training points than the {self.n_features_in_} features, too few for an "
+                "ellipsoid. They are kept as isolated points, which only decide what is nearer to them than to any "
+                "ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records.",
+                SepcWarning,
+                stacklevel=3,
+            )
+
+    def regions(self) -> Any:
+        """Return one row per ellipsoid: what it holds, and where it lies in the original units.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points
+            (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
+            in it; `trust` is that of a point in it alone; `iteration` is 0 for what was left over at the end. The last
+            columns give, for each feature, from where to where it reaches.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.regions()[["region", "label", "n_label", "n_others", "trust", "x0 high"]].round(2)
+          region label  n_label  n_others  trust  x0 high
+        0    0#1     0        3         0    0.8      2.0
+        1    1#1     1        3         0    0.8      9.0
+        """
+        check_is_fitted(self)
+        columns: dict[str, list[Any]] = {}
+        for rules, p in zip(self._model.rules, self.partitions_, strict=True):
+            for k, block in enumerate(p.blocks):
+                for name, value in self._region(rules, k, block).items():
+                    columns.setdefault(name, []).append(value)
+        return self._frames.frame(columns)
+
+    def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
+        own, others = rules.counts[k, block.side], rules.counts[k, 1 - block.side]
+        n_own, n_others = (int(rules.training_counts.totals[s]) for s in (block.side, 1 - block.side))
+        E = block.ellipsoid
+        center = E.center * self.scale_ + self.mean_
+        half = np.sqrt(np.square(E.axes * E.radii).sum(axis=1)) * self.scale_
+        row = {
+            "region": rules.names[k],
+            "label": rules.labels[block.side],
+            "n_label": int(own),
+            "n_others": int(others),
+            "purity": own / (own + others) if own + others else np.nan,
+            "trust": region_trust(self._model.trust, own, others, n_own, n_others),
+            "iteration": block.iteration,
+            "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
+        }
+        for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
+            row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
+        return row
+
+    @property
+    def landscape_(self) -> FittedLandscape:
+        """The landscape of the training set: regions, overlaps, small disjuncts, impure and isolated records, outliers.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.landscape_.regions[["region", "n_label", "purity", "small_disjunct"]]
+          region  n_label  purity  small_disjunct
+        0    0#1        3     1.0           False
+        1    1#1        3     1.0           False
+        """
+        check_is_fitted(self)
+        if self._model.records is None:
+            raise records_are_missing("the landscape")
+        found: FittedLandscape | None = getattr(self, "_landscape", None)
+        if found is None or found.model is not self._model:
+            self._landscape = found = FittedLandscape(self._model, self.partitions_, self._frames)
+        return found
+
+    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> Explanation:
+        """Say why one point gets its label, and what would have to change for another one.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            One record; a row of a pandas frame works, and so does a frame of one row.
+        vocabulary : Vocabulary, optional
+            What to speak of, for features that were made from something else; the features by default.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+        >>> print(clf.explain([1.5]).text[:36])
+        Predicted low with a trust of 97.6 %
+        """
+        point = self._one_point(x)
+        return explain(self._model, point, vocabulary)
+
+    def sample(
+        self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw synthetic records, uniformly from the ellipsoids and in proportion to what these hold.
+
+        Parameters
+        ----------
+        n : int, default=1
+        label : object, default=None
+            Draw from this label's ellipsoids only.
+        region : str, default=None
+            Draw from the ellipsoid of this name only; `regions` lists the names.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        X : array or frame of shape (n, n_features)
+            In the original units; a frame if the training set was one.
+        y : ndarray of shape (n,)
+            The labels of the ellipsoids that they were drawn from.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> X, y = clf.sample(50, label=1, random_state=0)
+        >>> bool((X >= 5.0).all() and (X <= 9.0).all() and (y == 1).all())
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise InputError(f"n is {n!r}; expected a whole number of records, at least 1.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        Z, y = draw(self._model, int(n), label, region, rng)
+        X = self._model.original(Z)
+        return (self._frames.frame(dict(zip(self._model.features, X.T, strict=True))) if self._is_frame else X), y
+
+    def query(self, X_pool: Any, k: int = 10) -> IntArray:
+        """Return the records of a pool that are most worth a label: least trusted, strangest, spread over regions.
+
+        Parameters
+        ----------
+        X_pool : array-like of shape (n, n_features)
+        k : int, default=10
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            Row numbers of the pool, the most worth first; the worth is defined in `sepc.estimators.sampling`.
+
+        Examples
+        --------
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.query([[1.0], [30.0], [6.0]], k=1).tolist()
+        [1]
+        """
+        check_is_fitted(self)
+        X = new_points(self, X_pool)
+        return most_worth_labelling(self._model.assess(X, self._frames), self._model.units(X), k)

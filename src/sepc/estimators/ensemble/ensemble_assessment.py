@@ -1,0 +1,101 @@
+"""The assessment of new points by an ensemble."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.estimators.ensemble.evidence import Evidence, Lead
+from sepc.model.assessment import Assessment
+from sepc.model.verdicts import Rule
+
+# A label is contested where members with more than this share of the weight have another one.
+_DISSENT = 1.0 / 3.0
+
+
+class EnsembleAssessment(Assessment):
+    """One record per point; region, rule, counts and distance are those of the member that speaks most for the label.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    leads : iterable of Lead
+        Of all points, by the members that speak most for their labels.
+    weights : ndarray of shape (n_members,)
+        How much each member's opinion counts.
+    classes : ndarray of shape (n_classes,)
+    frames : FrameMaker
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (n, 2)
+        Training points of the label, and of all others, that belong to the same region and did not shape it.
+    agreement : ndarray of shape (n,)
+        Weight of the members whose own label is the same, as a share of all weight.
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> a = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4).assess([[1.0], [8.0]])
+    >>> a.label.tolist(), a.agreement.tolist()
+    (['low', 'high'], [1.0, 1.0])
+    """
+
+    _FIELDS: ClassVar[tuple[str, ...]] = (*Assessment._FIELDS, "agreement")
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        leads: Iterable[Lead],
+        weights: FloatArray,
+        classes: NDArray[Any],
+        frames: FrameMaker,
+    ) -> None:
+        label = evidence.decision.label
+        n = len(label)
+        self.label, self.trust = classes[label], evidence.decision.trust
+        self.counts, self.distance = np.zeros((n, 2), dtype=np.int64), np.zeros(n)
+        rule = np.zeros(n, dtype=np.int64)
+        self._leads = list(leads)
+        for lead in self._leads:
+            self.counts[lead.rows], rule[lead.rows] = lead.counts, lead.verdicts.rule
+            self.distance[lead.rows] = lead.verdicts.distance
+        self.agreement = _agreement(weights, evidence.opinions.argmax(axis=2) == label)
+        outnumbered = self.counts[:, 0] < self.counts[:, 1]
+        self.rule = np.array([r.name for r in Rule])[rule]
+        self.reason = self.reasons(rule, outnumbered | (self.agreement < 1.0 - _DISSENT))
+        self._classes, self._frames = classes, frames
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {**super()._columns(), "agreement": self.agreement}
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """The region that the point most likely belongs to, by the member that speaks most for the label, shape (n,).
+
+        ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member.
+        """
+        region = np.empty(len(self), dtype=object)
+        for lead in self._leads:
+            region[lead.rows] = lead.regions
+        return region
+
+    @cached_property
+    def error_bound(self) -> FloatArray:
+        """The paper's bound on the error in that member's overlap of ellipsoids, shape (n,); NaN elsewhere."""
+        bound = np.empty(len(self))
+        for lead in self._leads:
+            every = np.arange(len(lead.rows))
+            bound[lead.rows] = lead.rules.error_bounds(lead.verdicts.regions, every)
+        return bound
+
+
+def _agreement(weights: FloatArray, same: BoolArray) -> FloatArray:
+    """Return the share of the weight whose members have the same label; all count alike if none has any weight."""
+    worth = weights if weights.any() else np.ones_like(weights)
+    return np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum())

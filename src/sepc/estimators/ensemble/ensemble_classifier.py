@@ -1,0 +1,203 @@
+"""SEPEnsembleClassifier: many partitions, weighed by what they say of points that they have not seen."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.common.frames import FrameMaker
+from sepc.common.validation import training_set
+from sepc.estimators.base import TrustClassifier, as_it_was_on_error
+from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation, explain_ensemble
+from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, FittedEnsemble, fit_ensemble
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.fitting import arranged
+from sepc.estimators.progress import Progress, with_callbacks
+from sepc.explanations.vocabulary import Vocabulary
+
+
+class SEPEnsembleClassifier(TrustClassifier):
+    """Ensemble of ellipsoidal partitions whose trust is a calibrated probability, as far as held-out points can tell.
+
+    Each member looks at some of the features, as they are or as normal scores. It partitions the training set three
+    times, leaving out a third of the points each time, and judges that third. From these honest opinions the ensemble
+    learns how much each member's opinion is worth. The trust in a label is its probability by the weighted opinions.
+
+    Parameters
+    ----------
+    n_estimators : int, default=16
+        Number of members; each makes three partitions.
+    n_imp : int or float, default=0.05
+        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
+        overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
+    max_features : "auto", int or float, default="auto"
+        Features of a member: a number, or a share. "auto" takes turns: all (at most 40), half
+        (at most 8), 4.
+    n_jobs : int or None, default=None
+        Number of processes for the members. The result does not depend on it.
+    random_state : int, RandomState or None, default=0
+        Draws features and parts. The same number gives the same ensemble, bit for bit, whatever the order of rows.
+    verbose : bool, default=False
+        Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of int, shape (n_classes,)
+    weights_ : ndarray of shape (n_estimators,)
+        How much each member's opinion counts; some may be 0.
+    honest_proba_ : ndarray of shape (n, n_classes)
+        Probabilities of the training rows, each by partitions that have not seen it. Only the weights have; where a
+        row is the only one of its class it is NaN.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where the training set had names.
+
+    See Also
+    --------
+    SEPClassifier : One partition, which can be shown as a whole.
+    select_min_trust : A trust threshold with a promise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SEPEnsembleClassifier(n_estimators=6).fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2]) > 0.9
+    True
+    >>> clf.assess(X[1:2]).to_frame()[["label", "reason"]]
+       label  reason
+    1      0  inside
+    """
+
+    _model: EnsembleModel
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 16,
+        n_imp: int | float = 0.05,
+        max_features: str | int | float = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.n_imp = n_imp
+        self.max_features = max_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Make the members, and learn what their opinions are worth.
+
+        Interrupting it leaves the classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            An array, or a pandas or polars frame.
+        y : array-like of shape (n,)
+            Labels of any type, two or more different ones.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> SEPEnsembleClassifier(n_estimators=2).fit(X, ["a"] * 4 + ["b"] * 4).predict([[0.4]]).tolist()
+        ['a']
+        """
+        with as_it_was_on_error(self):
+            settings = EnsembleSettings(self.n_estimators, self.n_imp, self.max_features, self.n_jobs)
+            settings.check()
+            checked = training_set(X, y, self)
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            progress = Progress(self, ["ensemble"], self.verbose, "members made")
+            fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)
+            progress.finish()
+            # Only now, with nothing left to interrupt, does the classifier change.
+            self._keep(fitted, FrameMaker.like(X))
+        return self
+
+    def _keep(self, fitted: FittedEnsemble, frames: FrameMaker) -> None:
+        """Become the classifier that was fitted."""
+        model = fitted.model
+        self._model, self.honest_proba_ = fitted
+        self._frames = FrameMaker(frames.library)
+        self.classes_, self.class_count_ = model.classes, model.class_count
+        self.weights_ = model.stack.weights
+        self._calibration = None  # it spoke of the classifier that was
+
+    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> EnsembleExplanation:
+        """Say which members and regions speak for the label of one point, and which against it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            One record; a row of a pandas frame works, and so does a frame of one row.
+        vocabulary : Vocabulary, optional
+            What to speak of, for features that were made from something else; the features by default.
+
+        Returns
+        -------
+        EnsembleExplanation
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> clf = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4)
+        >>> print(clf.explain([1.0]).text[:29])
+        Predicted low with a trust of
+        """
+        point = self._one_point(x)
+        return explain_ensemble(self._model, point, vocabulary)
+
+    def regions(self) -> Any:
+        """Return one row per region of all members: what belongs to it of the points that did not shape it.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            As the training set came in; pandas for plain arrays. `n_shaped` points shaped the ellipsoid; of those that
+            were left out `n_label` points of its label, and `n_others` others, belong to it more likely than to
+            another one. `weight` and `features` are those of the member.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+        >>> clf = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4)
+        >>> clf.regions()["region"].str.startswith("1a:").sum()
+        np.int64(2)
+        """
+        check_is_fitted(self)
+        columns: dict[str, list[Any]] = {}
+        for m, member in enumerate(self._model.members):
+            regions = self._regions_of(m)
+            n = len(regions["region"])
+            features = ", ".join(self._model.features[j] for j in member.plan.features)
+            of_member: dict[str, list[Any]] = {"weight": [float(self.weights_[m])] * n, "features": [features] * n}
+            for name, values in (regions | of_member).items():
+                columns.setdefault(name, []).extend(values)
+        return self._frames.frame(columns)
+
+    def _regions_of(self, m: int) -> dict[str, list[Any]]:
+        """Return the columns of one member's regions."""
+        columns: dict[str, list[Any]] = {}
+        for k, part in enumerate(self._model.members[m].parts):
+            own = part.claimed[np.arange(len(part.names)), part.densities.codes]
+            of_part = {
+                "region": [self._model.region_name(m, k, name) for name in part.names],
+                "label": self.classes_[part.densities.codes].tolist(),
+                "n_shaped": part.sizes.tolist(),
+                "n_label": own.tolist(),
+                "n_others": (part.claimed.sum(axis=1) - own).tolist(),
+            }
+            for name, values in of_part.items():
+                columns.setdefault(name, []).extend(values)
+        return columns

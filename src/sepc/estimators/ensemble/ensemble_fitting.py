@@ -1,0 +1,122 @@
+"""Fits of an ensemble: from a checked training set to members and the weights of their opinions."""
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.ensemble.feature_views import FeatureViews
+from sepc.estimators.ensemble.members import Member, grow, plans
+from sepc.estimators.ensemble.stacking import learn_stack
+from sepc.estimators.fitting import ArrangedSet, class_slices
+from sepc.estimators.progress import Progress
+from sepc.geometry.points.sets import LocalPoints
+from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.partitions.algorithm import impurity_count
+
+# Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
+# dimension; all of them show what only many features together tell. The time of an ellipsoid grows with the sixth power
+# of their number.
+_ALL_AT_MOST = 40
+_HALF_AT_MOST = 8
+_FEW = 4
+
+
+class EnsembleSettings(NamedTuple):
+    """Parameters of an ensemble that a fit depends on."""
+
+    n_estimators: int
+    n_imp: int | float
+    max_features: str | int | float
+    n_jobs: int | None
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is computed."""
+        impurity_count(self.n_imp, 1)
+        n = self.n_estimators
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+            raise InputError(f"n_estimators is {n!r}; expected a whole number of members, at least 1, such as 16.")
+        self.sizes(1)
+
+    def sizes(self, d: int) -> list[int]:
+        """Return the numbers of features, of d, that members take turns with."""
+        asked = self.max_features
+        if isinstance(asked, str) and asked == "auto":
+            return [min(_ALL_AT_MOST, d), min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
+        if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
+            return [min(int(asked), d)]
+        if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
+            return [max(1, round(float(asked) * d))]
+        raise InputError(
+            f"max_features is {asked!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a "
+            "float, above 0 and at most 1)."
+        )
+
+
+class FittedEnsemble(NamedTuple):
+    """A model, and the probabilities of the training rows by partitions that have not seen them, (n, n_classes)."""
+
+    model: EnsembleModel
+    honest_proba: FloatArray
+
+
+def fit_ensemble(
+    training: ArrangedSet,
+    features: list[str],
+    settings: EnsembleSettings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> FittedEnsemble:
+    """Make the members, and learn what their opinions are worth.
+
+    Parameters
+    ----------
+    training : ArrangedSet
+    features : list of str
+    settings : EnsembleSettings
+    rng : Generator
+        Draws features and parts.
+    progress : Progress
+
+    Returns
+    -------
+    FittedEnsemble
+    """
+    X, codes = training.points, training.codes.astype(np.int64)
+    planned = plans(X, codes, settings.n_estimators, settings.sizes(X.shape[1]), rng)
+    views = FeatureViews.of(X)
+    by_view = views(X)
+    jobs = (
+        delayed(grow)(plan, by_view[plan.view][:, plan.features], codes, training.classes, settings.n_imp)
+        for plan in planned
+    )
+    grown: list[tuple[Member, FloatArray]] = []
+    for done in Parallel(n_jobs=settings.n_jobs, return_as="generator")(jobs):
+        grown.append(done)
+        progress.of(0)(len(grown), len(planned))
+    opinions = np.stack([honest for _, honest in grown])
+    known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
+    stack = learn_stack(opinions[:, known], codes[known])
+    plain, scores = (TrainingRecords(points, codes, training.rows) for points in by_view)
+    model = EnsembleModel(
+        classes=training.classes,
+        class_count=training.class_count,
+        features=features,
+        views=views,
+        records_by_view=(plain, scores),
+        outline=Outline.of([LocalPoints(plain.points[rows]) for rows in class_slices(training.class_count)]),
+        members=[member for member, _ in grown],
+        stack=stack,
+    )
+    return FittedEnsemble(model, _in_rows(stack.posterior(opinions), training.rows))
+
+
+def _in_rows(values: FloatArray, rows: IntArray) -> FloatArray:
+    """Return values of points in canonical order in the order of the training set."""
+    out = np.empty_like(values)
+    out[rows] = values
+    return out

@@ -1,0 +1,189 @@
+"""The model of an ensemble: members, and the weights of their opinions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.frames import FrameMaker
+from sepc.common.text import ENSEMBLE, shortened
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
+from sepc.estimators.ensemble.evidence import Evidence, Lead
+from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
+from sepc.estimators.ensemble.members import Member, log_probability
+from sepc.estimators.ensemble.stacking import Stack
+from sepc.model.counts import records_are_missing
+from sepc.model.decision import Decision
+from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.rules import Rules
+
+_PART_NAMES = "abc"
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleModel:
+    """An ensemble of partitions; each member has units of its own.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    class_count : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    features : list of str
+    views : FeatureViews
+    records_by_view : pair of TrainingRecords, or None
+        The training points in both views; None where they were left out.
+    outline : Outline
+        Of the plain view.
+    members : list of Member
+    stack : Stack
+    known : dict of (int, int) to list of Rules
+        Of those parts of members that were asked for by now; of all of them where the records were left out.
+
+    Examples
+    --------
+    >>> from sepc import SEPEnsembleClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
+    >>> model = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
+    >>> model.decide(np.array([[1.0], [8.0]])).label.tolist()
+    [0, 1]
+    """
+
+    classes: NDArray[Any]
+    class_count: IntArray
+    features: list[str]
+    views: FeatureViews
+    records_by_view: tuple[TrainingRecords, TrainingRecords] | None
+    outline: Outline
+    members: list[Member]
+    stack: Stack
+    known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
+
+    @property
+    def trust(self) -> str:
+        """Reading of the regions."""
+        return ENSEMBLE
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of each feature, shape (d,)."""
+        return self.views.mean[PLAIN]
+
+    @property
+    def scale(self) -> FloatArray:
+        """Standard deviation of each feature, 1 for those that do not vary, shape (d,)."""
+        return self.views.scale[PLAIN]
+
+    @property
+    def unit(self) -> str:
+        """Name of the unit that distances between records are measured in."""
+        return "standard deviations"
+
+    @property
+    def records(self) -> TrainingRecords | None:
+        """Training points in standard deviations of the features; None where they were left out."""
+        return None if self.records_by_view is None else self.records_by_view[PLAIN]
+
+    def units(self, X: FloatArray) -> FloatArray:
+        """Return points in standard deviations of the features."""
+        return np.asarray((X - self.mean) / self.scale)
+
+    def original(self, Z: FloatArray) -> FloatArray:
+        """Return points in the units that they came in."""
+        return np.asarray(Z * self.scale + self.mean)
+
+    def decide(self, X: FloatArray) -> Decision:
+        """Return labels, trust and probabilities."""
+        views = self.views(X)
+        proba = self.stack.posterior(member.opinion(views) for member in self.members)
+        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba)
+
+    def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
+        """Return a full record of each point."""
+        evidence = self.evidence(X)
+        leads = self.leads(X, evidence.decision.label, evidence.other, evidence.added.argmax(axis=0))
+        return EnsembleAssessment(evidence, leads, self.stack.weights, self.classes, frames)
+
+    def for_decisions(self) -> Self:
+        """Return the same model without what decisions do not need."""
+        return replace(self, records_by_view=None, known={})
+
+    def for_assessments(self) -> Self:
+        """Return the model as it is: it counts its records when it is asked to."""
+        return self
+
+    def opinions(self, X: FloatArray) -> FloatArray:
+        """Return each member's log probabilities, shape (n_members, n, n_classes)."""
+        views = self.views(X)
+        return np.stack([member.opinion(views) for member in self.members])
+
+    def evidence(self, X: FloatArray) -> Evidence:
+        """Return the opinions of all members, and what each adds to the log odds of the label."""
+        opinions = self.opinions(X)
+        proba = self.stack.posterior(opinions)
+        label, every = proba.argmax(axis=1), np.arange(len(X))
+        others = proba.copy()
+        others[every, label] = -1.0
+        other = others.argmax(axis=1)
+        added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
+        return Evidence(Decision(label, proba.max(axis=1), proba), other, opinions, added)
+
+    def leads(self, X: FloatArray, label: IntArray, other: IntArray, leader: IntArray) -> Iterator[Lead]:
+        """Yield what the leading member of each point says of it, by the part that speaks most clearly.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        label, other : ndarray of int, shape (n,)
+            The label, and the one it is held against.
+        leader : ndarray of int, shape (n,)
+            Number of the member.
+        """
+        views = self.views(X)
+        for m in np.unique(leader).tolist():
+            plan = self.members[m].plan
+            mine = np.flatnonzero(leader == m)
+            points = views[plan.view][mine][:, plan.features]
+            said = np.stack([log_probability(part.densities, points) for part in self.members[m].parts])
+            every = np.arange(len(mine))
+            clearest = (said[:, every, label[mine]] - said[:, every, other[mine]]).argmax(axis=0)
+            for part in np.unique(clearest).tolist():
+                for k in np.unique(label[mine[clearest == part]]).tolist():
+                    chosen = (clearest == part) & (label[mine] == k)
+                    yield self._lead(m, part, k, mine[chosen], points[chosen])
+
+    def _lead(self, member: int, part: int, label: int, rows: IntArray, points: FloatArray) -> Lead:
+        known = self.rules(member, part)
+        rules = known[0] if len(known) == 1 else known[label]
+        chosen = self.members[member].parts[part]
+        claims = chosen.densities.claims(points)
+        regions = np.array([self.region_name(member, part, chosen.names[c]) for c in claims], dtype=object)
+        held, own = chosen.claimed[claims].sum(axis=1), chosen.claimed[claims, label]
+        return Lead(rows, regions, np.column_stack([own, held - own]), rules.judge(points, count_outside=False), rules)
+
+    def rules(self, member: int, part: int) -> list[Rules]:
+        """Return the rules of a part of a member; kept once they were asked for."""
+        if (member, part) not in self.known:
+            if self.records_by_view is None:
+                raise records_are_missing("this")
+            points = [records.points for records in self.records_by_view]
+            self.known[member, part] = self.members[member].rules(points, self.records_by_view[PLAIN].codes, part)
+        return self.known[member, part]
+
+    def region_name(self, member: int, part: int, region: str) -> str:
+        """Return the name of a region with the member and the part that it belongs to."""
+        return f"{member + 1}{_PART_NAMES[part]}:{region}"
+
+
+def member_name(number: int, features: Sequence[str]) -> str:
+    """Return what a member is called in texts.
+
+    Examples
+    --------
+    >>> member_name(0, ["age", "income", "debt", "rent"])
+    'member 1 (age, income, debt and 1 more)'
+    """
+    return f"member {number + 1} ({shortened(features, 3)})"

@@ -1,0 +1,301 @@
+"""Fits: from a checked training set to a model and its partitions, in memory and where points are scattered.
+
+`fit_in_memory` and `fit_scattered` do the same with different means. The partition, the counts and the moments of its
+blocks are the same; a model of scattered points has no training records, and what needs them says so.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from sepc.common.splits import deal
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.common.validation import TrainingSet
+from sepc.estimators.progress import Progress
+from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.threads import one_blas_thread
+from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
+from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.partition_model import PartitionModel
+from sepc.model.readings import HELD_OUT_READINGS, READINGS_WITHOUT_ORDER, require_reading
+from sepc.model.rules import Rules
+from sepc.partitions.algorithm import OnStep, impurity_count, partition_of_sets
+from sepc.partitions.blocks import Partition, renumbered
+from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems, class_blocks
+from sepc.partitions.ordering import canonical_rows
+from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
+from sepc.scale.scattered_counts import KEPT_GAUGES, counts_of_scattered
+from sepc.scale.training_sets import ScatteredTrainingSet
+
+# Readings that hold points out count one of so many.
+_HELD_OUT = 3
+
+
+class FitSettings(NamedTuple):
+    """Parameters of a classifier that a fit depends on."""
+
+    n_imp: int | float
+    trust: str
+    standardize: bool
+    n_jobs: int | None
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is computed."""
+        impurity_count(self.n_imp, 1)
+        require_reading(self.trust)
+
+    @property
+    def unit(self) -> str:
+        """Name of the unit that distances are measured in."""
+        return "standard deviations" if self.standardize else "units"
+
+
+class Fitted(NamedTuple):
+    """A model, and its partitions in rows of the training set, one for each binary problem."""
+
+    model: PartitionModel
+    partitions: list[Partition]
+
+
+class ArrangedSet(NamedTuple):
+    """A training set in canonical order: class after class, by coordinates within each.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        A copy of its own, which a fit may work in.
+    rows : ndarray of int, shape (n,)
+        Which row of the training set each point is.
+    class_count : ndarray of int, shape (n_classes,)
+    classes : ndarray of shape (n_classes,)
+    """
+
+    points: FloatArray
+    rows: IntArray
+    class_count: IntArray
+    classes: NDArray[Any]
+
+    @property
+    def codes(self) -> IntArray:
+        """Class of each point, as a number, shape (n,)."""
+        n_classes = len(self.classes)
+        return np.repeat(compact(np.arange(n_classes), n_classes), self.class_count)
+
+
+def arranged(training: TrainingSet) -> ArrangedSet:
+    """Return a training set in canonical order, so that no result depends on the order of its rows.
+
+    Examples
+    --------
+    >>> from sepc.common.validation import training_set
+    >>> arranged(training_set([[3.0], [1.0], [2.0]], ["b", "a", "b"])).points.tolist()
+    [[1.0], [2.0], [3.0]]
+    """
+    rows = canonical_rows(training.X, training.codes, len(training.classes))
+    return ArrangedSet(training.X[rows], rows, np.bincount(training.codes), training.classes)
+
+
+def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
+    """Partition a training set in memory.
+
+    Parameters
+    ----------
+    training : ArrangedSet
+        Its points are brought into the model's units, and become the model's records.
+    features : list of str
+    settings : FitSettings
+    progress : Progress
+
+    Returns
+    -------
+    Fitted
+    """
+    points, codes = training.points, training.codes
+    with one_blas_thread(points.size):  # each step would ask for it
+        mean, scale = _standardise(points, settings.standardize)
+        center, unit = location_and_unit(points)
+        problems = binary_problems(codes, training.classes)
+        held_out = _held_out(codes) if settings.trust in HELD_OUT_READINGS else None
+        # Points that are only counted shape nothing, not even the units.
+        shaping = None if held_out is None else ~held_out
+        partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
+        # First what needs room to work in: with the rules beside it a fit would take more memory.
+        densities = None
+        if settings.trust == "local":
+            blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
+            densities = local_densities(points, blocks, training.class_count, center, unit)
+        model = PartitionModel(
+            classes=training.classes,
+            class_count=training.class_count,
+            features=features,
+            mean=mean,
+            scale=scale,
+            unit=settings.unit,
+            records=TrainingRecords(points, codes, training.rows),
+            outline=Outline.of([LocalPoints(points[rows]) for rows in class_slices(training.class_count)]),
+            rules=[
+                Rules(p, points, *problem, held_out, compiled=True)
+                for p, problem in zip(partitions, problems, strict=True)
+            ],
+            trust=settings.trust,
+            densities=densities,
+        )
+    in_rows = [
+        renumbered(p, [training.rows[problem.side == s] for s in (0, 1)])
+        for p, problem in zip(partitions, problems, strict=True)
+    ]
+    return Fitted(model, in_rows)
+
+
+def fit_scattered(
+    training: ScatteredTrainingSet, features: list[str], settings: FitSettings, progress: Progress
+) -> Fitted:
+    """Partition a training set that is not in memory, wherever it is.
+
+    Parameters
+    ----------
+    training : ScatteredTrainingSet
+        In the model's units.
+    features : list of str
+    settings : FitSettings
+    progress : Progress
+
+    Returns
+    -------
+    Fitted
+        Its model has no training records.
+    """
+    require_reading(settings.trust, READINGS_WITHOUT_ORDER)
+    problems = binary_problems(np.empty(0, dtype=np.int64), training.classes)
+    class_count = np.array([len(points) for points in training.points])
+    partitions, rules, components = [], [], []
+    for k, problem in enumerate(problems):
+        sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)
+        run = _ScatteredProblem(sides, settings.n_imp, progress.of(k))
+        partitions.append(run.partition)
+        rules.append(run.rules(problem.labels))
+        components += run.components(codes=(0, 1) if len(problems) == 1 else (k,))
+    model = PartitionModel(
+        classes=training.classes,
+        class_count=class_count,
+        features=features,
+        mean=training.mean,
+        scale=training.scale,
+        unit=settings.unit,
+        records=None,
+        outline=Outline.of(training.points),
+        rules=rules,
+        trust=settings.trust,
+        densities=_scattered_densities(components, training.points, class_count) if settings.trust == "local" else None,
+    )
+    return Fitted(model, partitions)
+
+
+def _standardise(points: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
+    """Bring the points into standardised units, in place; return these units."""
+    d = points.shape[1]
+    mean, scale = location_and_scale(points) if standardize else (np.zeros(d), np.ones(d))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    points -= mean
+    points /= scale
+    points += 0.0  # -0.0 becomes 0.0
+    return mean, scale
+
+
+def _held_out(codes: IntArray) -> BoolArray:
+    """Return which points are only counted: every third one in canonical order, from all over each class."""
+    return np.asarray(deal(codes, _HELD_OUT, first=lambda rows: int(rows[0])) == _HELD_OUT - 1)
+
+
+def class_slices(class_count: IntArray) -> list[slice]:
+    """Return where the points of each class are in canonical order.
+
+    Examples
+    --------
+    >>> class_slices(np.array([2, 3]))
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return [slice(*ends) for ends in pairwise([0, *np.cumsum(class_count).tolist()])]
+
+
+def _partitions(
+    points: FloatArray,
+    problems: list[BinaryProblem],
+    shaping: BoolArray | None,
+    unit: FloatArray | None,
+    settings: FitSettings,
+    progress: Progress,
+) -> list[Partition]:
+    """Return the partition of each binary problem; members are numbered among the points of their side."""
+    if len(problems) > 1 and settings.n_jobs not in (None, 1):
+        # A copy for each job: at the same time they must not use the same points as room to work in.
+        taking = np.full(len(points), True) if shaping is None else shaping
+        jobs = (delayed(problem.partition)(points, settings.n_imp, taking, unit=unit) for problem in problems)
+        return list(Parallel(n_jobs=settings.n_jobs)(jobs))  # a job in another process cannot call back
+    on_steps = [progress.of(k) if progress.is_followed else None for k in range(len(problems))]
+    return [
+        problem.partition(points, settings.n_imp, shaping, unit=unit, on_step=on_step)
+        for problem, on_step in zip(problems, on_steps, strict=True)
+    ]
+
+
+class _ScatteredProblem:
+    """One binary problem of scattered points: its partition, and what passes over the points tell of it."""
+
+    def __init__(self, sides: Sequence[Any], n_imp: int | float, on_step: OnStep | None) -> None:
+        self.sides = sides
+        self.unit = units_from(location_and_scale_of(*sides)[1])
+        self.moments: list[tuple[int, Component]] = []
+        allowed = impurity_count(n_imp, min(map(len, sides)))
+        a, b = (points.at_hand() for points in sides)
+        self.partition, rest = partition_of_sets(a, b, allowed, unit=self.unit, on_step=on_step, on_block=self._note)
+        self.alone = [_in_memory(points) for points in rest]
+        for side, points in enumerate(self.alone):
+            if len(points):
+                self._note(side, points)
+
+    def _note(self, side: int, points: Points) -> None:
+        """Keep the moments of a block."""
+        origin = points.sample(1)[0]  # one of its points: about one far away rounding would take the digits
+        n, total, products = points.moments(origin)
+        mean = total / n
+        self.moments.append((side, Component(0, origin + mean, products - n * np.outer(mean, mean), n)))
+
+    def rules(self, labels: tuple[str, str]) -> Rules:
+        """Return the rules of the partition, with stored counts."""
+        n_gauges = len(self.partition.blocks) * sum(map(len, self.sides))
+        counts = counts_of_scattered(self.partition, self.sides, self.alone, exact=n_gauges <= KEPT_GAUGES)
+        sides = np.array([block.side for block in self.partition.blocks], dtype=np.int64)
+        return Rules.by(counts, sides, labels)
+
+    def components(self, codes: Sequence[int]) -> list[Component]:
+        """Return the blocks of the sides that are one class each, class by class."""
+        return [
+            part._replace(code=code) for side, code in enumerate(codes) for own, part in self.moments if own == side
+        ]
+
+
+def _against_the_rest(points: Sequence[Any], k: int) -> tuple[Any, Any]:
+    first, *others = (points[j] for j in range(len(points)) if j != k)
+    return points[k], first.joined(*others)
+
+
+def _in_memory(points: Points) -> LocalPoints:
+    if isinstance(points, ScatteredPoints):
+        return points.local()
+    assert isinstance(points, LocalPoints)
+    return points
+
+
+def _scattered_densities(components: list[Component], points: Sequence[Any], counts: IntArray) -> LocalDensities:
+    center, spread = location_and_scale_of(*points)
+    unit = units_from(spread)
+    moved = [
+        part._replace(mean=(part.mean - center) / unit, scatter=part.scatter / np.outer(unit, unit))
+        for part in components
+    ]
+    return densities_of(moved, counts, center, unit)

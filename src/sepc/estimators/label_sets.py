@@ -1,0 +1,259 @@
+"""Sets of labels that hold the true one with a stated probability, whatever the distribution.
+
+They need records that the classifier has not been fitted to, exchangeable with the new ones. A label is in the set
+where its probability is at least the k-th smallest of those that the true labels of the n calibration records got, with
+``k = floor((1 - coverage) * (n + 1))``; always if k is 0. That is split conformal prediction. Of tied probabilities all
+are in, which can only add labels.
+
+References
+----------
+Vovk, Gammerman, Shafer (2005). Algorithmic Learning in a Random World.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.common.errors import InputError, SepcError
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import known_labels, require_share
+
+
+def set_threshold(scores: FloatArray, coverage: float) -> float:
+    """Return the score from which on a label is in the set; minus infinity where the scores are too few.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        What the true labels of the calibration records got.
+    coverage : float
+        Strictly between 0 and 1. Read as the decimal number that it is written as, so that 0.9 of 10 is 9.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> set_threshold(np.array([0.4, 0.9, 0.7, 0.8, 0.95, 0.9, 0.99, 0.6, 0.85]), 0.9)
+    0.4
+    >>> set_threshold(np.array([0.4, 0.9]), 0.9)
+    -inf
+    """
+    n = len(scores)
+    k = n + 1 - ceil(Fraction(repr(float(coverage))) * (n + 1))
+    return float(np.partition(scores, k - 1)[k - 1]) if k > 0 else -np.inf
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelScores:
+    """Probabilities that a classifier gave to the true labels of the calibration records.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        Probability of the true label.
+    codes : ndarray of int, shape (n,)
+        Number of that label.
+    n_classes : int
+
+    Examples
+    --------
+    >>> calibration = LabelScores(np.array([0.9, 0.8, 0.3, 0.7]), np.array([0, 0, 0, 1]), 2)
+    >>> calibration.thresholds(0.75, per_class=True).tolist()  # one record of the second label is too few
+    [0.3, -inf]
+    """
+
+    scores: FloatArray
+    codes: IntArray
+    n_classes: int
+
+    def thresholds(self, coverage: float, per_class: bool) -> FloatArray:
+        """Return the score from which on each label is in the set, shape (n_classes,)."""
+        if not per_class:
+            return np.full(self.n_classes, set_threshold(self.scores, coverage))
+        return np.array([set_threshold(self.scores[self.codes == c], coverage) for c in range(self.n_classes)])
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class PredictionSets:
+    """Labels that each point may well have; `predict_set` returns it.
+
+    Attributes
+    ----------
+    sets : ndarray of bool, shape (n, n_classes)
+        Which labels are in the set.
+    classes : ndarray of shape (n_classes,)
+    thresholds : ndarray of shape (n_classes,)
+        Probability from which on a label is in; minus infinity for a label that always is.
+    coverage : float
+    per_class : bool
+
+    Examples
+    --------
+    >>> found = PredictionSets(np.array([[1, 0], [1, 1]], bool), np.array(["a", "b"]), np.array([0.3, 0.3]), 0.9, False)
+    >>> found.labels(), found.size.tolist()
+    ([('a',), ('a', 'b')], [1, 2])
+    >>> found
+    PredictionSets of 2 points, coverage 0.9 overall: 0 empty (strange), 1 single, 1 several (ambiguous)
+    """
+
+    sets: BoolArray
+    classes: NDArray[Any]
+    thresholds: FloatArray
+    coverage: float
+    per_class: bool
+    frames: FrameMaker = field(default_factory=FrameMaker)
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @property
+    def size(self) -> IntArray:
+        """Number of labels in each set, shape (n,)."""
+        return np.asarray(np.count_nonzero(self.sets, axis=1))
+
+    @property
+    def always(self) -> tuple[Any, ...]:
+        """Labels that are in every set, since too few calibration records speak of them."""
+        return tuple(self.classes[np.isneginf(self.thresholds)].tolist())
+
+    def labels(self) -> list[tuple[Any, ...]]:
+        """Return the labels of each set.
+
+        Examples
+        --------
+        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).labels()
+        [(5,)]
+        """
+        names = self.classes.tolist()
+        return [tuple(names[c] for c in np.flatnonzero(row)) for row in self.sets]
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a data frame: the number of labels, the kind of set, and which labels it has.
+
+        A pandas or a polars frame, as the points came in; pandas for plain arrays. A pandas index is kept.
+
+        Examples
+        --------
+        >>> PredictionSets(np.array([[False, True]]), np.array([3, 5]), np.zeros(2), 0.9, False).to_frame()
+           n_labels    kind  has 3  has 5
+        0         1  single  False   True
+        """
+        columns = {"n_labels": self.size, "kind": np.array(["empty", "single", "several"])[np.minimum(self.size, 2)]}
+        names = [f"has {label}" for label in self.classes.tolist()]
+        return self.frames.frame(columns | dict(zip(names, self.sets.T, strict=True)), rows=True)
+
+    def __repr__(self) -> str:
+        empty, single = (np.count_nonzero(self.size == k) for k in (0, 1))
+        always = f"; always in, for lack of calibration records: {', '.join(map(str, self.always))}"
+        return (
+            f"PredictionSets of {len(self)} points, coverage {self.coverage:g} "
+            f"{'within each class' if self.per_class else 'overall'}: {empty} empty (strange), {single} single, "
+            f"{len(self) - empty - single} several (ambiguous){always if self.always else ''}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
+
+
+class LabelSetMixin:
+    """Label sets with a promised coverage for a classifier, from its `predict_proba` and `classes_`.
+
+    Its `fit` must set `_calibration` to None.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> class Regression(LabelSetMixin, LogisticRegression):
+    ...     pass
+    >>> X = np.arange(40.0)[:, None]
+    >>> clf = Regression().fit(X[::2], X[::2, 0] > 20).calibrate(X[1::2], X[1::2, 0] > 20)
+    >>> clf.predict_set([[3.0], [35.0]], coverage=0.8).labels()
+    [(False,), (True,)]
+    """
+
+    classes_: NDArray[Any]
+    predict_proba: Any
+    _calibration: LabelScores | None = None
+
+    def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
+        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
+
+        A later `fit` forgets it. Nothing else depends on it.
+
+        Parameters
+        ----------
+        X_cal : array-like of shape (n, n_features)
+            Records that the classifier has not been fitted to, from where it will be used.
+        y_cal : array-like of shape (n,)
+            Their labels, all of them known to the classifier.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        """
+        check_is_fitted(self)
+        labels = known_labels(X_cal, y_cal)
+        number = {label: c for c, label in enumerate(self.classes_.tolist())}
+        unknown = next((label for label in labels if label not in number), None)
+        if unknown is not None:
+            raise InputError(
+                f"y_cal holds {unknown!r}, which the classifier does not know; expected labels among "
+                f"{self.classes_[:10].tolist()}, since no set could hold another. Fit with such records, or correct "
+                "their labels; leave them out only if new records never have this label."
+            )
+        codes = np.array([number[label] for label in labels])
+        scores = np.asarray(self.predict_proba(X_cal))[np.arange(len(codes)), codes]
+        self._calibration = LabelScores(scores, codes, len(number))
+        return self
+
+    def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
+        """Return for each point the labels that it may well have; the true one is among them with a stated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        coverage : float, default=0.9
+            Least probability that the set of a new record holds its label, over the draw of the record and of the
+            calibration records. It is a mean over all records: less for hard ones, more for easy ones.
+        per_class : bool, default=False
+            Whether this is to hold among the records of each class, rare ones too. A class with fewer than
+            ``coverage / (1 - coverage)`` calibration records is then in every set, which the result says.
+
+        Returns
+        -------
+        PredictionSets
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        >>> clf.predict_set(X[[1, 51]]).labels()
+        [(0,), (1,)]
+        """
+        check_is_fitted(self)
+        require_share(coverage, "coverage", 0.9)
+        if self._calibration is None:
+            raise SepcError(
+                f"this {type(self).__name__} is not calibrated; predict_set needs records that it was not fitted to. "
+                "Call calibrate(X_cal, y_cal) after fit."
+            )
+        thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
+        sets = np.asarray(self.predict_proba(X)) >= thresholds
+        return PredictionSets(sets, self.classes_, thresholds, float(coverage), bool(per_class), FrameMaker.like(X))

@@ -1,0 +1,126 @@
+"""Samples from a model: synthetic records drawn from its ellipsoids, and those of a pool most worth a label."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.model.assessment import Assessment
+from sepc.model.partition_model import PartitionModel
+from sepc.partitions.ordering import canonical_order
+
+
+def draw(
+    model: PartitionModel, n: int, label: Any, region: str | None, rng: np.random.Generator
+) -> tuple[FloatArray, NDArray[Any]]:
+    """Draw synthetic records from the ellipsoids, in proportion to the training points that each was built for.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    n : int
+    label : object
+        Draw from this label's ellipsoids only; None for all labels.
+    region : str or None
+        Draw from this ellipsoid only.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Z : ndarray of shape (n, d)
+        In the model's units.
+    labels : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> Z, labels = draw(model, 4, 1, None, np.random.default_rng(0))
+    >>> Z.shape, labels.tolist()
+    ((4, 1), [1, 1, 1, 1])
+    """
+    sources = [source for source in _sources(model) if region in (None, source[0]) and label in (None, source[1])]
+    if not sources:
+        raise InputError(
+            f"there is no ellipsoid with label {label!r} and name {region!r}; expected one of "
+            f"{', '.join(name for name, *_ in _sources(model))}. `regions()` lists them; a label with too few records "
+            "for an ellipsoid has only isolated points."
+        )
+    sizes = np.array([size for *_, size in sources], dtype=float)
+    share = rng.multinomial(n, sizes / sizes.sum())
+    Z = np.concatenate([E.sample(k, rng) for (_, _, E, _), k in zip(sources, share.tolist(), strict=True)])
+    labels = np.repeat(np.array([source[1] for source in sources], dtype=model.classes.dtype), share)
+    constant = ~np.isnan(model.outline.constant)  # an ellipsoid is a hair thick where all records agree
+    Z[:, constant] = model.outline.constant[constant]
+    order = rng.permutation(n)
+    return Z[order], labels[order]
+
+
+def _sources(model: PartitionModel) -> list[tuple[str, Any, Ellipsoid, int]]:
+    """Return name, label, ellipsoid and number of training points of that label, of each ellipsoid of a class."""
+    found = []
+    for problem, rules in enumerate(model.rules):
+        for k, side in enumerate(rules.sides.tolist()):
+            if len(model.rules) == 1 or side == 0:  # the rest, in a problem of one against the rest, is no label
+                label = model.classes[side if len(model.rules) == 1 else problem]
+                found.append((rules.names[k], label, rules.stack[k], int(rules.held[k, side])))
+    return found
+
+
+def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
+    """Return the points of a pool whose labels would teach most, the most worth first.
+
+    A point's worth is its distrust ``1 - trust`` plus its strangeness ``distance / (distance + typical)``, where
+    typical is the median distance of the pool's points outside every ellipsoid; divided by one more than the number of
+    points that were already taken from the same region. Equal records are taken once.
+
+    Parameters
+    ----------
+    a : Assessment
+        Of the pool.
+    points : ndarray of shape (n, d)
+        The pool.
+    k : int
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        Row numbers of the pool.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> pool = np.array([[1.0], [30.0], [6.0]])
+    >>> most_worth_labelling(clf.assess(pool), pool, 1).tolist()
+    [1]
+    """
+    outside = a.distance > 0.0
+    typical = float(np.median(a.distance[outside])) if outside.any() else 1.0
+    worth = (1.0 - a.trust) + a.distance / (a.distance + typical)
+    order = canonical_order(points)  # so that ties do not depend on the order of the pool
+    distinct = np.ones(len(order), dtype=bool)
+    distinct[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
+    candidates = order[distinct]
+    if not 0 < k <= len(candidates):
+        raise InputError(f"k is {k}; expected a number from 1 to {len(candidates)}, the different records of the pool.")
+    _, region = np.unique(a.region[candidates], return_inverse=True)
+    return candidates[_spread(worth[candidates], region, k)]
+
+
+def _spread(worth: FloatArray, region: IntArray, k: int) -> IntArray:
+    """Take k candidates, each time the one worth most, what is left of its region being worth less from then on."""
+    n_taken = np.zeros(region.max() + 1)
+    current = worth.copy()
+    chosen: list[int] = []
+    for _ in range(k):
+        best = int(np.argmax(current))
+        chosen.append(best)
+        n_taken[region[best]] += 1.0
+        mine = region == region[best]
+        current[mine] = worth[mine] / (1.0 + n_taken[region[best]])
+        current[chosen] = -np.inf
+    return np.array(chosen)

@@ -1,0 +1,108 @@
+"""Report on observed verdicts: over all, by region and by trust."""
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from sepc.common.text import percent, plural
+from sepc.feedback.drift import Drift
+from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FeedbackReport:
+    """Report on the verdicts that a monitor has observed: right and wrong ones, trust, drift.
+
+    Attributes
+    ----------
+    n, n_labelled, n_right, n_wrong, n_outside : int
+        Records observed, those with a label, the right and the wrong among these, and, of all, those outside every
+        ellipsoid.
+    unknown_labels : dict of str to int
+        True labels that the classifier does not know, and how often they came; they count as wrong.
+    trust : float
+        Mean trust given.
+    regions : tuple of RegionRecord
+        The most wrong verdicts first.
+    reliability : tuple of TrustRecord
+        Trust given against what came true, in bins of trust; labelled records only.
+    drift : Drift
+        Records outside every ellipsoid.
+    error_drift : Drift or None
+        Wrong verdicts; None if the monitor has no labelled records to compare with.
+
+    Examples
+    --------
+    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> clf = SEPClassifier(n_imp=0).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> report = FeedbackMonitor(clf).observe([[1.0], [1.5], [8.0]], ["low", "high", "high"]).report()
+    >>> report.n, report.n_wrong, report.exceeding[0].region
+    (3, 1, 'low#1')
+    """
+
+    n: int
+    n_labelled: int
+    n_right: int
+    n_wrong: int
+    n_outside: int
+    unknown_labels: dict[str, int]
+    trust: float
+    regions: tuple[RegionRecord, ...]
+    reliability: tuple[TrustRecord, ...]
+    drift: Drift
+    error_drift: Drift | None
+
+    @property
+    def exceeding(self) -> tuple[RegionRecord, ...]:
+        """The regions with more wrong verdicts than `n_imp`."""
+        return tuple(region for region in self.regions if region.exceeds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; what is not known is None."""
+        fields = {name: _known(value) for name, value in asdict(self).items()}
+        for name in ("regions", "reliability"):
+            fields[name] = [{k: _known(v) for k, v in item._asdict().items()} for item in getattr(self, name)]
+        fields["drift"] = self.drift.to_dict()
+        fields["error_drift"] = None if self.error_drift is None else self.error_drift.to_dict()
+        return fields
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        seen = f"{self.n} {plural('record', self.n)} observed"
+        lines = [f"{seen}, {self.n_labelled} with a label, {self.n_outside} outside every ellipsoid"]
+        if self.n_labelled:
+            share = self.n_right / self.n_labelled
+            lines.append(f"{self.n_wrong} wrong ({percent(share)} right), mean trust {percent(self.trust)}")
+        if self.unknown_labels:
+            names = ", ".join(f"{label} ({n})" for label, n in self.unknown_labels.items())
+            lines.append(f"Labels that the classifier does not know, counted as wrong: {names}")
+        lines += [
+            f"Region {r.region}: {r.n_wrong} wrong of {r.n_right + r.n_wrong}, more than n_imp = {r.n_imp}"
+            for r in self.exceeding
+        ]
+        if self.exceeding:
+            lines.append("repartition() takes these records into the training set and partitions afresh")
+        lines += [repr(state) for state in (self.drift, self.error_drift) if state is not None]
+        return lines
+
+    def _repr_html_(self) -> str:
+        text = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
+        return text + _html_table(self.regions) + _html_table(self.reliability)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and value != value else value
+
+
+def _html_table(rows: tuple[Any, ...]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0]._fields)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,184 @@
+"""Changes from one partition to the next: ellipsoids, and verdicts on the observed records."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.frames import plain
+from sepc.common.text import percent, plural
+from sepc.common.typing import FloatArray, IntArray
+
+
+class EllipsoidChange(NamedTuple):
+    """An ellipsoid that appeared, changed or disappeared.
+
+    `region` is its name in the new partition, `was` the old ellipsoid that held most of its members; one of the two is
+    None where there is none. `n_members` counts the records it was built on, `n_observed` the observed ones of these.
+    """
+
+    kind: Literal["appeared", "changed", "disappeared"]
+    region: str | None
+    was: str | None
+    label: str
+    n_members: int
+    n_observed: int
+
+
+class Flip(NamedTuple):
+    """An observed record whose verdict changed; `row` is its row in the new training set."""
+
+    row: int
+    before: Any
+    after: Any
+    true: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartitionChanges:
+    """Changes by a fresh partition that includes the observed records.
+
+    Attributes
+    ----------
+    n_before, n_added : int
+        Records in the old training set, and observed ones that joined them; these have the rows from `n_before` on.
+    ellipsoids : tuple of EllipsoidChange
+        An ellipsoid appeared if most of its members are observed records, or if no old one of its label held most of
+        them. It changed if an old one did, but other records are in it, too, or some have left. An old one
+        disappeared if it lives on in no new one.
+    flips : tuple of Flip
+        Observed records with another verdict than before.
+    accuracy_before, accuracy_after : float
+        On the observed records. The second flatters: they have become training records. Judge the new classifier by
+        records that neither has seen.
+
+    Examples
+    --------
+    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> clf = SEPClassifier(n_imp=0).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> monitor = FeedbackMonitor(clf).observe([[20.0], [21.0], [22.0]], ["low"] * 3)
+    >>> new, changes = monitor.repartition()
+    >>> [e.region for e in changes.appeared], changes.accuracy_before, changes.accuracy_after
+    (['low#1'], 0.0, 1.0)
+    """
+
+    n_before: int
+    n_added: int
+    ellipsoids: tuple[EllipsoidChange, ...]
+    flips: tuple[Flip, ...]
+    accuracy_before: float
+    accuracy_after: float
+
+    @property
+    def appeared(self) -> tuple[EllipsoidChange, ...]:
+        """The ellipsoids that are new."""
+        return self._of("appeared")
+
+    @property
+    def changed(self) -> tuple[EllipsoidChange, ...]:
+        """The ellipsoids that gained or lost members."""
+        return self._of("changed")
+
+    @property
+    def disappeared(self) -> tuple[EllipsoidChange, ...]:
+        """The old ellipsoids that live on in no new one."""
+        return self._of("disappeared")
+
+    def _of(self, kind: str) -> tuple[EllipsoidChange, ...]:
+        return tuple(change for change in self.ellipsoids if change.kind == kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON."""
+        fields = asdict(self)
+        for name in ("ellipsoids", "flips"):
+            fields[name] = [item._asdict() for item in getattr(self, name)]
+        return fields
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        added = f"{self.n_added} observed {plural('record', self.n_added)}"
+        lines = [
+            f"{added} joined {self.n_before} training records: {len(self.appeared)} ellipsoids appeared, "
+            f"{len(self.changed)} changed, {len(self.disappeared)} disappeared"
+        ]
+        lines += [f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in self.appeared]
+        n_flips = len(self.flips)
+        lines.append(
+            f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "
+            f"{percent(self.accuracy_before)}, now, as training records, {percent(self.accuracy_after)}"
+        )
+        return lines
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in self._lines())
+
+
+class _Region(NamedTuple):
+    name: str
+    label: str
+    members: IntArray
+
+
+def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], n_before: int) -> PartitionChanges:
+    """Return what changed from one classifier to another.
+
+    Parameters
+    ----------
+    old, new : SEPClassifier
+    X : array-like of shape (n_added, n_features)
+        What `new` was trained on beyond the records of `old`.
+    y : ndarray of shape (n_added,)
+        The true labels of these.
+    n_before : int
+        Number of training records of `old`.
+
+    Returns
+    -------
+    PartitionChanges
+    """
+    before, after = old.predict(X), new.predict(X)
+    flips = np.flatnonzero(before != after)
+    return PartitionChanges(
+        n_before=n_before,
+        n_added=len(y),
+        ellipsoids=tuple(_changes(list(_regions(old)), list(_regions(new)), n_before)),
+        flips=tuple(Flip(n_before + i, plain(before[i]), plain(after[i]), plain(y[i])) for i in flips.tolist()),
+        accuracy_before=float(np.mean(before == y)),
+        accuracy_after=float(np.mean(after == y)),
+    )
+
+
+def _regions(clf: Any) -> Iterator[_Region]:
+    for rules, partition in zip(clf._model.rules, clf.partitions_, strict=True):
+        for name, block in zip(rules.names, partition.blocks, strict=True):
+            yield _Region(name, rules.labels[block.side], block.members)
+
+
+def _changes(old: list[_Region], new: list[_Region], n_before: int) -> Iterator[EllipsoidChange]:
+    lives_on = set()
+    for region in new:
+        observed = int(np.count_nonzero(region.members >= n_before))
+        origin = _origin(region, old)
+        if origin is None or 2 * observed > len(region.members):
+            yield EllipsoidChange("appeared", region.name, None, region.label, len(region.members), observed)
+            continue
+        lives_on.add(origin.name)
+        if not np.array_equal(origin.members, region.members):
+            yield EllipsoidChange("changed", region.name, origin.name, region.label, len(region.members), observed)
+    for region in old:
+        if region.name not in lives_on:
+            yield EllipsoidChange("disappeared", None, region.name, region.label, len(region.members), 0)
+
+
+def _origin(region: _Region, old: list[_Region]) -> _Region | None:
+    """Return the old ellipsoid of the same label that held most of the members; None if none did."""
+    for candidate in old:
+        shared = np.count_nonzero(np.isin(region.members, candidate.members))
+        if candidate.label == region.label and 2 * shared > len(region.members):
+            return candidate
+    return None

@@ -1,0 +1,57 @@
+"""Solvers behind `nearest_points`: which of them runs when, and why.
+
+The weights of all but a few points are 0 or the cap: with the normal w they are on the points lowest along it in A, on
+the highest in B. A smooth stage finds w: Newton's method on the dual problem, with the caps rounded off over a slab.
+Then the shares of the points at the two thresholds are left to find. The last column names the module that runs;
+the numbers that choose among the stages stand in `hull_search`, those of a stage itself at the head of its module.
+A set is free unless its cap leaves nothing but equal weights.
+
+Where to search:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+no free set, or centroids     nothing: the centroids         they are the answer                 hull_search
+that coincide
+points not in memory          Newton's method on sums over   a pass over all points costs more   scattered_hulls
+                              all points, then the search    than a solution in memory
+                              below for those near the
+                              thresholds
+in memory, a set of more      a sample first, then the       most points are decided by a rough  hull_search
+than 3 (300 + 50 d) points    points it leaves unsure        normal already
+in memory, fewer points       all points at once             a sample would cost as much         hull_search
+more than 300 points still    points far from the            they are decided                    smooth_hulls
+in play                       thresholds are left out
+samples that all but meet     one in four of the points      enough to show that the hulls       smooth_hulls
+                              inside of the slabs            meet; all of them where it is not
+============================  =============================  ==================================  ====================
+
+How the shares are found:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+first round                   slabs that narrow until they   the normal is all that counts,      smooth_hulls
+                              hold 100 + 4 d points, by      and each step is a pass over        .narrow,
+                              compiled Newton steps          columns, with a d by d system       hull_kernels
+first and later rounds, the   the proximal point method:     starts from the shares found        smooth_hulls
+hulls do not meet             slabs about the last shares    before, ends at the exact ones      .refine
+a round in vain               three times as many points     what was left out decides           hull_search
+the smooth stage fails, or    the exact stage, an interior   independent of how w was found;     box_problem
+all points were chosen and    point over the box of shares   slower, as it needs the points
+it was in vain                                               about their means in each step
+============================  =============================  ==================================  ====================
+
+Where rounding decides:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+points more than twice their  they are moved to the mean;    differences keep their digits       hull_rounding,
+range from the origin         many, a part at a time                                             hull_side
+hulls that all but touch      the normal without components  these are rounding, and the         hull_rounding
+                              between undecided points       certificate would see them first    .cleaned
+more than 20 000 points       the same with the shares       a point next to the hyperplane is   hull_rounding
+                              moved along                    on one side however w was found     .sharpen
+============================  =============================  ==================================  ====================
+"""

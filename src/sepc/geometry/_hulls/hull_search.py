@@ -1,0 +1,312 @@
+"""The search behind `nearest_points`: which points are undecided, what becomes of them, and how good that is."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sepc.common.typing import FloatArray
+from sepc.geometry._columnwise import mean_from
+from sepc.geometry._hulls.box_problem import solve_box
+from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm
+from sepc.geometry._hulls.hull_kernels import spread
+from sepc.geometry._hulls.hull_rounding import cleaned, is_crowded, is_far, sharpen
+from sepc.geometry._hulls.hull_side import ROUNDING, Picked, Side
+from sepc.geometry._hulls.smooth_hulls import Undecided, half_width
+from sepc.geometry.points.sets import LocalPoints
+
+# First round, more points than three times a sample: rows of a strided sample on which the first normal is found, and
+# how many more per feature.
+_SAMPLE = 300
+_SAMPLE_PER_FEATURE = 50
+# Samples nearer to each other than this, in units of the range, say that the hulls meet.
+CLOSE = 1e-3
+# So many half-widths of the slab that the sample leaves, a point may be off the threshold and still be undecided.
+_UNSURE = 3.0
+
+# All rounds: the slabs narrow until at most this many points, plus some per feature, are neither in nor out; as many
+# are chosen next to the threshold, three times as many after each round in vain.
+_SLAB = 100
+_SLAB_PER_FEATURE = 4
+
+# Later rounds: at most so many times as many points are chosen because more are on the wrong side of the threshold.
+_MOST_WRONG = 4
+_MAX_ROUNDS = 100
+
+StepCallback = Callable[[int, float], None]
+
+
+class Search:
+    """The state of one search: two sides, the pair of points they give, and its certified gap."""
+
+    def __init__(
+        self,
+        sides: list[Side],
+        shift: FloatArray,
+        bounds: tuple[FloatArray, FloatArray],
+        tol: float,
+        on_step: StepCallback | None,
+        sharp: bool,
+    ) -> None:
+        self.sides, self.shift, self.tol, self.on_step, self.sharp = sides, shift, tol, on_step, sharp
+        self.low, self.high = bounds
+        # The range depends on c only within a factor of two; the solver's own unit need not be exact.
+        self.unit = float((self.high - self.low).max())
+        self.free = [side for side in self.sides if side.is_free]
+        self.n_rows = sum(len(side.points) for side in self.free)
+        self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
+
+    @classmethod
+    def among(
+        cls,
+        a: LocalPoints,
+        b: LocalPoints,
+        caps: tuple[float, float],
+        tol: float,
+        on_step: StepCallback | None,
+    ) -> "Search":
+        """Return the search among all points of two sets."""
+        points_a, points_b = a.array, b.array
+        low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
+        smaller = points_a if len(points_a) < len(points_b) else points_b
+        offset = mean_from(smaller, smaller[0])
+        shift = smaller[0] + offset if is_far(low, high) else np.zeros(len(offset))
+        sides = [Side(points_a, -1.0, caps[0], shift), Side(points_b, 1.0, caps[1], shift)]
+        for side, points in zip(sides, (points_a, points_b), strict=True):
+            # What rounding of the shift leaves, or the mean itself.
+            side.image = (smaller[0] - shift) + offset if points is smaller else mean_from(side.points, side.shift)
+        return cls(sides, shift, (low, high), tol, on_step, sharp=is_crowded(len(points_a) + len(points_b)))
+
+    def run(self) -> None:
+        """Bring the gap below the tolerance, or as far down as rounding allows."""
+        self.normal = self.difference()
+        self.data_range = self._range()
+        distance = norm(self.normal)
+        if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
+            self.gap = certified_gap(distance, 0.0, self.data_range)
+        if not self.free or self.gap <= self.tol:
+            return
+        share = _SLAB + _SLAB_PER_FEATURE * len(self.shift)
+        self._first_round(share)
+        exact = False
+        for _ in range(_MAX_ROUNDS):
+            if self.gap <= self.tol and self.sharp:
+                sharpen(self)
+            self._report()
+            if self.gap <= self.tol:
+                return
+            previous = self.gap
+            everything = 2 * share >= max(len(side.points) for side in self.free)
+            self._round(share, exact)
+            if self.gap > 0.1 * previous:
+                if exact and everything:
+                    return
+                exact = everything
+                share *= 3
+
+    def _report(self) -> None:
+        if self.on_step is not None:
+            self.on_step(self.n_iter, self.gap)
+
+    def _first_round(self, limit: int) -> None:
+        """Solve for all points; if these are many, for those that a sample leaves undecided."""
+        w, width, close = self.normal, 1.0, 0.0
+        chosen: list[Picked] = [slice(None)] * len(self.free)
+        n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * len(self.shift)
+        if max(len(side.points) for side in self.free) > 3 * n_sample:
+            w, width, meet = self._try_sample(n_sample, limit)
+            chosen = [_unsure(side, w, width, limit) for side in self.free]
+            self.n_passes += 2.0
+            close = CLOSE * self.unit if meet else 0.0
+        undecided = self._narrowed(chosen, w, width, limit, close)
+        if undecided.is_thinned and undecided.distance > self.flat:
+            # The hulls do not meet, or the points that were kept could not show it.
+            n_steps, n_read = undecided.n_steps, undecided.n_read
+            del undecided  # it holds as many points as the next one
+            undecided = self._narrowed(chosen, w, width, limit, 0.0)
+            undecided.n_steps += n_steps
+            undecided.n_read += n_read
+        if undecided.distance > self.flat:
+            undecided.refine(self.flat, self.tol)
+        self._take(undecided, chosen)
+        del undecided  # before all points are measured
+        self._measure()
+
+    def _narrowed(self, chosen: list[Picked], w: FloatArray, width: float, limit: int, close: float) -> Undecided:
+        """Return the problem of the chosen points after its slabs were narrowed, from a normal and a width on."""
+        undecided = self._among(chosen)
+        undecided.start(w, width)
+        undecided.narrow(limit, self.flat, close)
+        return undecided
+
+    @property
+    def flat(self) -> float:
+        """Distance from which on nothing needs to be gained: the hulls meet."""
+        return 0.1 * self.tol * self.unit
+
+    def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float, bool]:
+        """Return the normal of at least n points of each side, the width of the slab it leaves, and if they meet."""
+        blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
+        fixed = self.normal + sum(side.sign * (side.image - side.settled) for side in self.free)
+        weights = [side.cap * side.n_caps for side in self.free]
+        shares = [np.full(len(x), w / cap / len(x)) for x, cap, w in zip(blocks, caps, weights, strict=True)]
+        columns = np.ascontiguousarray(np.concatenate(blocks).T)
+        sample = Undecided(columns, list(caps), shares, fixed)
+        sample.start(self.normal, 1.0)
+        close = CLOSE * self.unit
+        sample.narrow(limit, close)
+        return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5), sample.distance <= close
+
+    def _round(self, share: int, exact: bool) -> None:
+        """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
+        before = self.normal, self.gap, [(side.kept_shares(), side.image.copy()) for side in self.free]
+        chosen = [self._choose(side, share) for side in self.free]
+        if exact or not self._refine_among(chosen):
+            self._solve_among(chosen)
+        self._measure()
+        if self.gap > before[1]:
+            self.normal, self.gap = before[:2]
+            for side, (shares, image) in zip(self.free, before[2], strict=True):
+                side.share, side.image = shares, image
+            self.data_range = self._range()
+
+    def _among(self, chosen: list[Picked]) -> Undecided:
+        """Return the problem of the chosen points, all others kept as they are."""
+        shares = [side.share[rows] for side, rows in zip(self.free, chosen, strict=True)]
+        groups = _groups([len(share) for share in shares])
+        columns = np.empty((len(self.shift), groups[-1].stop))
+        fixed = self.difference()
+        for side, rows, share, group in zip(self.free, chosen, shares, groups, strict=False):
+            fixed += side.put_columns(rows, share, columns[:, group])
+        return Undecided(columns, [side.cap for side in self.free], shares, fixed)
+
+    def _refine_among(self, chosen: list[Picked]) -> bool:
+        """Find the best shares of the chosen points, starting from their present ones; return whether that worked."""
+        undecided = self._among(chosen)
+        undecided.start(self.difference(), 1.0)
+        done = undecided.refine(self.flat, self.tol)
+        return self._take(undecided, chosen) and done
+
+    def _take(self, undecided: Undecided, chosen: list[Picked]) -> bool:
+        """Give the chosen points the shares that were found for them, unless rounding has spoilt a sum."""
+        self.n_iter += undecided.n_steps
+        self.n_passes += 2.0 * undecided.n_read / self.n_rows
+        parts = list(zip(self.free, chosen, undecided.all_groups, strict=True))
+        if not all(_settle(undecided.share[group], float(side.share[rows].sum())) for side, rows, group in parts):
+            return False
+        for side, rows, group in parts:
+            after = undecided.share[group]
+            side.image += side.sign * side.cap * (undecided.all_points[:, group] @ (after - side.share[rows]))
+            side.put_shares(rows, after)
+        return True
+
+    def difference(self) -> FloatArray:
+        return self.sides[0].image - self.sides[1].image
+
+    def _measure(self) -> None:
+        """Compute the pair's normal, its scores and the certified gap."""
+        r = self.difference()
+        self.data_range = self._range()
+        distance = norm(r)
+        self.normal, self.gap = r, self.gap_along(r, distance)
+        # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
+        if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
+            clean = cleaned(self.free, r)
+            gap = self.gap_along(clean, distance)
+            if gap < self.gap:
+                self.normal, self.gap = clean, gap
+            else:
+                self.gap_along(r, distance)
+
+    def gap_along(self, direction: FloatArray, distance: float) -> float:
+        """Return the gap that the direction certifies; its scores stay with the sides."""
+        lower = 0.0
+        for side in self.sides:
+            if side.is_free:
+                side.project(direction, side.score)
+                lower -= side.lowest(direction, side.score)
+            else:
+                lower -= side.sign * float(side.image @ direction)
+        self.n_passes += 1.0
+        return certified_gap(distance, lower / max(norm(direction), 1e-300), self.data_range)
+
+    def _range(self) -> float:
+        c = self.shift + self.sides[0].image
+        return float(max((self.high - c).max(), (c - self.low).max()))
+
+    def _choose(self, side: Side, share: int) -> Picked:
+        """Return the points whose weights may have to change.
+
+        These are the points with weights between the bounds, those on the wrong side of the threshold, and some next to
+        it: of those with some weight the worst, of those with room for more the best, `share` more than are wrong.
+        """
+        inside, outside = side.share > ROUNDING, side.share < 1.0 - ROUNDING
+        chosen = inside & outside
+        if chosen.any():
+            threshold = float(side.score[chosen].mean())
+            too_low, too_high = inside & (side.score < threshold), outside & (side.score > threshold)
+            wrong = np.count_nonzero(too_low) + np.count_nonzero(too_high)
+            share += min(int(wrong), _MOST_WRONG * share)
+        if 2 * share >= len(side.points):
+            return slice(None)
+        for candidates, ranked in ((inside, side.score), (outside, -side.score)):
+            rows = np.flatnonzero(candidates)
+            if len(rows) > share:
+                rows = rows[np.argpartition(ranked[rows], share)[:share]]
+            chosen[rows] = True
+        return np.flatnonzero(chosen)
+
+    def _solve_among(self, chosen: list[Picked]) -> None:
+        """Find the best weights of the chosen points, all others kept as they are."""
+        picks, shares = [], []
+        for side, pick in zip(self.free, chosen, strict=True):
+            share = side.share[pick]
+            # Where all are in, or all out, there is nothing to decide.
+            some = 1e-9 < share.sum() < len(share) - 1e-9
+            picks.append(pick if some else slice(0, 0))
+            shares.append(share if some else share[:0])
+        groups = _groups([len(share) for share in shares])
+        before = np.concatenate(shares) if len(shares) > 1 else shares[0]
+        if not len(before):
+            return
+        blocks = [
+            (side.relative(pick), -side.sign * side.cap / self.unit)
+            for side, pick in zip(self.free, picks, strict=True)
+        ]
+        after, n_iter = solve_box(blocks, before, self.difference() / self.unit, self.tol)
+        self.n_iter += n_iter
+        for side, pick, group, (points, _) in zip(self.free, picks, groups, blocks, strict=False):
+            np.clip(after[group], 0.0, 1.0, out=after[group])
+            _settle(after[group], float(before[group].sum()))
+            side.image += side.cap * ((after[group] - before[group]) @ points)
+            side.put_shares(pick, after[group])
+
+
+def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
+    """Give all points the shares that a normal leads to; return those that are unsure, `least` or more."""
+    side.project(w, side.score)
+    tau, middle = half_width(side.score, width), float(side.score.mean())
+    side.share = np.empty(len(side.score))
+    threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, side.n_caps, middle, side.share)
+    side.read_image()
+    if least >= len(side.score):
+        return slice(None)
+    away = np.abs(side.score - threshold)
+    rows = np.flatnonzero(away <= _UNSURE * tau)
+    return rows if len(rows) >= least else np.argpartition(away, least)[:least]
+
+
+def _groups(sizes: list[int]) -> list[slice]:
+    """Return two slices, one after the other, of the given sizes; the second is empty if none is given."""
+    n = sum(sizes)
+    return [slice(0, sizes[0]), slice(sizes[0], n)]
+
+
+def _settle(t: FloatArray, total: float) -> bool:
+    """Repair the rounding of the sum of `t`: entries between 0 and 1, of sum `total`; return whether that worked."""
+    for _ in range(3):
+        lack = total - float(t.sum())
+        if abs(lack) <= 1e-14 * total:
+            return True
+        free = np.flatnonzero((t > ROUNDING) & (t < 1.0 - ROUNDING))
+        t[free] = np.clip(t[free] + lack / max(len(free), 1), 0.0, 1.0)
+    return False

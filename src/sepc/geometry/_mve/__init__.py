@@ -1,0 +1,82 @@
+"""Solvers behind `min_volume_ellipsoid`: which of them runs when, and why.
+
+The optimal design is sought on working sets, by interior-point steps whose cost is a Newton system. N points of rank
+r are lifted to n = r + 1 entries; a moment matrix has n (n + 1) / 2 distinct ones. The last column names the module
+that runs; the numbers that choose stand in `design_search` (few or many points), `design` (small or large working
+sets) and `newton_systems` (its forms), those of a case itself at the head of its module.
+
+Where to search:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+rank 0                        nothing: equal weights         one point, however often            design_search
+points not in memory          the search below on a core,    a pass over all points costs more   scattered_design
+                              the farthest 2048 to 16384     than a solution in memory
+points in memory, few         all outer points at once, to   one pass proves it as a rule;       few_points
+                              the end; the next row where    working sets would need several
+                              that cannot be certified
+points in memory, many        first steps over a fading      what a small set leaves out shows   many_points
+                              background, then working       up under a rough design already
+                              sets near the boundary
+many copies of few points     the same, each point once      copies fill a working set and       mve,
+                                                             make it singular                    scattered_design
+============================  =============================  ==================================  ====================
+
+Points are few while N <= 10 n, or while N times the entries of a moment matrix is at most 120 000 and either these
+entries are at most 36 or the body is not evenly filled.
+
+What a working set begins with:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+few, N <= 10 n                all but the inner points       nearly all may carry weight         few_points
+the same, some stick out      4 n, or 0.6 N of them          the outermost hold the ellipsoid    few_points
+few, N <= 30 n (or 135)       those above a part of the      a comparison takes less time than   few_points
+                              mean leverage                  a selection
+few, more of them             the 10 n (or 45) outermost     enough, as a rule                   few_points
+many, some stick out          10 n, then those that stick    few points hold the ellipsoid       many_points
+                              out after each step
+many, evenly filled           larger sets, sooner            up to n (n + 1) / 2 points hold     many_points
+                                                             it, next to many others
+============================  =============================  ==================================  ====================
+
+A body is evenly filled where the first gap, that of equal weights, is at most 0.5 (`design`).
+
+How a working set of k points is solved, with the order min(k, n (n + 1) / 2) of its Newton matrix:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+order <= 120 and at most      the compiled interior point,   calls into NumPy and LAPACK would   small_interior_point
+6 million products            over pairs of points or over   take longer than the work
+                              matrices, the smaller one
+larger                        the interior point that calls  BLAS beats compiled loops           interior_point
+                              LAPACK, with one of the next
+                              three forms of its system
+k < 350, k <= 3/4 n (n + 1)   pairs of points, order k       the smaller matrix                  newton_systems.Pairs
+k < 350, more points          symmetric matrices, of order   does not grow with the points       newton_systems
+                              n (n + 1) / 2                                                      .Matrices
+k >= 350                      conjugate gradients with a     most points are far from holding    newton_systems
+                              factor over the core of the    the ellipsoid; where too many are   .CorePairs
+                              system; matrices where that    near, the other form takes less
+                              is less work
+============================  =============================  ==================================  ====================
+
+There are two interior points since neither serves all sizes; times of one alone, in multiples of those of both:
+
+============================  =============================  ==================================
+Ellipsoid of                  Compiled alone                 LAPACK alone
+============================  =============================  ==================================
+50 points in 2 dimensions     1.0                            9.5 to 12
+200 points in 4 dimensions    1.0                            7 to 9
+2000 points in 10 dimensions  1.0                            1.9
+569 points in 30 dimensions   1.0                            1.0
+2000 points in 30 dimensions  1.0 to 2.0, if evenly filled   1.0
+3000 points in 57 dimensions  1.9 to 3.1, if evenly filled   1.0
+============================  =============================  ==================================
+
+The Newton matrices of the second are kept as packed triangles (`packed_matrices`): with 57 features the square would
+be 23 MB beside 2 MB of data.
+"""

@@ -1,0 +1,115 @@
+"""Checks of arrays that come from outside: points, vectors, numbers of features."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.typing import LARGEST_COORDINATE, FloatArray
+
+
+class HasShape(Protocol):
+    """An array, or whatever else has a shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths along the dimensions."""
+
+
+_SHORT = 5000
+
+
+def as_points(value: ArrayLike, name: str) -> FloatArray:
+    """Return `value` as a C-contiguous float64 array of shape (n, d) with n, d >= 1, all finite.
+
+    A read-only view: the data are not copied if they already have that form. Raises `InputError` otherwise.
+    """
+    points = _as_float64(value, name)
+    if points.ndim != 2:
+        raise InputError(
+            f"{name} has shape {points.shape}; expected two dimensions, one row per point. "
+            "Reshape one feature with .reshape(-1, 1), one point with .reshape(1, -1)."
+        )
+    if 0 in points.shape:
+        raise InputError(
+            f"{name} has shape {points.shape}; expected at least one point and one feature. "
+            "Check the filter or the file that produced it."
+        )
+    _check_finite(points, name)
+    points = points.view()
+    points.setflags(write=False)
+    return points
+
+
+def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:
+    """Return `value` as a finite float64 array of shape (size,)."""
+    vector = _as_float64(value, name)
+    if vector.shape != (size,):
+        raise InputError(f"{name} has shape {vector.shape}; expected ({size},), one number per feature.")
+    _check_finite(vector, name)
+    return vector
+
+
+def same_features(points: HasShape, d: int, name: str, other: str) -> None:
+    """Raise `InputError` unless `points` has `d` columns, the number that `other` has."""
+    if points.shape[-1] != d:
+        raise InputError(
+            f"{name} has {points.shape[-1]} features, {other} has {d}; both must have the same columns. "
+            "Select the same columns, in the same order, for both."
+        )
+
+
+def _as_float64(value: ArrayLike, name: str) -> FloatArray:
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    except ValueError as error:
+        raise InputError(
+            f"{name} is ragged: its rows differ in length; expected a rectangular array of numbers. "
+            "Pad or drop the short rows."
+        ) from error
+    if array.dtype == np.float64 and array.flags.c_contiguous:
+        return array
+    if array.dtype.kind not in "biufO":  # text such as "1.5", dates and complex numbers would convert
+        raise _not_numbers(array, name)
+    try:
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError) as error:
+        raise _not_numbers(array, name) from error
+
+
+def _not_numbers(array: NDArray[Any], name: str) -> InputError:
+    return InputError(
+        f"{name} has dtype {array.dtype} and holds {_first_non_number(array)}; expected real numbers. "
+        "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
+    )
+
+
+def _first_non_number(array: NDArray[Any]) -> str:
+    for entry in array.flat:
+        if array.dtype.kind != "O":
+            return repr(entry.item())
+        try:
+            float(entry)
+        except (TypeError, ValueError):
+            return repr(entry)
+    return "values that are no real numbers"
+
+
+def _check_finite(array: FloatArray, name: str) -> None:
+    # Comparisons with NaN are false. A dot product is the fastest, but for long vectors BLAS would wake its threads.
+    if array.size <= _SHORT:
+        if np.vdot(array, array) <= LARGEST_COORDINATE**2:
+            return
+    elif array.min() >= -LARGEST_COORDINATE and array.max() <= LARGEST_COORDINATE:
+        return
+    bad = np.argwhere(~(np.abs(array) <= LARGEST_COORDINATE))
+    if not len(bad):  # several of them, none too large by itself
+        return
+    where = tuple(int(i) for i in bad[0])
+    value = array[where]
+    if np.isfinite(value):
+        rule = f"magnitudes up to {LARGEST_COORDINATE:g}. Rescale the feature"
+    else:
+        rule = "finite numbers. Drop such rows, or impute them, for example with sklearn.impute.SimpleImputer"
+    raise InputError(f"{name}[{', '.join(map(str, where))}] is {value}; expected {rule}.")

@@ -1,0 +1,1 @@
+"""Landscapes of labelled data, before and after a fit, and findings on them."""

@@ -1,0 +1,192 @@
+"""Landscape of labelled data before anything is fitted: overlap of the classes, dimensions that they fill, findings.
+
+Each class is described by its minimum-volume ellipsoid, the overlap of two classes by the training points that lie in
+both ellipsoids: how many they are, and how large their own ellipsoid is (the paper's overlap ratio, OVR).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from sepc.common.frames import FrameMaker
+from sepc.common.text import plural
+from sepc.common.validation import training_set
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.landscapes.class_summaries import ClassSummary, PairOverlap
+from sepc.landscapes.findings import (
+    Finding,
+    class_findings,
+    feature_findings,
+    gravest_first,
+    pair_findings,
+    record_findings,
+)
+from sepc.landscapes.linear_dependence import linear_relations
+from sepc.landscapes.survey import OnStep, Survey
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DataLandscape:
+    """Overlap and dimensions of the classes of labelled data, with findings; `landscape` returns it.
+
+    Attributes
+    ----------
+    n_records, n_features : int
+    features : tuple of str
+    dimension : int
+        Of the affine hull of all records; volumes are taken inside of it.
+    notes : tuple of ClassSummary
+        One for each class; `classes` is their table.
+    overlaps : tuple of PairOverlap
+        One for each pair of classes; `pairs` is their table.
+    findings : tuple of Finding
+        Gravest first.
+    ellipsoids : tuple of Ellipsoid
+        Of minimum volume, one around each class, in the original units.
+    n_passes : float
+        How often the solvers read the records, in multiples of reading each once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> view = landscape(*load_iris(return_X_y=True, as_frame=True))
+    >>> view.pairs[["class_a", "class_b", "n_outside_a", "n_outside_b", "separable"]]
+       class_a  class_b  n_outside_a  n_outside_b  separable
+    0        0        1           50           50       True
+    1        0        2           50           50       True
+    2        1        2           47           45      False
+    >>> [(finding.code, finding.severity) for finding in view.findings]
+    [('separable', 'note')]
+    """
+
+    n_records: int
+    n_features: int
+    features: tuple[str, ...]
+    dimension: int
+    notes: tuple[ClassSummary, ...]
+    overlaps: tuple[PairOverlap, ...]
+    findings: tuple[Finding, ...]
+    ellipsoids: tuple[Ellipsoid, ...]
+    n_passes: float
+    frames: FrameMaker
+
+    @cached_property
+    def pairs(self) -> Any:
+        """One row for each pair of classes, as a pandas or polars frame like the data; see `PairOverlap`."""
+        return self._table([pair.row() for pair in self.overlaps])
+
+    @cached_property
+    def classes(self) -> Any:
+        """One row for each class, as a pandas or polars frame like the data; see `ClassSummary`."""
+        rows = [note.row() for note in self.notes]
+        return self._table([{**row, "nearly_flat": ", ".join(row["nearly_flat"])} for row in rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the ellipsoids as plain numbers, texts, lists and dicts, ready for JSON.
+
+        Examples
+        --------
+        >>> sorted(landscape([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).to_dict())[:3]
+        ['classes', 'dimension', 'features']
+        """
+        return {
+            "n_records": self.n_records,
+            "n_features": self.n_features,
+            "features": list(self.features),
+            "dimension": self.dimension,
+            "classes": [note.row() for note in self.notes],
+            "pairs": [pair.row() for pair in self.overlaps],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        lines = [self.title, *(f"  {_in_words(pair)}" for pair in self.overlaps[:_SHOWN])]
+        if len(self.overlaps) > _SHOWN:
+            lines.append(f"  and {len(self.overlaps) - _SHOWN} more pairs of classes: see .pairs")
+        lines.append("Findings:" if self.findings else "No findings.")
+        return "\n".join([*lines, *(f"  {finding}" for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        tables = "".join(frame._repr_html_() for frame in (self.classes, self.pairs))
+        found = "".join(finding._repr_html_() for finding in self.findings) or "<p>No findings.</p>"
+        return f"<p>{escape(self.title)}</p>{tables}{found}"
+
+    @property
+    def title(self) -> str:
+        """Numbers of records, features and classes, in one line."""
+        hull = "" if self.dimension == self.n_features else f" (which fill {self.dimension} dimensions)"
+        features = f"{self.n_features} {plural('feature', self.n_features)}"
+        return f"Landscape of {self.n_records} records, {features}{hull}, {len(self.notes)} classes"
+
+    def _table(self, rows: list[dict[str, Any]]) -> Any:
+        return self.frames.frame({name: [row[name] for row in rows] for name in rows[0]})
+
+
+Landscape = DataLandscape  # its earlier name, which stays
+
+
+def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape:
+    """Describe labelled data before anything is fitted: overlap of the classes, their dimensions, findings.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        An array, or a pandas or polars frame, of finite numbers.
+    y : array-like of shape (n,)
+        Labels of any type, two or more different ones.
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)`` after each class and each pair of classes; an error that it raises ends
+        the run.
+
+    Returns
+    -------
+    DataLandscape
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [6.0]]
+    >>> landscape(X, ["low"] * 4 + ["high"] * 3)
+    Landscape of 7 records, 1 feature, 2 classes
+      high and low: OVR 0.143 and 0.167; outside the overlap 2 of 3 and 3 of 4; OVL 0.142
+    No findings.
+    """
+    frames = FrameMaker(FrameMaker.like(X).library)
+    survey = Survey(training_set(X, y), on_step)
+    overlaps = survey.overlaps()
+    return DataLandscape(
+        n_records=len(survey.data.X),
+        n_features=len(survey.unit),
+        features=tuple(survey.data.features),
+        dimension=survey.hull.dimension,
+        notes=survey.class_summaries(),
+        overlaps=overlaps,
+        findings=gravest_first(_findings(survey, overlaps)),
+        ellipsoids=survey.ellipsoids(),
+        n_passes=survey.n_read / len(survey.data.X),
+        frames=frames,
+    )
+
+
+def _findings(survey: Survey, overlaps: Sequence[PairOverlap]) -> Iterator[Finding]:
+    X, labels = survey.data.X, [str(label) for label in survey.data.classes.tolist()]
+    constant = np.flatnonzero(survey.scale == 0.0).tolist()
+    relations = linear_relations(X, survey.scale, survey.total.covariance)
+    yield from feature_findings(survey.data.features, X[0], constant, relations, survey.hull.dimension)
+    yield from record_findings(len(X), *survey.contradictions())
+    yield from class_findings(labels, survey.sizes, X.shape[1])
+    yield from pair_findings(list(survey.pair_statistics(overlaps)))
+
+
+def _in_words(pair: PairOverlap) -> str:
+    outside = " and ".join(f"{n} of {n + k}" for n, k in zip(pair.n_outside, pair.n_inside, strict=True))
+    apart = "; separable" if pair.separable else ""
+    return (
+        f"{pair.class_a} and {pair.class_b}: OVR {pair.ovr[0]:.3g} and {pair.ovr[1]:.3g}; "
+        f"outside the overlap {outside}; OVL {pair.ovl:.3g}{apart}"
+    )

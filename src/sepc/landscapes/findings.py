@@ -1,0 +1,302 @@
+"""Findings on a data set before anything is fitted to it, each with evidence and a remedy."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from sepc.common.text import percent, plural, shortened
+from sepc.common.typing import FloatArray
+from sepc.landscapes.linear_dependence import Relation
+
+SEVERITIES = ("problem", "warning", "note")
+
+# Overlap is heavy when two normal distributions with the classes' means and joint covariance have this much in common,
+# and this share of the records has its nearest neighbour in the other class: classes may interleave about one mean.
+HEAVY = 0.75
+_MIXED_NEIGHBOURS = 0.3
+# Neither class may lie aside; few records in many dimensions leave a good part outside by chance.
+_SHARED = 0.3
+# Classes are nearly separable when at most this share of the records of either lies in the overlap.
+_NEARLY = 0.05
+# A class is a small minority where it makes up less of the records in the overlap than this, though it has half of its
+# own there.
+_SMALL_MINORITY = 0.1
+_FEW_TO_ONE = 10
+_RECORDS_PER_FEATURE = 3
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding on the data.
+
+    Attributes
+    ----------
+    code : str
+        Stays the same from version to version.
+    severity : {"note", "warning", "problem"}
+        A note informs; a warning asks for a look at the data; with a problem, results are not to be relied on.
+    title : str
+        What was found, in one line.
+    evidence : str
+        The numbers behind it, and what they mean.
+    remedy : str
+        What to do.
+
+    Examples
+    --------
+    >>> print(Finding("constant-feature", "warning", "age is constant", "All 20 records have age = 3.", "Drop it."))
+    [warning] constant-feature: age is constant. All 20 records have age = 3. Drop it.
+    """
+
+    code: str
+    severity: str
+    title: str
+    evidence: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the five texts by name.
+
+        Examples
+        --------
+        >>> Finding("a", "note", "b", "c", "d").to_dict()["severity"]
+        'note'
+        """
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"[{self.severity}] {self.code}: {self.title}. {self.evidence} {self.remedy}"
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<p><b>{escape(self.severity)}: {escape(self.title)}</b> <code>{escape(self.code)}</code><br>"
+            f"{escape(self.evidence)} <i>{escape(self.remedy)}</i></p>"
+        )
+
+
+def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings by severity, otherwise in their order.
+
+    Examples
+    --------
+    >>> note, problem = (Finding("a", severity, "", "", "") for severity in ("note", "problem"))
+    >>> [finding.severity for finding in gravest_first([note, problem])]
+    ['problem', 'note']
+    """
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def feature_findings(
+    names: Sequence[str], values: FloatArray, constant: Sequence[int], relations: Sequence[Relation], dimension: int
+) -> Iterator[Finding]:
+    """Yield findings on features that say nothing, or nothing new.
+
+    Parameters
+    ----------
+    names : sequence of d str
+    values : ndarray of shape (d,)
+        Any record: the values of the constant features.
+    constant : sequence of int
+        Features with one value only.
+    relations : sequence of Relation
+    dimension : int
+        Of the affine hull of all records.
+
+    Examples
+    --------
+    >>> [finding.title for finding in feature_findings(["a", "b"], np.array([1.0, 2.0]), [1], [], 1)]
+    ['constant: b']
+    """
+    if constant:
+        values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
+        yield Finding(
+            "constant-feature",
+            "warning",
+            f"constant: {shortened([names[j] for j in constant], _NAMED, 'features')}",
+            f"Every record has {shortened(values_of, _NAMED, 'features')}, which tells no class from another.",
+            "Drop such features, or check how they were read.",
+        )
+    rounding = dimension == len(names) - len(constant)
+    for relation in relations:
+        equation = relation.text(names)
+        share = relation.worst / relation.scale
+        misfit = f"up to rounding (by {relation.worst:.2g} at most, {share:.2g} standard deviations)"
+        if rounding:
+            effect = "Volumes and overlap ratios then rest on the rounding of the values, not on the data."
+        else:
+            effect = f"Volumes are taken inside the {dimension} dimensions that the records fill."
+        yield Finding(
+            "linear-dependence",
+            "warning",
+            f"{names[relation.feature]} is a linear combination of other features",
+            f"{equation}, for every record {misfit if relation.worst else 'exactly'}. {effect}",
+            f"Drop one of the features of this equation, for example {names[relation.feature]}.",
+        )
+
+
+def record_findings(n_records: int, n_contradictory: int, n_groups: int) -> Iterator[Finding]:
+    """Yield findings on records that contradict each other.
+
+    Examples
+    --------
+    >>> [finding.evidence for finding in record_findings(100, 5, 2)]
+    ['5 of 100 records (5 %) share all their values with a record of another class; they form 2 groups.']
+    """
+    if n_contradictory:
+        yield Finding(
+            "contradictory-duplicates",
+            "warning",
+            f"{n_contradictory} records have an exact duplicate of another class",
+            f"{n_contradictory} of {n_records} records ({percent(n_contradictory / n_records)}) share all their values "
+            f"with a record of another class; they form {n_groups} {plural('group', n_groups)}.",
+            "Check these labels, or add a feature that tells such records apart: no classifier can.",
+        )
+
+
+def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> Iterator[Finding]:
+    """Yield findings on the numbers of records.
+
+    Examples
+    --------
+    >>> [(f.code, f.severity) for f in class_findings(["a", "b"], [3, 500], 4)]
+    [('few-records', 'problem'), ('class-imbalance', 'note')]
+    """
+    for rule, severity, low, high in (
+        (f"no more than the {n_features} features, which is too few for an ellipsoid", "problem", 0, n_features),
+        (
+            f"fewer than {_RECORDS_PER_FEATURE} for each of the {n_features} features, which makes ellipsoids vague",
+            "note",
+            n_features,
+            _RECORDS_PER_FEATURE * n_features - 1,
+        ),
+    ):
+        few = [f"{label} ({n})" for label, n in zip(labels, sizes, strict=True) if low < n <= high]
+        if few:
+            yield Finding(
+                "few-records",
+                severity,
+                f"few records for the number of features: {shortened(few, _NAMED, 'classes')}",
+                f"{len(few)} of {len(labels)} classes {'has' if len(few) == 1 else 'have'} {rule}.",
+                "Use fewer features (for example sklearn.decomposition.PCA), collect more records, or merge classes.",
+            )
+    least, most = int(np.argmin(sizes)), int(np.argmax(sizes))
+    if sizes[most] >= _FEW_TO_ONE * sizes[least]:
+        yield Finding(
+            "class-imbalance",
+            "note",
+            f"{labels[least]} is rare beside {labels[most]}",
+            f"{labels[least]} has {sizes[least]} records, {labels[most]} has {sizes[most]}.",
+            "Judge each class by itself, for example by balanced accuracy; a share as n_imp refers to the rarer class.",
+        )
+
+
+class PairStatistics(NamedTuple):
+    """Numbers that the findings on a pair of classes rest on.
+
+    Attributes
+    ----------
+    labels : tuple of two str
+    sizes : tuple of two int
+        Records of each class.
+    shared : tuple of two int
+        Those of them that lie in the ellipsoids of both classes.
+    separable : bool
+        Whether a hyperplane separates the classes.
+    normal_overlap : float
+        Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
+    neighbour_error : float
+        Share of records whose nearest neighbour is of the other class: one half where nothing tells them apart.
+
+    Examples
+    --------
+    >>> PairStatistics(("a", "b"), (100, 80), (5, 0), False, 0.01, 0.0).shared_in_words
+    '5 of the 100 records of a and 0 of the 80 of b'
+    """
+
+    labels: tuple[str, str]
+    sizes: tuple[int, int]
+    shared: tuple[int, int]
+    separable: bool
+    normal_overlap: float
+    neighbour_error: float
+
+    @property
+    def shared_in_words(self) -> str:
+        """Numbers of records of each class in the ellipsoids of both, in words."""
+        (a, b), (n_a, n_b), (in_a, in_b) = self.labels, self.sizes, self.shared
+        return f"{in_a} of the {n_a} records of {a} and {in_b} of the {n_b} of {b}"
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Share of the records of each class that lies in the ellipsoids of both."""
+        return self.shared[0] / self.sizes[0], self.shared[1] / self.sizes[1]
+
+
+def pair_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
+    """Yield findings on how classes lie to each other, those on separable pairs as one.
+
+    Examples
+    --------
+    >>> [finding.code for finding in pair_findings([PairStatistics(("a", "b"), (100, 100), (0, 0), True, 0.01, 0.0)])]
+    ['separable']
+    """
+    for pair in pairs:
+        if not pair.separable:
+            yield from _overlap_findings(pair)
+    yield from _separation_findings(pairs)
+
+
+def _overlap_findings(pair: PairStatistics) -> Iterator[Finding]:
+    a, b = pair.labels
+    if pair.normal_overlap >= HEAVY and pair.neighbour_error >= _MIXED_NEIGHBOURS and min(pair.shares) >= _SHARED:
+        yield Finding(
+            "heavy-overlap",
+            "warning",
+            f"{a} and {b} overlap heavily",
+            f"{pair.shared_in_words} lie in the ellipsoids of both. Their means are so close that normal distributions "
+            f"around them have {percent(pair.normal_overlap)} in common, and the nearest neighbour of "
+            f"{percent(pair.neighbour_error)} of the records is of the other class (of half of them, if nothing told "
+            "the classes apart).",
+            "Expect low trust and many small ellipsoids; look for features that tell these classes apart.",
+        )
+    for label, n, share in zip(pair.labels, pair.shared, pair.shares, strict=True):
+        part = n / max(sum(pair.shared), 1)
+        if share >= 0.5 and part < _SMALL_MINORITY:
+            yield Finding(
+                "minority-in-overlap",
+                "warning",
+                f"{label} is a small minority where {a} and {b} overlap",
+                f"{pair.shared_in_words} lie in the ellipsoids of both: {percent(part)} of these are {label}, though "
+                f"they are {percent(share)} of its records.",
+                "Labels there will lean to the other class: judge this class by its own recall, try a smaller n_imp.",
+            )
+
+
+def _separation_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
+    apart = [pair for pair in pairs if pair.separable]
+    if apart:
+        yield Finding(
+            "separable",
+            "note",
+            f"hyperplanes separate {_pairs([' from '.join(pair.labels) for pair in apart])}",
+            f"The convex hulls do not meet in {len(apart)} of {len(pairs)} pairs of classes.",
+            "A linear classifier tells these classes apart without an error on these records: compare with one.",
+        )
+    close = [pair for pair in pairs if not pair.separable and max(pair.shares) <= _NEARLY]
+    if close:
+        yield Finding(
+            "nearly-separable",
+            "note",
+            f"nearly separable: {_pairs([' and '.join(pair.labels) for pair in close])}",
+            f"{shortened([pair.shared_in_words for pair in close], _NAMED, 'pairs', '; ')} lie in the ellipsoids of "
+            "both.",
+            "Look at these records first: mistakes will be among them.",
+        )
+
+
+def _pairs(names: Sequence[str]) -> str:
+    return shortened(names, _NAMED, "pairs of classes")

@@ -1,0 +1,235 @@
+"""Features that are linear combinations of others, up to the rounding of their values.
+
+A direction in which the records hardly spread is a candidate. It counts as a dependence only if every record obeys it
+as closely as the decimals, or the floating-point format, of its columns allow: features that are merely correlated,
+however strongly, do not.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from sepc.common.typing import FloatArray, IntArray
+
+# What a dependence leaves unexplained is below this share of the feature's standard deviation: as RMS, for any record.
+_RESIDUAL = 1e-3
+_WORST = 5e-3
+# Rows from which coefficients are estimated; all rows have to obey the result.
+_SAMPLE = 4000
+# Fewer rows than this for each term would fit some combination by chance.
+_ROWS_PER_TERM = 5
+# Decimals that values written by people or instruments may have.
+_MOST_DECIMALS = 10
+_MOST_DIGITS = 6
+# Deviations may exceed the bound of the rounding errors by this factor: coefficients are estimates.
+_SLACK = 1.5
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Relation(NamedTuple):
+    """One feature as a linear combination of others, ``x[feature] = coefficients @ x[others] + constant``.
+
+    `worst` is the largest deviation of a record, `scale` the standard deviation of the feature.
+
+    Examples
+    --------
+    >>> Relation(2, (0, 1), (1.0, -0.5), 3.0, 0.01, 20.0).text(["a", "b", "c"])
+    'c = a - 0.5 b + 3'
+    """
+
+    feature: int
+    others: tuple[int, ...]
+    coefficients: tuple[float, ...]
+    constant: float
+    worst: float
+    scale: float
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the relation as an equation between named features."""
+        terms = [(c, names[j]) for c, j in zip(self.coefficients, self.others, strict=True)]
+        if self.constant:
+            # A sum that starts with a minus sign reads better with its constant in front.
+            terms.insert(0 if all(c < 0.0 for c, _ in terms) else len(terms), (self.constant, ""))
+        return f"{names[self.feature]} = {combination(terms)}"
+
+
+def combination(terms: Sequence[tuple[float, str]]) -> str:
+    """Return a sum of coefficients times names as text.
+
+    Examples
+    --------
+    >>> combination([(1.0, "a"), (-1.0, "b"), (0.25, "c"), (2.0, "")])
+    'a - b + 0.25 c + 2'
+    """
+    text = ""
+    for c, name in terms:
+        sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+        size = f"{abs(c):.{_MOST_DIGITS}g}"
+        text += sign + (name if size == "1" and name else f"{size} {name}".strip())
+    return text or "0"
+
+
+def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, IntArray]:
+    """Return the directions in which points hardly spread, written with as few features as can be.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (d, d)
+        Of standardised features.
+    below : float
+        Largest standard deviation along such a direction.
+
+    Returns
+    -------
+    directions : ndarray of shape (d, m)
+        Each has the entry 1 at its own leading feature, and 0 at those of the others.
+    leading : ndarray of int, shape (m,)
+
+    Examples
+    --------
+    >>> directions, leading = flat_directions(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-3)
+    >>> directions.round(6).tolist(), leading.tolist()
+    ([[1.0], [-1.0]], [0])
+    """
+    variance, axes = np.linalg.eigh(covariance)
+    null = axes[:, np.sqrt(np.maximum(variance, 0.0)) < below]
+    if not null.shape[1]:
+        return null, np.empty(0, np.int64)
+    leading = qr(null.T, mode="r", pivoting=True)[1][: null.shape[1]]
+    return null @ np.linalg.inv(null[leading]), leading
+
+
+def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -> list[Relation]:
+    """Return the features that are linear combinations of others, up to rounding.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    scale : ndarray of shape (d,)
+        Standard deviations; constant features have 0 and take no part.
+    covariance : ndarray of shape (d, d)
+        Of the features, in any units.
+
+    Returns
+    -------
+    list of Relation
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> X = np.column_stack([x, x**2, 2.0 * x - x**2 + 5.0])
+    >>> [r.text(["a", "b", "c"]) for r in linear_relations(X, X.std(axis=0), np.cov(X.T))]
+    ['c = 2 a - b + 5']
+    """
+    varying = np.flatnonzero(scale > 0.0)
+    if len(varying) < 2 or len(X) < _ROWS_PER_TERM * 2:
+        return []
+    spread = np.sqrt(covariance[varying, varying])
+    _, leading = flat_directions(covariance[np.ix_(varying, varying)] / np.outer(spread, spread), _RESIDUAL)
+    free = np.setdiff1d(np.arange(len(varying)), leading)
+    sample = X[:: -(-len(X) // _SAMPLE)]
+    center = sample[0] + (sample - sample[0]).mean(axis=0)
+    found = []
+    for feature in leading:
+        relation = _NearlyConstantSum(X, sample, center, scale, varying[np.append(free, feature)]).relation()
+        if relation is not None:
+            found.append(relation)
+    return sorted(found)
+
+
+class _NearlyConstantSum:
+    """Weighted sum of some features that is all but constant: its weights, and whether rounding explains the rest."""
+
+    def __init__(
+        self, X: FloatArray, sample: FloatArray, center: FloatArray, scale: FloatArray, terms: IntArray
+    ) -> None:
+        self.X, self.sample, self.center, self.scale = X, sample, center, scale
+        self.terms = terms
+        self.weights, self.residual = self.estimate(terms)
+        # Terms that contribute no more than is left unexplained.
+        matter = np.abs(self.weights * scale[terms]) > 3.0 * self.residual
+        if not matter.all():
+            weights, residual = self.estimate(terms[matter])
+            if residual <= 1.5 * self.residual + 64.0 * _EPS * scale[terms[-1]]:
+                self.terms, self.weights, self.residual = terms[matter], weights, residual
+
+    def estimate(self, terms: IntArray) -> tuple[FloatArray, float]:
+        """Return weights of sum 0 over the records, 1 for the last feature, and the RMS of that sum."""
+        Z = (self.sample[:, terms] - self.center[terms]) / self.scale[terms]
+        slopes = np.linalg.lstsq(Z[:, :-1], Z[:, -1], rcond=None)[0]
+        left = float(np.sqrt(np.square(Z[:, -1] - Z[:, :-1] @ slopes).mean()))
+        last = self.scale[terms[-1]]
+        return np.append(-slopes * last / self.scale[terms[:-1]], 1.0), left * last
+
+    def relation(self) -> Relation | None:
+        """Return the combination, solved for one feature in the simplest numbers; None if it is no dependence."""
+        if len(self.terms) < 2 or len(self.X) < _ROWS_PER_TERM * len(self.terms):
+            return None
+        lead = max(range(len(self.terms)), key=self.simplicity)
+        feature, others = self.terms[lead], np.delete(self.terms, lead)
+        slopes = np.delete(-self.weights / self.weights[lead], lead)
+        if self.residual / abs(self.weights[lead]) > _RESIDUAL * self.scale[feature]:
+            return None
+        resolutions = np.array([_resolution(self.X[:, j]) for j in (*others, feature)])
+        sizes = np.array([np.abs(self.X[:, j]).max() for j in (*others, feature)])
+        for digits in (*range(1, _MOST_DIGITS + 1), 17):
+            shares = _to_digits(slopes, digits)
+            rounding = float(np.append(np.abs(shares), 1.0) @ (0.5 * _SLACK * resolutions + 16.0 * _EPS * sizes))
+            bound = min(rounding, _WORST * float(self.scale[feature]))
+            rest = self.X[:, feature] - self.X[:, others] @ shares
+            constant = _simplest(0.5 * float(rest.max() + rest.min()), bound)
+            worst = float(np.abs(rest - constant).max())
+            if worst <= bound:
+                order = np.argsort(others)
+                return Relation(
+                    int(feature),
+                    tuple(others[order].tolist()),
+                    tuple(shares[order].tolist()),
+                    constant,
+                    worst,
+                    float(self.scale[feature]),
+                )
+        return None
+
+    def simplicity(self, lead: int) -> tuple[int, int, int]:
+        """Rank a feature as the left-hand side: whole coefficients, positive ones, a later column."""
+        slopes = np.delete(-self.weights / self.weights[lead], lead)
+        spread = np.delete(self.scale[self.terms], lead)
+        off = np.abs(slopes - np.round(slopes)) * spread
+        whole = off <= 3.0 * self.residual / abs(self.weights[lead]) + 1e-9 * spread
+        return (
+            int(np.count_nonzero(whole & (np.round(slopes) != 0.0))),
+            int((slopes > 0.0).sum()),
+            int(self.terms[lead]),
+        )
+
+
+def _resolution(column: FloatArray) -> float:
+    """Return the step between the values that a column can take: of its decimals, or of its floating-point format."""
+    size = float(np.abs(column).max())
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = column * 10.0**decimals
+        blur = 4.0 * _EPS * size * 10.0**decimals
+        if blur > 0.01:  # any number would pass
+            break
+        if np.abs(scaled - np.round(scaled)).max() <= blur:
+            return float(10.0**-decimals)
+    single = bool((column == column.astype(np.float32)).all())
+    return size * float(np.finfo(np.float32 if single else np.float64).eps)
+
+
+def _to_digits(values: FloatArray, digits: int) -> FloatArray:
+    return np.array([float(f"{value:.{digits}g}") for value in values.tolist()])
+
+
+def _simplest(value: float, tolerance: float) -> float:
+    """Return the number with the fewest digits within half the tolerance of a value, 0 if that is."""
+    if abs(value) <= 0.5 * tolerance:
+        return 0.0
+    for digits in range(1, 17):
+        short = float(f"{value:.{digits}g}")
+        if abs(short - value) <= 0.5 * tolerance:
+            return short
+    return value

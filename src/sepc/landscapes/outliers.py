@@ -1,0 +1,81 @@
+"""Outliers: points on whose account the minimum-volume ellipsoid of a group is much larger."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sepc.common.typing import FloatArray
+from sepc.geometry.mve import min_volume_ellipsoid
+
+# From so many records per dimension and one, a single record can be told to inflate an ellipsoid.
+_MANY = 3
+
+
+def outlier_limit(n: int, d: int) -> float:
+    """Return by how much one of n records in d dimensions may lower the log volume of their ellipsoid.
+
+    ``(1 + 5 (d + 1) / n) / d ** 0.3``. Of 163,200 simulated samples of a Gaussian, or of the half of one beyond a
+    plane, 3 had a record that lowers it by more. Among many records an outlier is found where the ellipsoid of the
+    others has to be scaled about its centre to reach it by 5.3 (d = 1), 4 (d = 2), 3 (d = 5) or 2.6 (d = 10).
+
+    Examples
+    --------
+    >>> round(outlier_limit(300, 2), 2), round(outlier_limit(30, 2), 2)
+    (0.85, 1.22)
+    """
+    return float((1.0 + 5.0 * (d + 1) / n) / d**0.3)
+
+
+def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int, float, float]]:
+    """Yield the points without which the ellipsoid is much smaller; by how much, and the limit of that.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    unit : ndarray of shape (d,)
+        Unit of length of each feature.
+
+    Yields
+    ------
+    row : int
+    log_volume_drop : float
+        How much the log volume falls without the point and its exact copies.
+    limit : float
+        See `outlier_limit`.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 100.0])[:, None]
+    >>> [row for row, drop, limit in volume_outliers(points, np.ones(1))]
+    [6]
+    """
+    m = min_volume_ellipsoid(points, unit=unit)
+    if m.rank == 0 or len(points) < _MANY * (m.rank + 1):
+        return
+    limit = outlier_limit(len(points), m.rank)
+    held = np.flatnonzero(m.weights > 0.0)
+    support, copy = np.unique(points[held], axis=0, return_inverse=True)
+    weight: FloatArray = np.bincount(copy.ravel(), weights=m.weights[held]).astype(np.float64)
+    for x in support[drop_bound(weight, m.rank + 1) > limit]:
+        copies = (points == x).all(axis=1)
+        rest = min_volume_ellipsoid(points[~copies], unit=unit)
+        drop = m.ellipsoid.log_volume - rest.ellipsoid.log_volume
+        if drop > limit:
+            yield from ((int(i), drop, limit) for i in np.flatnonzero(copies))
+
+
+def drop_bound(weight: FloatArray, n: int) -> FloatArray:
+    """Bound how much the log volume falls without a point, by the design that just leaves it out.
+
+    At most about n points can have a weight near 1/n, so that few have to be tried.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_support,)
+        Of the points in the optimal design.
+    n : int
+        One more than the dimension.
+    """
+    share = np.minimum(n * weight, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(0.5 * (n * np.log1p(-share / n) - np.log1p(-share)))

@@ -1,0 +1,164 @@
+"""Small disjuncts: groups of records of one class that lie among others, away from most of their class."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+from scipy.special import bdtrc
+
+from sepc.common.text import percent
+from sepc.common.typing import IntArray
+from sepc.model.partition_model import PartitionModel
+
+# A record is among its own when at least half of its nearest records are of its class.
+_N_NEAREST = 5
+# Two such records are linked when each is among the other's nearest.
+_N_LINKED = 10
+_SMALLEST = 5
+# Records to look at around a group of few.
+_N_AROUND = 20
+# Share of other classes around a disjunct.
+_FOREIGN = 0.8
+# Chance that records drawn as they lie around a disjunct are as one-sided as those in it.
+_CHANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunct:
+    """Small group of records of one label among those of others, away from most of its label.
+
+    Attributes
+    ----------
+    label : object
+        One of the classes.
+    rows : tuple of int
+        Rows of the training set, ascending.
+    regions : tuple of str
+        Ellipsoids of that label at least half of whose records are in the group; none if it is hidden in larger ones.
+    surrounded_by : str or None
+        The region of another label that holds most of the records around it.
+    share_around : float
+        Share of other labels among the nearest records around it.
+
+    Examples
+    --------
+    >>> Disjunct("a", (3, 7, 8, 9, 12), ("a#2",), "b#1", 0.95).text
+    '5 records of a (a#2) lie together among other labels (b#1): 95 % of the nearest records around are not a.'
+    """
+
+    label: Any
+    rows: tuple[int, ...]
+    regions: tuple[str, ...]
+    surrounded_by: str | None
+    share_around: float
+
+    @property
+    def text(self) -> str:
+        """Description in one plain sentence."""
+        own = ", ".join(self.regions) or "no region of their own"
+        around = f" ({self.surrounded_by})" if self.surrounded_by else ""
+        return (
+            f"{len(self.rows)} records of {self.label} ({own}) lie together among other labels{around}: "
+            f"{percent(self.share_around)} of the nearest records around are not {self.label}."
+        )
+
+
+class Cluster(NamedTuple):
+    """Cluster of records of one class among those of others.
+
+    Attributes
+    ----------
+    members : ndarray of int
+        Rows of the model's points, ascending.
+    around : ndarray of int
+        The nearest records around them, the same way.
+    foreign : float
+        Share of other classes among these.
+    """
+
+    members: IntArray
+    around: IntArray
+    foreign: float
+
+
+def largest_disjunct(n_class: int, d: int) -> float:
+    """Return how many records of a class of `n_class` are few: 2 (d + 1), 15 or 10 % of them, whichever is most.
+
+    Examples
+    --------
+    >>> largest_disjunct(100, 2), largest_disjunct(1000, 2), largest_disjunct(100, 30)
+    (15, 100.0, 62)
+    """
+    return max(2 * (d + 1), 15, 0.1 * n_class)
+
+
+def small_clusters(model: PartitionModel, candidates: IntArray, c: int) -> Iterator[Cluster]:
+    """Yield the small disjuncts among some records of one class; the rule is that of `FittedLandscape.disjuncts`.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    candidates : ndarray of int, shape (n_candidates,)
+        Rows of the model's points, ascending.
+    c : int
+        Number of their class.
+
+    Yields
+    ------
+    Cluster
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[x / 10.0] for x in range(-30, 0)] + [[x] for x in range(1, 40)] + [[20.5 + x / 100] for x in range(6)]
+    >>> model = SEPClassifier().fit(X, ["a"] * 30 + ["b"] * 39 + ["a"] * 6)._model
+    >>> [model.rows[cluster.members].tolist() for cluster in small_clusters(model, np.arange(36), 0)]
+    [[69, 70, 71, 72, 73, 74]]
+    """
+    n_class, d = int(model.class_count[c]), model.points.shape[1]
+    for group in _groups(model, candidates, c):
+        if _SMALLEST <= len(group) <= min(largest_disjunct(n_class, d), n_class / 3):
+            cluster, chance = _with_surroundings(model, group, c)
+            if cluster.foreign >= _FOREIGN and chance < _CHANCE:
+                yield cluster
+
+
+def _groups(model: PartitionModel, candidates: IntArray, c: int) -> list[IntArray]:
+    """Return the connected groups of candidates that are among their own."""
+    if len(candidates) < _SMALLEST:
+        return []
+    k = min(_N_LINKED, len(model.points) - 1)
+    nearest = cKDTree(model.points).query(model.points[candidates], k=k + 1)[1]
+    # A record need not come first among its exact copies.
+    itself = nearest == candidates[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    nearest = nearest[~itself].reshape(-1, k)
+    among_own = (model.codes[nearest[:, :_N_NEAREST]] == c).mean(axis=1) >= 0.5
+    records = candidates[among_own]
+    place = np.full(len(model.points), -1)
+    place[records] = np.arange(len(records))
+    a, b = np.repeat(np.arange(len(records)), k), place[nearest[among_own].ravel()]
+    a, b = a[b >= 0], b[b >= 0]
+    links = coo_array((np.ones(len(a)), (a, b)), (len(records), len(records))).tocsr()
+    group = connected_components(links.multiply(links.T), directed=False)[1]
+    return np.split(records[np.argsort(group, kind="stable")], np.cumsum(np.bincount(group))[:-1])
+
+
+def _with_surroundings(model: PartitionModel, group: IntArray, c: int) -> tuple[Cluster, float]:
+    """Return a group with the nearest records around it, and the chance that a random one is as one-sided."""
+    tree = cKDTree(model.points[group])
+    nearest_own = tree.query(model.points[group], k=2)[0][:, 1]
+    distance = tree.query(model.points)[0]
+    distance[group] = np.inf
+    order = np.argsort(distance, kind="stable")[: -len(group)]
+    n_in = int(np.count_nonzero(distance <= np.median(nearest_own)))
+    n_own = len(group) + int(np.count_nonzero(model.codes[order[:n_in]] == c))
+    around = order[n_in : n_in + max(_N_AROUND, 2 * len(group))]
+    own_around = int(np.count_nonzero(model.codes[around] == c))
+    # One record of either kind is added, so that a share of none is not taken for certain.
+    chance = float(bdtrc(n_own - 1, len(group) + n_in, (own_around + 1) / (len(around) + 2)))
+    return Cluster(group, around, 1.0 - own_around / max(len(around), 1)), chance

@@ -1,0 +1,203 @@
+"""Survey of a training set, as `landscape` shows it: each class by itself, and the overlap of each pair of classes.
+
+All volumes are taken inside the affine hull of the records, in logs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from math import erfc, exp, inf, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from sepc.common.typing import FloatArray
+from sepc.common.validation import TrainingSet
+from sepc.geometry.coefficient import overlap_coefficient
+from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.intersection import cover_intersection
+from sepc.geometry.mve import MVE, min_volume_ellipsoid
+from sepc.geometry.passes import holds
+from sepc.geometry.separability import linearly_separable
+from sepc.landscapes.affine_hull import AffineHull
+from sepc.landscapes.class_summaries import ClassSummary, PairOverlap
+from sepc.landscapes.findings import HEAVY, PairStatistics
+from sepc.landscapes.linear_dependence import combination, flat_directions
+from sepc.landscapes.moments import joint, moments
+from sepc.landscapes.row_selection import joined_rows, repeated_rows, rows_by_class
+from sepc.partitions.ordering import canonical_order
+
+# A class is nearly flat along directions in which it spreads by less than this, in standard deviations of all records.
+_NEARLY_FLAT = 1e-3
+# A column that varies by no more than this many units in the last place is constant.
+_ULPS = 8.0 * float(np.finfo(np.float64).eps)
+# Records of each class whose nearest neighbours are looked up.
+_NEIGHBOURS = 400
+
+OnStep = Callable[[int, int], None]
+
+
+class Survey:
+    """Ellipsoids, moments and overlaps of the classes of a training set.
+
+    Parameters
+    ----------
+    data : TrainingSet
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)`` after each class and each pair.
+
+    Examples
+    --------
+    >>> from sepc.common.validation import training_set
+    >>> survey = Survey(training_set([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), None)
+    >>> [pair.separable for pair in survey.overlaps()]
+    [True]
+    """
+
+    def __init__(self, data: TrainingSet, on_step: OnStep | None) -> None:
+        self.data, self.on_step = data, on_step
+        parts = rows_by_class(data.X, data.codes, len(data.classes))
+        self.sizes = [len(points) for points in parts]
+        self.moments = [moments(points) for points in parts]
+        self.total = joint(self.moments)
+        spread = np.sqrt(self.total.covariance.diagonal())
+        self.scale = np.where(spread > _ULPS * np.abs(self.total.mean), spread, 0.0)
+        self.unit = np.where(spread > 0.0, spread, spread.max() or 1.0)
+        self.hull = AffineHull(self.total, self.unit)
+        self.parts = [self.hull.coordinates(points) for points in parts]
+        self.n_read, self.n_done = 0.0, 0
+        self.mves = [self._done(self._solve(points)) for points in self.parts]
+
+    def _done(self, result: Any) -> Any:
+        """Report that one of the steps is done, and return its result."""
+        self.n_done += 1
+        if self.on_step is not None:
+            n = len(self.parts)
+            self.on_step(self.n_done, n + n * (n - 1) // 2)
+        return result
+
+    def _solve(self, points: FloatArray) -> MVE:
+        """Return the ellipsoid around some points in coordinates of the hull."""
+        mve = min_volume_ellipsoid(points, unit=self.hull.length)
+        self.n_read += mve.n_passes * len(points)
+        return mve
+
+    def ellipsoids(self) -> tuple[Ellipsoid, ...]:
+        """Return the ellipsoids of the classes in the original units."""
+        return tuple(self.hull.in_original_units(mve.ellipsoid) for mve in self.mves)
+
+    def class_summaries(self) -> tuple[ClassSummary, ...]:
+        """Return the summary of each class by itself."""
+        return tuple(self._summary(k) for k in range(len(self.parts)))
+
+    def overlaps(self) -> tuple[PairOverlap, ...]:
+        """Return the overlap of each pair of classes."""
+        return tuple(self._done(self._overlap(a, b)) for a, b in self.pairs())
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of two classes, the first before the second."""
+        return combinations(range(len(self.parts)), 2)
+
+    def _summary(self, k: int) -> ClassSummary:
+        covariance = self.moments[k].covariance / np.outer(self.unit, self.unit)
+        variance = np.maximum(np.linalg.eigvalsh(covariance)[::-1], 0.0)
+        held = np.cumsum(variance)
+        total = float(held[-1])
+        return ClassSummary(
+            label=self.data.classes[k],
+            n_records=self.sizes[k],
+            share=self.sizes[k] / len(self.data.X),
+            dimension=self.mves[k].rank,
+            dimension_99=int(np.searchsorted(held, 0.99 * total)) + 1 if total else 0,
+            participation=total**2 / float(variance @ variance) if total else 0.0,
+            nearly_flat=tuple(self._flat_combinations(covariance)) if self.sizes[k] >= 2 * len(self.unit) else (),
+        )
+
+    def _flat_combinations(self, covariance: FloatArray) -> Iterator[str]:
+        """Yield the combinations of features that are all but constant."""
+        directions, leading = flat_directions(covariance, _NEARLY_FLAT)
+        for direction, lead in zip(directions.T, leading, strict=True):
+            terms = np.flatnonzero(np.abs(direction) > 0.01)
+            slopes = direction * self.unit[lead] / self.unit
+            yield combination([(float(f"{slopes[j]:.3g}"), self.data.features[j]) for j in terms])
+
+    def _overlap(self, a: int, b: int) -> PairOverlap:
+        A, B, E, F = self.parts[a], self.parts[b], self.mves[a].ellipsoid, self.mves[b].ellipsoid
+        # An ellipsoid holds its own points.
+        inside = holds(F, A), holds(E, B)
+        self.n_read += len(A) + len(B)
+        rows_a, rows_b = (np.flatnonzero(mask) for mask in inside)
+        shared = joined_rows((A, rows_a), (B, rows_b))
+        by_points = self._solve(shared).ellipsoid if len(shared) else None
+        cover = cover_intersection(E, F)
+        n_a, n_b = len(rows_a), len(rows_b)
+        return PairOverlap(
+            class_a=self.data.classes[a],
+            class_b=self.data.classes[b],
+            ovr=_ratios(-inf if by_points is None else by_points.log_volume, E, F),
+            n_outside=(len(A) - n_a, len(B) - n_b),
+            n_inside=(n_a, n_b),
+            ovl=overlap_coefficient(E, F),
+            separable=cover.empty or linearly_separable(A, B, unit=self.hull.length, first=inside),
+            ellipsoids_meet=not cover.empty,
+            cover_ratio=_ratios(cover.log_volume, E, F),
+            by_points=None if by_points is None else self.hull.in_original_units(by_points),
+            by_intersection=None if cover.ellipsoid is None else self.hull.in_original_units(cover.ellipsoid),
+        )
+
+    def pair_statistics(self, overlaps: Sequence[PairOverlap]) -> Iterator[PairStatistics]:
+        """Yield the numbers that the findings on pairs of classes rest on."""
+        labels = [str(label) for label in self.data.classes.tolist()]
+        for (a, b), pair in zip(self.pairs(), overlaps, strict=True):
+            normal_overlap = self._normal_overlap(a, b)
+            neighbour_error = self._neighbour_error(a, b) if normal_overlap >= HEAVY else 0.0
+            sizes = self.sizes[a], self.sizes[b]
+            yield PairStatistics(
+                (labels[a], labels[b]), sizes, pair.n_inside, pair.separable, normal_overlap, neighbour_error
+            )
+
+    def _normal_overlap(self, a: int, b: int) -> float:
+        """Return the overlapping coefficient of normal distributions with two classes' means and joint covariance."""
+        A, B = self.moments[a], self.moments[b]
+        within = (A.n * A.covariance + B.n * B.covariance) / (A.n + B.n) / np.outer(self.unit, self.unit)
+        step = (A.mean - B.mean) / self.unit
+        square = float(step @ np.linalg.solve(within + FLAT**2 * np.eye(len(step)), step))
+        # Equal means would give this by chance.
+        square -= len(step) * (1.0 / A.n + 1.0 / B.n)
+        return erfc(sqrt(max(square, 0.0) / 8.0))
+
+    def _neighbour_error(self, a: int, b: int) -> float:
+        """Return the share of some records, as many of either class, whose nearest neighbour is of the other class."""
+        n = min(self.sizes[a], self.sizes[b], _NEIGHBOURS)
+        if n < 2:
+            return 0.0
+        even = np.arange(n)
+        A, B = (
+            points[canonical_order(points)[even * len(points) // n]] / self.hull.length
+            for points in (self.parts[a], self.parts[b])
+        )
+        between = cdist(A, B)
+        errors = 0.0
+        for points, other in ((A, between.min(axis=1)), (B, between.min(axis=0))):
+            within = cdist(points, points)
+            np.fill_diagonal(within, inf)
+            own = within.min(axis=1)
+            errors += float(np.mean(other < own) + 0.5 * np.mean(other == own))
+        return errors / 2.0
+
+    def contradictions(self) -> tuple[int, int]:
+        """Return how many records share all values with one of another class, and how many groups these form."""
+        X, codes = self.data.X, self.data.codes
+        rows = repeated_rows(X)
+        if not len(rows):
+            return 0, 0
+        group = np.unique(X[rows] + 0.0, axis=0, return_inverse=True)[1].reshape(-1)
+        n_classes = len(self.parts)
+        group_of_class = np.unique(group * n_classes + codes[rows]) // n_classes
+        mixed = np.flatnonzero(np.bincount(group_of_class) > 1)
+        return int(np.count_nonzero(np.isin(group, mixed))), len(mixed)
+
+
+def _ratios(log_volume: float, E: Ellipsoid, F: Ellipsoid) -> tuple[float, float]:
+    """Return a volume over those of two ellipsoids that hold it."""
+    return exp(min(log_volume - E.log_volume, 0.0)), exp(min(log_volume - F.log_volume, 0.0))

@@ -1,0 +1,1 @@
+"""The fitted model: rules, counts, densities, and the assessment of new points."""

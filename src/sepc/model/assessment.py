@@ -1,0 +1,284 @@
+"""The assessment: one record for each new point, for a person to read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.decision import Decision, deciding_problem, label_counts
+from sepc.model.rules import Rules
+from sepc.model.verdicts import Rule, Verdicts
+
+REASONS = ("inside", "overlap", "outside", "contested")
+_REASON_OF_RULE = np.array([0, 1, 1, 2])  # R1, R2a, R2b, R3
+_CONTESTED = 3
+
+
+class Assessment:
+    """One record per point: which label, how sure, why.
+
+    Attributes
+    ----------
+    label : ndarray of shape (n,)
+        One of the classes.
+    trust : ndarray of shape (n,)
+        Trust in that label.
+    rule : ndarray of str, shape (n,)
+        ``R1``: in exactly one ellipsoid. ``R2a``: in several whose intersection holds training points. ``R2b``: in
+        several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest is
+        grown until it touches the point.
+    reason : ndarray of str, shape (n,)
+        ``contested`` (equal counts, or an ellipsoid outnumbered by the other label), else ``outside`` (R3),
+        ``overlap`` (R2a, R2b) or ``inside`` (R1).
+    region : ndarray of str, shape (n,)
+        Name of the deciding region: ``benign#2`` is benign's second ellipsoid, ``&`` an intersection, ``|`` a union,
+        ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point.
+    counts : ndarray of int, shape (n, 2)
+        Training points of that label, and of all others, in the deciding region.
+    distance : ndarray of shape (n,)
+        To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
+        standardises.
+    error_bound : ndarray of shape (n,)
+        The paper's bound on the error where ellipsoids of different labels overlap; NaN elsewhere.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+    >>> a = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3).assess([[1.5], [3.0]])
+    >>> a.label.tolist(), a.reason.tolist(), a.region.tolist()
+    (['low', 'low'], ['inside', 'outside'], ['low#1', '~low#1'])
+    >>> a.accepted(min_trust=0.95, allow_outside=False).tolist()
+    [True, False]
+    """
+
+    # What makes up an assessment; all the rest follows from it.
+    _FIELDS: ClassVar[tuple[str, ...]] = (
+        "label",
+        "trust",
+        "rule",
+        "reason",
+        "region",
+        "counts",
+        "distance",
+        "error_bound",
+    )
+
+    def __init__(
+        self,
+        decision: Decision,
+        verdicts: Sequence[Verdicts],
+        rules: Sequence[Rules],
+        classes: NDArray[Any],
+        frames: FrameMaker,
+    ) -> None:
+        problem = deciding_problem(decision.label, len(verdicts))[0]
+        rows = np.arange(len(problem))
+        rule, distance = (
+            np.stack([getattr(v, field) for v in verdicts])[problem, rows] for field in ("rule", "distance")
+        )
+        self.label = classes[decision.label]
+        self.trust = decision.trust
+        self.counts = label_counts(decision.label, verdicts)
+        self.distance = distance
+        self.rule = np.array([r.name for r in Rule])[rule]
+        self.reason = self.reasons(rule, np.asarray(decision.contested))
+        self._classes, self._problem = classes, problem
+        self._rules, self._regions = rules, [v.regions for v in verdicts]
+        self._frames = frames
+
+    @staticmethod
+    def reasons(rule: IntArray, contested: BoolArray) -> NDArray[np.str_]:
+        """Return the reason that goes with each rule, or that the label is contested."""
+        return np.array(REASONS)[np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the assessment of all points, those of the first part first.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> Assessment.joined([clf.assess([[0.5]]), clf.assess([[8.0]])]).label.tolist()
+        [0, 1]
+        """
+        first = parts[0]
+        whole = type(first).__new__(type(first))
+        fields = {name: np.concatenate([getattr(part, name) for part in parts]) for name in first._FIELDS}
+        frames = FrameMaker.joined([part._frames for part in parts])
+        vars(whole).update(fields, _classes=first._classes, _frames=frames)
+        return whole
+
+    def taken(self, rows: IntArray) -> Self:
+        """Return the assessment of some of the points, of each as often as it is in `rows`, as for plain arrays.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).taken(np.array([1, 0, 1])).label.tolist()
+        [1, 0, 1]
+        """
+        some = type(self).__new__(type(self))
+        fields = {name: getattr(self, name)[rows] for name in self._FIELDS}
+        vars(some).update(fields, _classes=self._classes, _frames=FrameMaker())
+        return some
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies for other processes hold what is said of the points, and no training records.
+        return {name: getattr(self, name) for name in (*self._FIELDS, "_classes", "_frames")}
+
+    def __len__(self) -> int:
+        return len(self.trust)
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """Name of the deciding region, shape (n,)."""
+        region = np.empty(len(self), dtype=object)
+        for k, rows in self._by_problem():
+            region[rows] = self._regions[k].names(rows)
+        return region
+
+    @cached_property
+    def error_bound(self) -> FloatArray:
+        """The paper's bound on the error of the label where ellipsoids of different labels overlap, shape (n,).
+
+        The overlapping coefficient of the two ellipsoids of different labels, around the point, that overlap most; each
+        is read as a normal distribution. NaN where no two ellipsoids of different labels hold the point. It speaks of
+        these two distributions, not of the classes as a whole.
+        """
+        bound = np.empty(len(self))
+        for k, rows in self._by_problem():
+            bound[rows] = self._rules[k].error_bounds(self._regions[k], rows)
+        return bound
+
+    def _by_problem(self) -> Iterator[tuple[int, IntArray]]:
+        for k in np.unique(self._problem).tolist():
+            yield k, np.flatnonzero(self._problem == k)
+
+    @property
+    def odds(self) -> FloatArray:
+        """Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.trust / (1.0 - self.trust))
+
+    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> BoolArray:
+        """Return which labels to accept; the others are for a person to look at.
+
+        Parameters
+        ----------
+        min_trust : float or dict, default=0.95
+            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label.
+        allow_outside : bool, default=True
+            Whether points outside every ellipsoid may be accepted.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
+        [True, False]
+        """
+        enough = self.trust >= self.limits(min_trust)
+        return enough if allow_outside else enough & (self.rule != Rule.R3.name)
+
+    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
+        """Return the accepted labels, and `abstain_label` in place of the others.
+
+        Parameters
+        ----------
+        abstain_label : object
+        min_trust : float or dict, default=0.95
+            As for `accepted`.
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [3.5]]).label_or("unsure").tolist()
+        [0, 'unsure']
+        """
+        labels = self.label.astype(object)
+        labels[~self.accepted(min_trust)] = abstain_label
+        return labels
+
+    def limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
+        """Return the trust from which on each label is accepted, shape (n,).
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
+        [0.9, 0.8]
+        """
+        if not isinstance(min_trust, Mapping):
+            return np.full(len(self), _as_share(min_trust, "min_trust"))
+        missing = [label for label in self._classes.tolist() if label not in min_trust]
+        if missing:
+            raise InputError(
+                f"min_trust has no entry for {missing}; expected one number for each label. "
+                "Add these labels, or give one number for all."
+            )
+        limits = np.empty(len(self))
+        for label in self._classes.tolist():
+            limits[self.label == label] = _as_share(min_trust[label], f"min_trust[{label!r}]")
+        return limits
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a data frame.
+
+        A pandas or a polars frame, as the points came in; pandas for plain arrays. A pandas index is kept.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]].round(2)
+           label  trust region  n_label  n_others
+        0      0   0.99    0#1        3         0
+        """
+        return self._frames.frame(self._columns(), rows=True)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {
+            "label": self.label,
+            "trust": self.trust,
+            "odds": self.odds,
+            "rule": self.rule,
+            "reason": self.reason,
+            "region": self.region,
+            "n_label": self.counts[:, 0],
+            "n_others": self.counts[:, 1],
+            "distance": self.distance,
+        }
+
+    def __repr__(self) -> str:
+        words = [f"{np.count_nonzero(self.reason == reason)} {reason}" for reason in REASONS]
+        return (
+            f"Assessment of {len(self)} points: {', '.join(words)}; "
+            f"{np.count_nonzero(self.trust >= 0.95)} with a trust of at least 0.95"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
+
+
+def _as_share(value: Any, name: str) -> float:
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")

@@ -1,0 +1,232 @@
+"""Bitsets of the points that each ellipsoid holds, and counts of points by the ellipsoids that hold them.
+
+Intersections and unions of ellipsoids become ANDs and ORs of rows of bits, for many sets of ellipsoids at once.
+"""
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import BoolArray, IntArray
+from sepc.geometry.chunks import chunk_slices
+
+Patterns = NDArray[np.uint64]
+
+# Words in a temporary table of sets against points; they stay in the cache of a core.
+_TABLE = 1 << 16
+
+
+class Bitsets:
+    """The points that each ellipsoid holds, one bit for each point.
+
+    Parameters
+    ----------
+    patterns : ndarray of uint64, shape (n, n_words)
+        Which ellipsoids hold each point, one bit each.
+    side : ndarray of int, shape (n,)
+        0 for the points of A, 1 for those of B.
+    n_ellipsoids : int
+
+    Examples
+    --------
+    >>> inside = np.array([[True, True], [True, False], [False, True], [True, True]])
+    >>> bitsets = Bitsets(packed(inside), np.array([0, 0, 1, 1]), 2)
+    >>> sets = np.array([[True, True], [True, False]])
+    >>> bitsets.in_all(sets).tolist(), bitsets.in_any(sets).tolist()
+    ([[1, 1], [2, 1]], [[2, 2], [2, 1]])
+    """
+
+    def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int) -> None:
+        sides = [patterns[side == s] for s in (0, 1)]
+        self.n_of_a = n_words(len(sides[0]))
+        self.bits = np.empty((n_ellipsoids, self.n_of_a + n_words(len(sides[1]))), dtype=np.uint64)
+        for k in range(n_ellipsoids):
+            self.bits[k] = np.concatenate([packed(has(of_side, k)[None])[0] for of_side in sides])
+
+    def in_all(self, sets: BoolArray) -> IntArray:
+        """Count the points of A and of B in the intersection of each set of ellipsoids.
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n, n_ellipsoids)
+            At least one ellipsoid in each.
+
+        Returns
+        -------
+        ndarray of int, shape (n, 2)
+        """
+        return self._counted(sets, np.bitwise_and)
+
+    def in_any(self, sets: BoolArray) -> IntArray:
+        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, np.bitwise_or)
+
+    def _counted(self, sets: BoolArray, join: np.ufunc) -> IntArray:
+        out = np.empty((len(sets), 2), dtype=np.int64)
+        # The largest sets first: as their members are joined one by one, fewer and fewer sets have another.
+        order = np.argsort(-np.count_nonzero(sets, axis=1), kind="stable")
+        step = max(_TABLE // max(self.bits.shape[1], 1), 1)
+        for rows in chunk_slices(len(sets), step):
+            some = order[rows]
+            out[some] = self._sides(self._joined(sets[some], join))
+        return out
+
+    def _joined(self, sets: BoolArray, join: np.ufunc) -> Patterns:
+        """Return the joined bits of each set; sets by size, the largest first."""
+        size = np.count_nonzero(sets, axis=1)
+        member, first = sets.nonzero()[1], np.cumsum(size) - size
+        joined = self.bits[member[first]]
+        for k in range(1, size[0]):
+            n = int(np.searchsorted(-size, -k, side="left"))
+            join(joined[:n], self.bits[member[first[:n] + k]], out=joined[:n])
+        return np.asarray(joined)
+
+    def _sides(self, joined: Patterns) -> IntArray:
+        counts = np.bitwise_count(joined)
+        return np.column_stack(
+            [counts[:, some].sum(axis=1, dtype=np.int64) for some in (slice(self.n_of_a), slice(self.n_of_a, None))]
+        )
+
+
+class PatternCounts:
+    """Numbers of points for each set of ellipsoids that some of them lie in; counts the same as `Bitsets`.
+
+    Parameters
+    ----------
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        Different sets of ellipsoids, one bit each.
+    counts : ndarray of int, shape (n_patterns, 2)
+        Points of A and of B that lie in just these.
+    n_ellipsoids : int
+
+    Examples
+    --------
+    >>> kept = PatternCounts(packed(np.array([[True, True], [True, False]])), np.array([[1, 1], [1, 0]]), 2)
+    >>> kept.in_all(np.array([[True, True], [True, False]])).tolist()
+    [[1, 1], [2, 1]]
+    """
+
+    def __init__(self, patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> None:
+        self.patterns = patterns[:, : n_words(n_ellipsoids)]
+        self.counts = counts.astype(np.float64)  # exact, and products with it are fast
+
+    def in_all(self, sets: BoolArray) -> IntArray:
+        """Count the points of A and of B in the intersection of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, lambda words, wanted: words & wanted == wanted, np.logical_and)
+
+    def in_any(self, sets: BoolArray) -> IntArray:
+        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        return self._counted(sets, lambda words, wanted: words & wanted != 0, np.logical_or)
+
+    def _counted(self, sets: BoolArray, test: Callable[[Patterns, Patterns], BoolArray], join: np.ufunc) -> IntArray:
+        """Count the points whose patterns pass a test with each set; the tests of several words are joined."""
+        wanted = packed(sets)
+        step = max(_TABLE // max(len(self.counts), 1), 1)
+        out = np.empty((len(sets), 2), dtype=np.int64)
+        for some in chunk_slices(len(sets), step):
+            by_word = [test(*pair) for pair in zip(self.patterns.T, wanted[some].T[:, :, None], strict=True)]
+            out[some] = reduce(join, by_word).astype(np.float64) @ self.counts
+        return out
+
+
+def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> IntArray:
+    """Return how many points of A and of B lie in each ellipsoid, shape (n_ellipsoids, 2).
+
+    Parameters
+    ----------
+    patterns, counts, n_ellipsoids
+        As in `PatternCounts`.
+
+    Examples
+    --------
+    >>> points_of_each(np.array([[3], [1]], dtype=np.uint64), np.array([[4, 0], [1, 2]]), 2).tolist()
+    [[5, 2], [4, 0]]
+    """
+    # Byte by byte: 256 sums stand for all patterns, and these for eight ellipsoids. Sums of counts are exact.
+    columns = np.ascontiguousarray(patterns.astype("<u8", copy=False).view(np.uint8).T)
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
+    by_byte = [[np.bincount(column, of_side, 256) @ bits for of_side in counts.T] for column in columns]
+    return np.array(by_byte).transpose(0, 2, 1).reshape(-1, 2)[:n_ellipsoids].astype(np.int64)
+
+
+def has(patterns: Patterns, which: int) -> BoolArray:
+    """Return which patterns have one ellipsoid's bit.
+
+    Examples
+    --------
+    >>> has(np.array([[5], [4]], dtype=np.uint64), 0).tolist()
+    [True, False]
+    """
+    word, bit = divmod(which, 64)
+    return np.asarray(patterns[:, word] & np.uint64(1 << bit) != 0)
+
+
+def distinct_patterns(patterns: Patterns) -> tuple[Patterns, IntArray, IntArray]:
+    """Return the different patterns among some.
+
+    `numpy.unique` does the same, several times as slow for more than one dimension.
+
+    Parameters
+    ----------
+    patterns : ndarray of uint64, shape (n, n_words)
+
+    Returns
+    -------
+    different : ndarray of uint64, shape (n_different, n_words)
+    first : ndarray of int, shape (n_different,)
+        Where each occurs first.
+    which : ndarray of int, shape (n,)
+        Which of the different ones each pattern is.
+
+    Examples
+    --------
+    >>> different, first, which = distinct_patterns(np.array([[7, 1], [5, 0], [7, 1]], dtype=np.uint64))
+    >>> different.tolist(), first.tolist(), which.tolist()
+    ([[5, 0], [7, 1]], [1, 0], [1, 0, 1])
+    """
+    order = np.lexsort(patterns.T[::-1])
+    arranged = patterns[order]
+    is_new = np.ones(len(patterns), dtype=bool)
+    is_new[1:] = (arranged[1:] != arranged[:-1]).any(axis=1)
+    which = np.empty(len(patterns), dtype=np.int64)
+    which[order] = np.cumsum(is_new) - 1
+    return arranged[is_new], order[is_new], which
+
+
+def n_words(k: int) -> int:
+    """Return how many 64-bit words hold k flags; at least one.
+
+    Examples
+    --------
+    >>> n_words(0), n_words(64), n_words(65)
+    (1, 1, 2)
+    """
+    return max(-(-k // 64), 1)
+
+
+def packed(sets: BoolArray) -> Patterns:
+    """Return rows of flags as bits in 64-bit words, at least one word.
+
+    Examples
+    --------
+    >>> packed(np.array([[True, False, True]])).tolist()
+    [[5]]
+    """
+    n, k = sets.shape
+    padded = np.zeros((n, 64 * n_words(k)), dtype=bool)
+    padded[:, :k] = sets
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8")
+
+
+def unpacked(patterns: Patterns, k: int) -> BoolArray:
+    """Return rows of words as k flags each.
+
+    Examples
+    --------
+    >>> unpacked(np.array([[5]], dtype=np.uint64), 3).tolist()
+    [[True, False, True]]
+    """
+    words = np.ascontiguousarray(patterns, dtype="<u8").view(np.uint8)
+    return np.unpackbits(words, axis=1, bitorder="little", count=k).astype(bool)

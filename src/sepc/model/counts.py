@@ -1,0 +1,385 @@
+"""Counts of training points under the ellipsoids of a partition, and at its isolated points.
+
+All training points are counted, or only those that did not take part in the partition: these tell how it does on
+points that it has not seen.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import MissingRecordsError
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.geometry.ellipsoid import LARGEST_HELD, is_held
+from sepc.geometry.stack import EllipsoidStack
+from sepc.model.bitsets import Bitsets, PatternCounts, Patterns, has, n_words
+
+if TYPE_CHECKING:  # counting needs no solver
+    from sepc.partitions.blocks import Partition
+
+# Numbers in a temporary table of points against ellipsoids, or of points against points: large enough that calls do not
+# count.
+TABLE = 1 << 21
+# Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
+_KEPT = 1 << 22
+
+
+class Isolated(NamedTuple):
+    """Training points in no block, equal ones once.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    named : ndarray of int, shape (n,)
+        0 or 1: whose name it bears.
+    sides : ndarray of int, shape (n,)
+        0 or 1: whose points are isolated there; -1 for those of both.
+    counts : ndarray of int, shape (n, 2)
+        Counted points of A and of B there.
+    """
+
+    points: FloatArray
+    named: IntArray
+    sides: IntArray
+    counts: IntArray
+
+
+class Tie(NamedTuple):
+    """Counted points of A and of B in regions that are equally near.
+
+    Attributes
+    ----------
+    counts : list of int
+        Of the points in all regions or, where there are none, in any of them.
+    union : bool
+        Whether it is in any of them.
+    """
+
+    counts: list[int]
+    union: bool
+
+
+class TrainingCounts(ABC):
+    """Counts of the training points under the ellipsoids of a partition.
+
+    Attributes
+    ----------
+    stack : EllipsoidStack
+    counts : ndarray of int, shape (n_ellipsoids, 2)
+        Counted points of A and of B in each ellipsoid.
+    held : ndarray of int, shape (n_ellipsoids, 2)
+        All points of A and of B in each, whether they are counted or not.
+    totals : ndarray of int, shape (2,)
+        All points of A and of B.
+    all_counted : bool
+        Whether all points are counted.
+    isolated : Isolated
+    """
+
+    stack: EllipsoidStack
+    counts: IntArray
+    held: IntArray
+    totals: IntArray
+    all_counted: bool
+    isolated: Isolated
+
+    @abstractmethod
+    def grown(self, which: int, gauges: FloatArray) -> IntArray:
+        """Count the points in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+
+    @property
+    @abstractmethod
+    def bitsets(self) -> Bitsets | PatternCounts:
+        """Counts of points in intersections and unions of ellipsoids."""
+
+    @abstractmethod
+    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
+        """Count points in ellipsoids, each grown to a gauge, and at isolated points that are equally near.
+
+        Parameters
+        ----------
+        which : ndarray of int, shape (n,)
+            The ellipsoids.
+        gauges : ndarray of shape (n,)
+            What they are grown to.
+        isolated : ndarray of int
+            The isolated points.
+
+        Returns
+        -------
+        Tie or None
+            None if it cannot be told.
+        """
+
+
+class RecordCounts(TrainingCounts):
+    """Counts of training points that are at hand.
+
+    Parameters
+    ----------
+    stack : EllipsoidStack
+    points : ndarray of shape (n, d)
+        The training points of both sets.
+    side : ndarray of int, shape (n,)
+        0 for the points of A, 1 for those of B.
+    counted : ndarray of bool, shape (n,), or None
+        Which of the points are counted; None for all.
+    members : list of ndarray of int
+        Rows of the points that each ellipsoid holds, ascending. A point lies in a few of them as a rule, so these take
+        less memory than flags.
+    isolated : Isolated
+
+    Attributes
+    ----------
+    counted_rows : ndarray of int, shape (n_counted,), or slice
+        Rows of the points that are counted.
+
+    Examples
+    --------
+    >>> from sepc.partitions.algorithm import partition
+    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> records = RecordCounts.of(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
+    >>> records.counts.tolist(), records.grown(0, np.array([4.5])).tolist()
+    ([[3, 0], [0, 3]], [[3, 1]])
+    """
+
+    def __init__(
+        self,
+        stack: EllipsoidStack,
+        points: FloatArray,
+        side: NDArray[np.integer],
+        counted: BoolArray | None,
+        members: list[IntArray],
+        isolated: Isolated,
+    ) -> None:
+        self.stack, self.points, self.side = stack, points, side
+        self.members, self.isolated = members, isolated
+        self.all_counted = counted is None
+        self._counted = counted
+        # A slice, so that nothing is copied where all points are counted.
+        self.counted_rows: IntArray | slice = slice(None) if counted is None else np.flatnonzero(counted)
+        self._beyond: dict[int, tuple[float, FloatArray, FloatArray]] = {}
+        of_b = int(np.count_nonzero(side))
+        self.totals = np.array([len(points) - of_b, of_b])
+        self.held = self._counts(members)
+        self.counts = self.held if counted is None else self._counts([rows[counted[rows]] for rows in members])
+
+    @classmethod
+    def of(
+        cls,
+        partition: "Partition",
+        points: FloatArray,
+        side: NDArray[np.integer],
+        counted: BoolArray | None = None,
+        compiled: bool = False,
+    ) -> "RecordCounts":
+        """Return the counts of training points under the ellipsoids of their partition.
+
+        Parameters
+        ----------
+        partition : Partition
+            Its row numbers are those among the points of a side.
+        points, side, counted
+            As in the class.
+        compiled : bool, default=False
+            Whether compiled code finds the points in each ellipsoid, in less time; only those who fit have loaded it.
+
+        Returns
+        -------
+        RecordCounts
+        """
+        stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
+        rows = np.concatenate([np.flatnonzero(side == s)[partition.isolated[s]] for s in (0, 1)])
+        members = _members(stack, points, compiled)
+        isolated = isolated_points(points[rows], side[rows], partial(_n_copies, points, side, counted))
+        return cls(stack, points, side, counted, members, isolated)
+
+    def _counts(self, members: list[IntArray]) -> IntArray:
+        """Count the points of A and of B in each ellipsoid, shape (n_ellipsoids, 2)."""
+        of_b = np.array([np.count_nonzero(self.side[rows]) for rows in members], dtype=np.int64)
+        return np.column_stack([np.array([len(rows) for rows in members], dtype=np.int64) - of_b, of_b])
+
+    def patterns(self) -> Patterns:
+        """Return which ellipsoids hold each point, one bit each, shape (n, n_words)."""
+        patterns = np.zeros((len(self.points), n_words(len(self.stack))), dtype=np.uint64)
+        for k, rows in enumerate(self.members):
+            word, bit = divmod(k, 64)
+            patterns[rows, word] |= np.uint64(1 << bit)
+        return patterns
+
+    def grown(self, which: int, gauges: FloatArray) -> IntArray:
+        """Count the points in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+        limits = grown_limits(gauges)
+        limit, *near = self._near(which)
+        is_near = limits.max(initial=0.0) < limit
+        return grown_counts(self.counts[which], near if is_near else self.outside(which), limits)
+
+    def outside(self, which: int) -> tuple[FloatArray, FloatArray]:
+        """Return the gauges, ascending, of the counted points of A and of B that one ellipsoid does not hold."""
+        gauges, side = self.stack.gauge(self.points[self.counted_rows], which), self.side[self.counted_rows]
+        a, b = (np.sort(gauges[(side == s) & ~is_held(gauges)]) for s in (0, 1))
+        return a, b
+
+    def _near(self, which: int) -> tuple[float, FloatArray, FloatArray]:
+        """Return a gauge, and the part of `outside` below it; kept from the first call on."""
+        if which not in self._beyond:
+            a, b = self.outside(which)
+            kept = _KEPT // len(self.stack)
+            limit = np.inf if len(a) + len(b) <= kept else float(np.sort(np.concatenate([a, b]))[kept])
+            near_a, near_b = (gauges[: np.searchsorted(gauges, limit)].copy() for gauges in (a, b))
+            self._beyond[which] = limit, near_a, near_b
+        return self._beyond[which]
+
+    @cached_property
+    def bitsets(self) -> Bitsets:
+        """The counted points that each ellipsoid holds; as large as their patterns."""
+        rows = self.counted_rows
+        return Bitsets(self.patterns()[rows], self.side[rows], len(self.stack))
+
+    def _count(self, held: BoolArray) -> list[int]:
+        return _count(self.side, self._counted, np.flatnonzero(held))
+
+    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie:
+        """Count points in grown ellipsoids and at isolated points that are equally near."""
+        held = [is_held(self.stack.gauge(self.points, int(k)) / g) for k, g in zip(which, gauges, strict=True)]
+        held += [(self.points == self.isolated.points[k]).all(axis=1) for k in isolated]
+        counts = self._count(np.logical_and.reduce(held))
+        return Tie(counts, False) if any(counts) else Tie(self._count(np.logical_or.reduce(held)), True)
+
+
+def records_are_missing(what: str) -> MissingRecordsError:
+    """Return the error for what a model without its training records cannot do.
+
+    Examples
+    --------
+    >>> str(records_are_missing("the landscape"))[:66]
+    'the landscape needs the training records, which are not in this mo'
+    """
+    return MissingRecordsError(
+        f"{what} needs the training records, which are not in this model: it was saved with training_rows=False, or "
+        "fitted to data that stayed in a file, on a cluster or on a device. Fit an array in memory (a sample of the "
+        "rows, if need be), and save the classifier with sepc.save(clf, path, training_rows=True)."
+    )
+
+
+def grown_limits(gauges: FloatArray) -> FloatArray:
+    """Return up to which gauge a point lies in an ellipsoid that is grown to each of these.
+
+    Examples
+    --------
+    >>> grown_limits(np.array([2.0])).tolist()
+    [2.0000002]
+    """
+    return gauges * LARGEST_HELD
+
+
+def grown_counts(held: IntArray, beyond: Sequence[FloatArray], limits: FloatArray) -> IntArray:
+    """Count what an ellipsoid holds once it is grown.
+
+    Parameters
+    ----------
+    held : ndarray of int, shape (2,)
+        Points of A and of B that it holds.
+    beyond : pair of ndarray
+        The gauges, ascending, of the points of A and of B that it does not hold.
+    limits : ndarray of shape (n,)
+        Up to which gauge it is grown.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 2)
+
+    Examples
+    --------
+    >>> grown_counts(np.array([3, 0]), [np.array([]), np.array([2.0, 4.0])], np.array([2.5])).tolist()
+    [[3, 1]]
+    """
+    return np.asarray(held + np.column_stack([np.searchsorted(of_side, limits, side="right") for of_side in beyond]))
+
+
+def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[IntArray]:
+    """Return the rows of the points in each ellipsoid; one after the other, as a table of all would fill the memory."""
+    if compiled:
+        from sepc.geometry.passes import holds as compiled_holds
+
+        flags = (compiled_holds(E, points) for E in stack.ellipsoids)
+    else:
+        flags = (is_held(stack.gauge(points, k)) for k in range(len(stack)))
+    return [compact(np.flatnonzero(held), len(points)) for held in flags]
+
+
+def members_of(patterns: Patterns, n_ellipsoids: int) -> list[IntArray]:
+    """Return the rows of the points in each ellipsoid from one bit for each point and ellipsoid.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in members_of(np.array([[5], [4]], dtype=np.uint64), 3)]
+    [[0], [], [0, 1]]
+    """
+    return [compact(np.flatnonzero(has(patterns, k)), len(patterns)) for k in range(n_ellipsoids)]
+
+
+def isolated_points(
+    points: FloatArray, side: NDArray[np.integer], n_copies: Callable[[FloatArray], IntArray]
+) -> Isolated:
+    """Collect isolated points; equal ones are one region, whatever their labels.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The isolated points of both sides.
+    side : ndarray of int, shape (n,)
+        0 for those of A, 1 for those of B.
+    n_copies : callable
+        Takes points of shape (k, d); counts the training points of A and of B that equal each of them, shape (k, 2).
+
+    Returns
+    -------
+    Isolated
+
+    Examples
+    --------
+    >>> points, side = np.array([[3.0], [1.0], [3.0]]), np.array([0, 0, 1])
+    >>> found = isolated_points(points, side, lambda different: np.array([[1, 0], [2, 1]]))
+    >>> found.points.tolist(), found.named.tolist(), found.sides.tolist()
+    ([[1.0], [3.0]], [0, 0], [0, -1])
+    """
+    different, first = np.unique(points, axis=0, return_index=True)
+    sides = [common_side(side[(points == x).all(axis=1)]) for x in different]
+    return Isolated(different, side[first].astype(np.int64), np.array(sides, dtype=np.int64), n_copies(different))
+
+
+def common_side(sides: NDArray[np.integer]) -> int:
+    """Return the side that all of these are, -1 if they differ.
+
+    Examples
+    --------
+    >>> common_side(np.array([1, 1])), common_side(np.array([0, 1]))
+    (1, -1)
+    """
+    return int(sides[0]) if (sides == sides[0]).all() else -1
+
+
+def _n_copies(
+    points: FloatArray, side: NDArray[np.integer], counted: BoolArray | None, targets: FloatArray
+) -> IntArray:
+    """Count the points of A and of B that equal each target, shape (n_targets, 2)."""
+    counts = [_count(side, counted, _copies(points, x)) for x in targets]
+    return np.array(counts, dtype=np.int64).reshape(-1, 2)
+
+
+def _copies(points: FloatArray, x: FloatArray) -> IntArray:
+    """Return the rows of the points that equal x."""
+    rows = np.flatnonzero(points[:, 0] == x[0])  # few as a rule
+    return np.asarray(rows[(points[rows] == x).all(axis=1)])
+
+
+def _count(side: NDArray[np.integer], counted: BoolArray | None, rows: IntArray) -> list[int]:
+    """Count the points of A and of B among some rows."""
+    sides = side[rows if counted is None else rows[counted[rows]]]
+    of_b = int(np.count_nonzero(sides))
+    return [len(sides) - of_b, of_b]

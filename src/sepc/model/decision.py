@@ -1,0 +1,175 @@
+"""Decisions: from the verdicts of the binary problems, or from probabilities, to one label for each point."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.readings import HELD_OUT_READINGS, share_of, trust_of
+from sepc.model.rules import Rules
+from sepc.model.verdicts import Verdicts
+
+# Lead of the chosen label's probability where the counts are equal.
+_HAIR = 1e-9
+
+
+class Decision(NamedTuple):
+    """Labels of n points, as numbers of classes, with their trust and probabilities.
+
+    Attributes
+    ----------
+    label : ndarray of int, shape (n,)
+    trust : ndarray of shape (n,)
+    proba : ndarray of shape (n, n_classes)
+    contested : ndarray of bool, shape (n,), or None
+        Whether the deciding region speaks against the label as much as for it; None where it was not looked at.
+    """
+
+    label: IntArray
+    trust: FloatArray
+    proba: FloatArray
+    contested: BoolArray | None = None
+
+
+def decide_by_counts(
+    verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: IntArray, trust: str = "paper"
+) -> Decision:
+    """Choose a label for each point by the counts in the deciding region.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdicts
+        Of one binary problem (first class against second), or of one per class (that class against the rest).
+    rules : sequence of Rules
+        Of the same problems.
+    class_counts : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    trust : {"paper", "counts", "bound"}, default="paper"
+        What stands for the trust: the paper's formula, the smoothed share of the label in the deciding region, or
+        what that share exceeds with a probability of 95 %.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> from sepc.partitions.algorithm import partition
+    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
+    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
+    >>> decision = decide_by_counts([rules.judge(np.array([[7.0]]))], [rules], np.array([3, 3]))
+    >>> decision.label.tolist(), decision.trust.tolist(), decision.proba.tolist()
+    ([1], [1.0], [[0.2, 0.8]])
+    """
+    if len(class_counts) == 2:
+        decision = _decide_binary(verdicts[0], rules[0], class_counts)
+    else:
+        decision = _decide_among_several(verdicts, rules, class_counts)
+    if trust == "paper":
+        return decision
+    return decision._replace(trust=HELD_OUT_READINGS[trust](*label_counts(decision.label, verdicts).T))
+
+
+def decide_by_probability(proba: FloatArray, verdicts: Sequence[Verdicts]) -> Decision:
+    """Choose the likeliest label for each point.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes)
+    verdicts : sequence of Verdicts
+        As for `decide_by_counts`: what the deciding regions hold. A label that is outnumbered there is contested.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> from sepc.partitions.algorithm import partition
+    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
+    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
+    >>> decision = decide_by_probability(np.array([[0.7, 0.3]]), [rules.judge(np.array([[7.0]]))])
+    >>> decision.label.tolist(), decision.trust.tolist(), decision.contested.tolist()
+    ([0], [0.7], [True])
+    """
+    label = proba.argmax(axis=1)
+    own, others = label_counts(label, verdicts).T
+    return Decision(label, proba[np.arange(len(label)), label], proba, own <= others)
+
+
+def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:
+    """Return the binary problem that each label is decided in, and the side that it has there, both of shape (n,).
+
+    Examples
+    --------
+    >>> [both.tolist() for both in deciding_problem(np.array([0, 2]), 3)]
+    [[0, 2], [0, 0]]
+    """
+    nothing = np.zeros_like(label)
+    return (nothing, label) if n_problems == 1 else (label, nothing)
+
+
+def label_counts(label: IntArray, verdicts: Sequence[Verdicts]) -> IntArray:
+    """Return the training points of each label, and of all others, in the region that decides it, shape (n, 2)."""
+    problem, own = deciding_problem(label, len(verdicts))
+    rows = np.arange(len(label))
+    by_side = np.stack([v.counts for v in verdicts])[problem, rows]
+    return np.column_stack([by_side[rows, own], by_side[rows, 1 - own]])
+
+
+def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[IntArray, FloatArray]:
+    """Return which side each point belongs to, and the trust in that."""
+    a, b = verdicts.counts.T
+    trust_a, trust_b = trust_of(a, b, n_a, n_b), trust_of(b, a, n_b, n_a)
+    prefers_b = (trust_b > trust_a) | ((trust_b == trust_a) & (n_b > n_a))
+    # Where nothing is counted the label is theirs who shaped the region.
+    prefers_b = np.where((a + b == 0) & (verdicts.owner >= 0), verdicts.owner == 1, prefers_b)
+    side = np.where(a == b, prefers_b, b > a).astype(np.int64)
+    return side, np.where(side == 0, trust_a, trust_b)
+
+
+def _is_contested(verdicts: Verdicts, rules: Rules, side: IntArray) -> BoolArray:
+    """Return where the counts are equal, or an ellipsoid is outnumbered by points of the other label."""
+    contested = verdicts.counts[:, 0] == verdicts.counts[:, 1]
+    alone = verdicts.lead >= 0
+    contested[alone] |= rules.sides[verdicts.lead[alone]] != side[alone]
+    return np.asarray(contested)
+
+
+def _decide_binary(verdicts: Verdicts, rules: Rules, class_counts: IntArray) -> Decision:
+    side, trust = _sides(verdicts, *class_counts.tolist())
+    rows = np.arange(len(side))
+    own, other = verdicts.counts[rows, side], verdicts.counts[rows, 1 - side]
+    lead = np.where(own == other, _HAIR, 0.0)
+    proba = np.empty((len(side), 2))
+    proba[rows, side], proba[rows, 1 - side] = share_of(own, other) + lead, share_of(other, own) - lead
+    contested = _is_contested(verdicts, rules, side)
+    return Decision(side, trust, proba, contested)
+
+
+def _decide_among_several(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: IntArray) -> Decision:
+    total = int(class_counts.sum())
+    share = np.column_stack([share_of(*v.counts.T) for v in verdicts])
+    trust, contested = np.empty_like(share), np.empty(share.shape, dtype=bool)
+    for k, (v, r, n) in enumerate(zip(verdicts, rules, class_counts.tolist(), strict=True)):
+        side, in_side = _sides(v, n, total - n)
+        trust[:, k] = np.where(side == 0, in_side, 1.0 - in_side)
+        contested[:, k] = _is_contested(v, r, side)
+    label = _first_best(share, trust, np.broadcast_to(class_counts, share.shape))
+    rows = np.arange(len(label))
+    proba = share / share.sum(axis=1, keepdims=True)
+    tied = np.count_nonzero(share == share[rows, label][:, None], axis=1) > 1
+    proba[rows[tied], label[tied]] += _HAIR
+    proba[tied] /= 1.0 + _HAIR
+    return Decision(label, trust[rows, label], proba, contested[rows, label])
+
+
+def _first_best(*criteria: NDArray[Any]) -> IntArray:
+    """Return the column that is largest by the first criterion; ties by the next ones, then the first column."""
+    best = np.ones(criteria[0].shape, dtype=bool)
+    for values in criteria:
+        masked = np.where(best, values, -np.inf)
+        best = masked == masked.max(axis=1, keepdims=True)
+    return np.asarray(best.argmax(axis=1))

@@ -1,0 +1,130 @@
+"""The fitted model: the interface of all that a fit leaves behind, and what is kept of the training points."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.points.sets import Points, bounds_of
+from sepc.model.assessment import Assessment
+from sepc.model.decision import Decision
+
+_LEAST_FOR_A_MEAN = 3
+
+
+class TrainingRecords(NamedTuple):
+    """Training points in the units that they are judged in and in canonical order.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Their classes, as numbers.
+    rows : ndarray of int, shape (n,)
+        Which row of the training set each is.
+    """
+
+    points: FloatArray
+    codes: IntArray
+    rows: IntArray
+
+    def recorded(self, Z: FloatArray) -> BoolArray:
+        """Return which points, in the same units, are training points, shape (n,)."""
+        seen = {row.tobytes() for row in self.points}
+        return np.array([row.tobytes() in seen for row in Z + 0.0], dtype=bool)  # -0.0 becomes 0.0
+
+
+class Outline(NamedTuple):
+    """Bounds and means of the training points, which stay where the points themselves are left out.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (d,)
+        The value of a feature that is the same everywhere; NaN for those that vary.
+    middles : ndarray of shape (n_classes, d)
+        Means of the classes; NaN for those of fewer than three points, which a mean would give away.
+
+    Examples
+    --------
+    >>> from sepc.geometry.points.sets import LocalPoints
+    >>> Outline.of([LocalPoints(np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]])), LocalPoints(np.array([[9.0, 5.0]]))])
+    Outline(constant=array([nan,  5.]), middles=array([[ 3.,  5.],
+           [nan, nan]]))
+    """
+
+    constant: FloatArray
+    middles: FloatArray
+
+    @classmethod
+    def of(cls, by_class: Sequence[Points]) -> "Outline":
+        """Return the outline of the points of each class, wherever they are."""
+        low, high = bounds_of([points.extent for points in by_class])
+        middles = [
+            points.extent.mean if len(points) >= _LEAST_FOR_A_MEAN else np.full(points.dim, np.nan)
+            for points in by_class
+        ]
+        return cls(np.where(low == high, low, np.nan), np.array(middles))
+
+
+class FittedModel(Protocol):
+    """Whatever decides and assesses new points, given in the units that they came in.
+
+    One partition and an ensemble of many fulfil it. Distances between records are measured in the units of `units`.
+    """
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, shape (n_classes,)."""
+
+    @property
+    def class_count(self) -> IntArray:
+        """Training points of each class, shape (n_classes,)."""
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+
+    @property
+    def trust(self) -> str:
+        """Reading of the regions: one of `readings.READINGS`, or "ensemble"."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """Origin of the units of `units`, shape (d,)."""
+
+    @property
+    def scale(self) -> FloatArray:
+        """Lengths of these units in the original ones, shape (d,)."""
+
+    @property
+    def unit(self) -> str:
+        """Name of the unit that distances are measured in."""
+
+    @property
+    def outline(self) -> Outline:
+        """Bounds and means of the training points, in these units."""
+
+    @property
+    def records(self) -> TrainingRecords | None:
+        """Training points in these units; None where they were left out."""
+
+    def units(self, X: FloatArray) -> FloatArray:
+        """Return points in the units that distances are measured in."""
+
+    def original(self, Z: FloatArray) -> FloatArray:
+        """Return points in the units that they came in."""
+
+    def decide(self, X: FloatArray) -> Decision:
+        """Return labels, trust and probabilities of points of shape (n, d); no more is looked up than these need."""
+
+    def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return a full record of each of some points of shape (n, d)."""
+
+    def for_decisions(self) -> Self:
+        """Return the same model without what decisions do not need."""
+
+    def for_assessments(self) -> Self:
+        """Return the same model without what neither decisions nor assessments need."""

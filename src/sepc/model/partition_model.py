@@ -1,0 +1,123 @@
+"""The model of one partitioned training set: all that is needed to judge new points, and nothing that checks input."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import FloatArray, IntArray
+from sepc.model.assessment import Assessment
+from sepc.model.counts import records_are_missing
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
+from sepc.model.densities import LocalDensities
+from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.rules import Rules
+from sepc.model.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PartitionModel:
+    """A partitioned training set.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    class_count : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    features : list of str
+    mean, scale : ndarray of shape (d,)
+        Points are judged in the units ``(x - mean) / scale``.
+    unit : str
+        What a distance in these units is measured in.
+    records : TrainingRecords or None
+        None where they were left out.
+    outline : Outline
+    rules : list of Rules
+        Of one binary problem, first class against second; or of one per class, that class against the rest.
+    trust : str
+        How the regions are read: one of `readings.READINGS`.
+    densities : LocalDensities or None
+        For the reading "local".
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> model.judge(model.units(np.array([[1.5]])))[0].label.tolist()
+    [0]
+    """
+
+    classes: NDArray[Any]
+    class_count: IntArray
+    features: list[str]
+    mean: FloatArray
+    scale: FloatArray
+    unit: str
+    records: TrainingRecords | None
+    outline: Outline
+    rules: list[Rules]
+    trust: str
+    densities: LocalDensities | None
+
+    @property
+    def points(self) -> FloatArray:
+        """The training points, in the model's units and in canonical order, shape (n, d)."""
+        return self.training.points
+
+    @property
+    def codes(self) -> IntArray:
+        """Classes of the training points, as numbers, shape (n,)."""
+        return self.training.codes
+
+    @property
+    def rows(self) -> IntArray:
+        """Row of the training set that each training point is, shape (n,)."""
+        return self.training.rows
+
+    @property
+    def training(self) -> TrainingRecords:
+        """The training records; an error where they were left out."""
+        if self.records is None:
+            raise records_are_missing("this")
+        return self.records
+
+    def units(self, X: FloatArray) -> FloatArray:
+        """Return points in the units that they are judged in."""
+        return np.asarray((X - self.mean) / self.scale)
+
+    def original(self, Z: FloatArray) -> FloatArray:
+        """Return points in the units that they came in."""
+        return np.asarray(Z * self.scale + self.mean)
+
+    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
+        """Return the decision on points in the model's units, and the verdicts of each binary problem on them."""
+        verdicts = [rules.judge(Z) for rules in self.rules]
+        if self.densities is None:
+            return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
+        return decide_by_probability(self.densities.posterior(Z), verdicts), verdicts
+
+    def decide(self, X: FloatArray) -> Decision:
+        """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
+        return self.decide_in_units(self.units(X))
+
+    def decide_in_units(self, Z: FloatArray) -> Decision:
+        """Return the same of points in the model's units."""
+        if self.densities is None:
+            return self.judge(Z)[0]
+        proba = self.densities.posterior(Z)
+        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba)
+
+    def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return a full record of each point."""
+        decision, verdicts = self.judge(self.units(X))
+        return Assessment(decision, verdicts, self.rules, self.classes, frames)
+
+    def for_decisions(self) -> Self:
+        """Return the same model without what decisions do not need."""
+        return replace(self, records=None, rules=self.rules if self.densities is None else [])
+
+    def for_assessments(self) -> Self:
+        """Return the same model without the records, but for what its rules count."""
+        return replace(self, records=None)

@@ -1,0 +1,318 @@
+"""Rules R1, R2a, R2b and R3: how a partition judges new points, all of them at once.
+
+A point has a deciding region: the ellipsoid it lies in, the intersection or the union of several, or the nearest one
+grown until it touches the point. The training points of each label in that region give the label and the trust.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.chunks import chunk_slices
+from sepc.geometry.coefficient import overlap_coefficient
+from sepc.geometry.ellipsoid import is_held
+from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates
+from sepc.model.bitsets import distinct_patterns, packed
+from sepc.model.counts import TABLE, RecordCounts, TrainingCounts, common_side, records_are_missing
+from sepc.model.verdicts import RegionNames, Rule, Verdicts, joined_name
+
+if TYPE_CHECKING:  # judging needs no solver
+    from sepc.partitions.blocks import Partition
+
+
+class Rules:
+    """One partition with the places of its training points.
+
+    Parameters
+    ----------
+    partition : Partition
+    points : ndarray of shape (n, d)
+        The training points of both sets.
+    side : ndarray of int, shape (n,)
+        0 for the points of A, 1 for those of B; in the order of the row numbers that the partition speaks of.
+    labels : pair of str
+        What A and B are called.
+    counted : ndarray of bool, shape (n,), optional
+        Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
+    compiled : bool, default=False
+        Whether compiled code finds out which ellipsoids hold them, in less time; only those who fit have loaded it.
+
+    Attributes
+    ----------
+    labels
+        As given.
+    training_counts : TrainingCounts
+        Counts the training points.
+    stack : EllipsoidStack
+    names : list of str
+        Of the ellipsoids: the label and a running number.
+    sides : ndarray of int, shape (n_ellipsoids,)
+        0 or 1: whose points each was built on.
+    counts : ndarray of int, shape (n_ellipsoids, 2)
+        Counted points of A and of B in each.
+    held : ndarray of int, shape (n_ellipsoids, 2)
+        All points of A and of B in each, whether they are counted or not.
+    isolated : ndarray of shape (n_isolated, d)
+        Isolated points, equal ones once; `isolated_names`, `isolated_counts`, `isolated_sides` belong to them.
+
+    Examples
+    --------
+    >>> from sepc.partitions.algorithm import partition
+    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> rules = Rules(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3), ("low", "high"))
+    >>> rules.names, rules.counts.tolist()
+    (['low#1', 'high#1'], [[3, 0], [0, 3]])
+    """
+
+    def __init__(
+        self,
+        partition: "Partition",
+        points: FloatArray,
+        side: NDArray[np.integer],
+        labels: Sequence[str],
+        counted: BoolArray | None = None,
+        compiled: bool = False,
+    ) -> None:
+        sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
+        self._start(RecordCounts.of(partition, points, side, counted, compiled), sides, labels)
+
+    @classmethod
+    def by(cls, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str]) -> Self:
+        """Return the rules of ellipsoids whose training points are counted already.
+
+        Parameters
+        ----------
+        training_counts : TrainingCounts
+        sides : ndarray of int, shape (n_ellipsoids,)
+            0 or 1: whose points each was built on.
+        labels : pair of str
+
+        Returns
+        -------
+        Rules
+        """
+        rules = cls.__new__(cls)
+        rules._start(training_counts, sides, labels)
+        return rules
+
+    def _start(self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str]) -> None:
+        self.training_counts, self.sides, self.labels = training_counts, sides, labels
+        self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
+        self.names = _numbered(sides, labels, "#")
+        self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
+        self.isolated_names = _numbered(named, labels, "@")
+        self._ovl: dict[tuple[int, int], float] = {}
+
+    @property
+    def side(self) -> NDArray[np.integer]:
+        """Side of each training point, 0 or 1, shape (n,)."""
+        return self._records.side
+
+    def members(self, which: int) -> IntArray:
+        """Return the rows of the training points in one ellipsoid."""
+        return self._records.members[which]
+
+    @property
+    def _records(self) -> RecordCounts:
+        if not isinstance(self.training_counts, RecordCounts):
+            raise records_are_missing("which training points lie where")
+        return self.training_counts
+
+    def judge(self, points: FloatArray, count_outside: bool = True) -> Verdicts:
+        """Return the verdicts on new points; none depends on the other points.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        count_outside : bool, default=True
+            Whether to find and count the deciding region of points outside every ellipsoid. Without it there is no
+            count, lead or owner of these, and their region is called "outside".
+
+        Returns
+        -------
+        Verdicts
+        """
+        return _VerdictBuilder(self, points, count_outside).verdicts()
+
+    def judge_sets(self, sets: BoolArray, outside: FloatArray, candidates: Candidates | None = None) -> Verdicts:
+        """Return the verdicts on points of which it is known already which ellipsoids hold them.
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n_sets, n_ellipsoids)
+            For points in ellipsoids: in which, at least one each.
+        outside : ndarray of shape (n_outside, d)
+            Points that no ellipsoid holds.
+        candidates : Candidates, optional
+            Ellipsoids that may be the nearest of these, if they are known already.
+
+        Returns
+        -------
+        Verdicts
+            On n_sets points in these sets, then on those outside.
+        """
+        points = np.concatenate([np.zeros((len(sets), self.stack.dim)), outside])
+        return _VerdictBuilder(self, points, count_outside=True).verdicts_by(sets, candidates)
+
+    def distances_to_isolated(self, points: FloatArray) -> FloatArray:
+        """Return the distance of each point to each isolated one, shape (n, n_isolated)."""
+        out = np.empty((len(points), len(self.isolated)))
+        for k, x in enumerate(self.isolated):
+            away = points - x
+            out[:, k] = np.sqrt(np.einsum("ij,ij->i", away, away))
+        return out
+
+    def error_bounds(self, regions: RegionNames, rows: IntArray) -> FloatArray:
+        """Return the paper's bound on the error of a label, from the overlap of the ellipsoids that hold a point.
+
+        With the ellipsoids read as normal distributions, the probabilities of taking a point of one for a point of the
+        other sum to their overlapping coefficient. The bound is the largest coefficient of two ellipsoids of different
+        labels that both hold the point.
+
+        Parameters
+        ----------
+        regions : RegionNames
+            Of some verdicts.
+        rows : ndarray of int, shape (n,)
+            The points that are asked about.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN for points that no two ellipsoids of different labels hold.
+        """
+        distinct, back = np.unique(regions.number[rows], return_inverse=True)
+        return np.array([self._error_bound(regions.around(i)) for i in distinct.tolist()])[back]
+
+    def _error_bound(self, which: list[int]) -> float:
+        a, b = ([k for k in which if self.sides[k] == side] for side in (0, 1))
+        return max((self._overlap(i, j) for i in a for j in b), default=np.nan)
+
+    def _overlap(self, i: int, j: int) -> float:
+        if (i, j) not in self._ovl:
+            self._ovl[i, j] = overlap_coefficient(self.stack[i], self.stack[j])
+        return self._ovl[i, j]
+
+
+class _VerdictBuilder:
+    """The verdicts on some points while they are put together."""
+
+    def __init__(self, rules: Rules, points: FloatArray, count_outside: bool) -> None:
+        n = len(points)
+        self.rules, self.points, self.count_outside = rules, points, count_outside
+        self.counts = np.zeros((n, 2), dtype=np.int64)
+        self.rule = np.zeros(n, dtype=np.int64)
+        self.lead, self.owner = np.full((2, n), -1, dtype=np.int64)
+        self.distance = np.zeros(n)
+        self.regions = RegionNames(rules.names, n)
+        self.chunk_size = max(TABLE // (len(rules.stack) + 1), 1)
+        # Points that one ellipsoid is grown for: row, ellipsoid, gauge.
+        self.to_grow: list[tuple[IntArray, IntArray, FloatArray]] = []
+
+    def verdicts(self) -> Verdicts:
+        for rows in chunk_slices(len(self.points), self.chunk_size):
+            inside = is_held(self.rules.stack.gauges(self.points[rows]))
+            self._in_some(rows.start, inside)
+            none = np.flatnonzero(~inside.any(axis=1))
+            if len(none):
+                self._in_none(rows.start + none)
+        return self._done()
+
+    def verdicts_by(self, sets: BoolArray, candidates: Candidates | None) -> Verdicts:
+        """Return the verdicts if the first points lie in these sets of ellipsoids, and all others in none."""
+        self._in_some(0, sets)
+        outside = np.arange(len(sets), len(self.points))
+        for rows in chunk_slices(len(outside), self.chunk_size):
+            self._in_none(outside[rows], None if candidates is None else candidates.of_rows(rows))
+        return self._done()
+
+    def _in_some(self, start: int, inside: BoolArray) -> None:
+        """Decide those of the points from `start` on that lie in ellipsoids."""
+        n_inside = np.count_nonzero(inside, axis=1)
+        one, several = np.flatnonzero(n_inside == 1), np.flatnonzero(n_inside > 1)
+        if len(one):
+            self._in_one(start + one, inside[one].argmax(axis=1))
+        if len(several):
+            self._in_several(start + several, inside[several])
+
+    def _done(self) -> Verdicts:
+        self._grow()
+        return Verdicts(self.counts, self.rule, self.lead, self.owner, self.distance, self.regions)
+
+    def _in_one(self, rows: IntArray, which: IntArray) -> None:
+        self.counts[rows] = self.rules.counts[which]
+        self.regions.number[rows] = self.lead[rows] = which
+        self.owner[rows] = self.rules.sides[which]
+
+    def _in_several(self, rows: IntArray, inside: BoolArray) -> None:
+        patterns, first, back = distinct_patterns(packed(inside))
+        sets = inside[first]
+        counts = self.rules.training_counts.bitsets.in_all(sets)
+        empty = counts.sum(axis=1) == 0
+        counts[empty] = self.rules.training_counts.bitsets.in_any(sets[empty])
+        self.counts[rows] = counts[back]
+        of_a, of_b = (np.count_nonzero(sets[:, self.rules.sides == s], axis=1) for s in (0, 1))
+        self.owner[rows] = np.where(of_a == 0, 1, np.where(of_b == 0, 0, -1))[back]
+        self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
+        self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
+
+    def _in_none(self, rows: IntArray, candidates: Candidates | None = None) -> None:
+        points = self.points[rows]
+        to_isolated = self.rules.distances_to_isolated(points)
+        limit = to_isolated.min(axis=1, initial=np.inf)
+        near = self.rules.stack.nearest(points, limit, candidates)
+        best = limit.copy()
+        np.minimum.at(best, near.row, near.distance)
+        self.rule[rows], self.distance[rows] = Rule.R3, best
+        if not self.count_outside:
+            self.regions.number[rows] = self.regions.add(["outside"])[0]
+            return
+        alone, point = (to_isolated <= best[:, None] * (1.0 + DISTANCE_TOLERANCE)).nonzero()
+        single = np.bincount(np.concatenate([near.row, alone]), minlength=len(rows)) == 1
+        mine = single[near.row]
+        self.to_grow.append((rows[near.row[mine]], near.which[mine], near.gauge[mine]))
+        mine = single[alone]
+        self._at_isolated(rows[alone[mine]], point[mine])
+        for i in np.flatnonzero(~single):
+            mine = near.row == i
+            self._tied(rows[i], near.which[mine], near.gauge[mine], point[alone == i])
+
+    def _grow(self) -> None:
+        """Decide the points whose nearest is one ellipsoid, all points of an ellipsoid at once."""
+        if not self.to_grow:
+            return
+        rows, which, gauges = (np.concatenate(field) for field in zip(*self.to_grow, strict=True))
+        self.lead[rows], self.owner[rows] = which, self.rules.sides[which]
+        self.regions.number[rows] = self.regions.grown(which)
+        for k in np.unique(which):
+            mine = which == k
+            self.counts[rows[mine]] = self.rules.training_counts.grown(int(k), gauges[mine])
+
+    def _at_isolated(self, rows: IntArray, which: IntArray) -> None:
+        """Decide points whose nearest is one isolated point."""
+        self.counts[rows], self.owner[rows] = self.rules.isolated_counts[which], self.rules.isolated_sides[which]
+        for k in np.unique(which):
+            self.regions.number[rows[which == k]] = self.regions.add([self.rules.isolated_names[k]])
+
+    def _tied(self, row: int, which: IntArray, gauges: FloatArray, alone: IntArray) -> None:
+        """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
+        rules = self.rules
+        tie = rules.training_counts.tied(which, gauges, alone)
+        if tie is None:  # without the training points: as if the first were nearer by a hair
+            self.to_grow.append((np.array([row]), which[:1], gauges[:1]))
+            return
+        names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
+        self.owner[row] = common_side(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
+        self.counts[row] = tie.counts
+        self.regions.number[row] = self.regions.add([joined_name(names, tie.union)])[0]
+
+
+def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> list[str]:
+    running, names = [0, 0], []
+    for side in sides:
+        running[side] += 1
+        names.append(f"{labels[side]}{mark}{running[side]}")
+    return names

@@ -1,0 +1,172 @@
+"""Stored counts of training points that are gone: enough of them that every verdict stays as it was."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.ellipsoid import is_held
+from sepc.geometry.stack import EllipsoidStack
+from sepc.model.bitsets import PatternCounts, Patterns, distinct_patterns, points_of_each
+from sepc.model.counts import (
+    Isolated,
+    RecordCounts,
+    Tie,
+    TrainingCounts,
+    grown_counts,
+    grown_limits,
+    records_are_missing,
+)
+
+# Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
+# counted as the next smaller one of these.
+GAUGE_GRID = 1.0 + np.geomspace(1e-6, 1e6, 6001)
+
+
+class StoredCounts(TrainingCounts):
+    """Counts that were stored when the training points were at hand.
+
+    Parameters
+    ----------
+    stack, held, totals, all_counted, isolated
+        As in `TrainingCounts`.
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        The different sets of ellipsoids that counted points lie in, one bit each.
+    pattern_counts : ndarray of int, shape (n_patterns, 2)
+        Counted points of A and of B that lie in just these.
+    outside : sequence of pairs of ndarray, or None
+        For each ellipsoid the gauges, ascending, of the counted points of A and of B that it does not hold. None if
+        grown ellipsoids are never asked about, or are counted on a grid.
+    grid_counts : ndarray of int, shape (n_ellipsoids, 2, len(GAUGE_GRID)), or None
+        In place of `outside`: how many counted points of A and of B that each ellipsoid does not hold it holds when
+        grown to each of `GAUGE_GRID`.
+
+    Examples
+    --------
+    >>> from sepc.partitions.algorithm import partition
+    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
+    >>> records = RecordCounts.of(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
+    >>> stored = StoredCounts.of(records, growing=True)
+    >>> stored.counts.tolist(), stored.grown(0, np.array([4.5])).tolist()
+    ([[3, 0], [0, 3]], [[3, 1]])
+    """
+
+    def __init__(
+        self,
+        stack: EllipsoidStack,
+        held: IntArray,
+        totals: IntArray,
+        all_counted: bool,
+        isolated: Isolated,
+        patterns: Patterns,
+        pattern_counts: IntArray,
+        outside: Sequence[tuple[FloatArray, FloatArray]] | None,
+        grid_counts: IntArray | None = None,
+    ) -> None:
+        self.stack, self.totals, self.all_counted = stack, totals, all_counted
+        self.isolated, self.patterns, self.pattern_counts = isolated, patterns, pattern_counts
+        self.outside, self.grid_counts = outside, grid_counts
+        self.held = held
+        self.counts = held if all_counted else points_of_each(patterns, pattern_counts, len(stack))
+
+    @classmethod
+    def of(cls, records: RecordCounts, growing: bool) -> Self:
+        """Return the counts to store of training points.
+
+        Parameters
+        ----------
+        records : RecordCounts
+        growing : bool
+            Whether grown ellipsoids are to be counted. It takes one number for each counted point and ellipsoid.
+
+        Returns
+        -------
+        StoredCounts
+        """
+        patterns, _, back = distinct_patterns(records.patterns()[records.counted_rows])
+        pattern_counts = np.zeros((len(patterns), 2), dtype=np.int64)
+        np.add.at(pattern_counts, (back, records.side[records.counted_rows]), 1)
+        return cls(
+            stack=records.stack,
+            held=records.held,
+            totals=records.totals,
+            all_counted=records.all_counted,
+            isolated=records.isolated,
+            patterns=patterns,
+            pattern_counts=pattern_counts,
+            outside=[records.outside(k) for k in range(len(records.stack))] if growing else None,
+        )
+
+    def grown(self, which: int, gauges: FloatArray) -> IntArray:
+        """Count the points in one ellipsoid grown to each of several gauges beyond 1, shape (n, 2)."""
+        limits = grown_limits(gauges)
+        if self.grid_counts is None:
+            return grown_counts(self.counts[which], self._beyond(which), limits)
+        steps = np.searchsorted(GAUGE_GRID, limits, side="right")
+        return np.asarray(self.counts[which] + np.pad(self.grid_counts[which], ((0, 0), (1, 0)))[:, steps].T)
+
+    def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
+        if self.outside is None:
+            raise records_are_missing("counting what a grown ellipsoid of an ensemble holds")
+        return self.outside[which]
+
+    @cached_property
+    def bitsets(self) -> PatternCounts:
+        """Counts of points in intersections and unions of ellipsoids."""
+        return PatternCounts(self.patterns, self.pattern_counts, len(self.stack))
+
+    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
+        """Count points in grown ellipsoids and at isolated points that are equally near.
+
+        Of each ellipsoid it is known how many points it holds, not which. Where that leaves more than one answer for
+        several ellipsoids, it cannot be told.
+        """
+        grown = self._different(which, gauges)
+        counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, 2)
+        holds_isolated = np.array([self._holds_isolated(k, g, isolated) for k, g in grown], dtype=bool)
+        holds_isolated = holds_isolated.reshape(len(grown), len(isolated))
+        common = self._in_all_tied(counts, holds_isolated, isolated)
+        if common is None or common.any():
+            return None if common is None else Tie(common.tolist(), union=False)
+        joined = self._in_any_tied(counts, holds_isolated, isolated)
+        return None if joined is None else Tie(joined.tolist(), union=True)
+
+    def _different(self, which: IntArray, gauges: FloatArray) -> list[tuple[int, float]]:
+        """Leave out ellipsoids that are the same as one before; what they hold is the same, too."""
+        stack, seen = self.stack, set()
+        out = []
+        for k, gauge in zip(which.tolist(), gauges.tolist(), strict=True):
+            shape = tuple(array[k].tobytes() for array in (stack.centers, stack.axes, stack.radii))
+            if shape not in seen:
+                seen.add(shape)
+                out.append((k, gauge))
+        return out
+
+    def _in_grown(self, which: int, gauge: float) -> IntArray:
+        if self.grid_counts is not None:
+            return np.asarray(self.grown(which, np.array([gauge]))[0])
+        beyond = [np.count_nonzero(is_held(of_side / gauge)) for of_side in self._beyond(which)]
+        return np.asarray(self.counts[which] + beyond)
+
+    def _holds_isolated(self, which: int, gauge: float, isolated: IntArray) -> BoolArray:
+        return np.asarray(is_held(self.stack.gauge(self.isolated.points[isolated], which) / gauge))
+
+    def _in_all_tied(self, counts: IntArray, holds_isolated: BoolArray, isolated: IntArray) -> IntArray | None:
+        if len(isolated):  # no point is at two of them
+            here = len(isolated) == 1 and bool(holds_isolated.all())
+            return np.asarray(self.isolated.counts[isolated[0]] * here)
+        most = counts.min(axis=0)
+        least = np.maximum(counts.sum(axis=0) - (len(counts) - 1) * self._n_counted, 0)
+        return most if np.array_equal(least, most) else None
+
+    def _in_any_tied(self, counts: IntArray, holds_isolated: BoolArray, isolated: IntArray) -> IntArray | None:
+        least = counts.max(axis=0, initial=0)
+        most = np.minimum(counts.sum(axis=0), self._n_counted)
+        in_none = isolated[~holds_isolated.any(axis=0)]
+        return least + self.isolated.counts[in_none].sum(axis=0) if np.array_equal(least, most) else None
+
+    @property
+    def _n_counted(self) -> IntArray:
+        return np.asarray(self.pattern_counts.sum(axis=0))

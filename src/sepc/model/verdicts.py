@@ -1,0 +1,143 @@
+"""Verdicts of one partition on new points: the rule that applies, the deciding region, and what it holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.model.bitsets import unpacked
+
+
+class Rule(IntEnum):
+    """The rule that decides, by where the point lies.
+
+    Examples
+    --------
+    >>> Rule.R2a.name
+    'R2a'
+    """
+
+    R1 = 0  # in exactly one ellipsoid
+    R2a = 1  # in several, whose intersection holds training points
+    R2b = 2  # in several, whose intersection holds none: their union decides
+    R3 = 3  # in none: the nearest one, grown
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Verdicts:
+    """Verdicts of one partition on n points.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (n, 2)
+        Training points of A and of B in the deciding region.
+    rule : ndarray of int, shape (n,)
+        A `Rule`.
+    lead : ndarray of int, shape (n,)
+        The ellipsoid that decides if it is one alone, inside or grown; -1 otherwise.
+    owner : ndarray of int, shape (n,)
+        0 or 1: whose points shaped the deciding region; -1 for those of both. It tells where nothing is counted.
+    distance : ndarray of shape (n,)
+        To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid.
+    regions : RegionNames
+        Of the deciding regions.
+
+    Examples
+    --------
+    >>> from sepc.model.rules import Rules
+    >>> from sepc.partitions.algorithm import partition
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
+    >>> side = np.array([0, 0, 0, 1, 1, 1])
+    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
+    >>> v = rules.judge(np.array([[1.5], [3.0]]))
+    >>> v.regions.names().tolist(), v.counts.tolist(), v.distance.round(6).tolist()
+    (['low#1', '~low#1'], [[3, 0], [3, 0]], [0.0, 1.0])
+    """
+
+    counts: IntArray
+    rule: IntArray
+    lead: IntArray
+    owner: IntArray
+    distance: FloatArray
+    regions: "RegionNames"
+
+    def taken(self, rows: IntArray) -> "Verdicts":
+        """Return the verdicts on some of the points, of each as often as it is in `rows`."""
+        return Verdicts(
+            self.counts[rows],
+            self.rule[rows],
+            self.lead[rows],
+            self.owner[rows],
+            self.distance[rows],
+            self.regions.taken(rows),
+        )
+
+
+class RegionNames:
+    """Deciding regions by number; their names are made when they are asked for.
+
+    Numbers below n_ellipsoids are ellipsoids, the next n_ellipsoids are these, grown. All others are in `special`.
+    """
+
+    def __init__(self, ellipsoids: list[str], n: int) -> None:
+        self.ellipsoids = ellipsoids
+        self.number = np.zeros(n, dtype=np.int64)
+        # Either a name, or a set of ellipsoids as bits and whether their union is meant.
+        self.special: list[str | tuple[NDArray[np.uint64], bool]] = []
+
+    def names(self, rows: IntArray | slice = slice(None)) -> NDArray[np.object_]:
+        """Return the names of the regions that decide the points in `rows`."""
+        distinct, back = np.unique(self.number[rows], return_inverse=True)
+        return np.array(self._names(distinct.tolist()), dtype=object)[back]
+
+    def taken(self, rows: IntArray) -> "RegionNames":
+        """Return the regions of some of the points."""
+        some = RegionNames(self.ellipsoids, 0)
+        some.number, some.special = self.number[rows], self.special
+        return some
+
+    def add(self, special: list[str | tuple[NDArray[np.uint64], bool]]) -> IntArray:
+        """Take in more regions; return their numbers."""
+        start = 2 * len(self.ellipsoids) + len(self.special)
+        self.special += special
+        return np.arange(start, start + len(special))
+
+    def grown(self, which: IntArray) -> IntArray:
+        """Return the numbers of ellipsoids that were grown."""
+        return which + len(self.ellipsoids)
+
+    def around(self, number: int) -> list[int]:
+        """Return the ellipsoids that a point decided by this region lies in."""
+        k = len(self.ellipsoids)
+        if number < k:
+            return [number]
+        region = "" if number < 2 * k else self.special[number - 2 * k]
+        return [] if isinstance(region, str) else _bits(region[0], k)
+
+    def _names(self, numbers: list[int]) -> list[str]:
+        regions = [*self.ellipsoids, *(f"~{name}" for name in self.ellipsoids), *self.special]
+        chosen = [regions[number] for number in numbers]
+        in_sets = iter(self._members([region[0] for region in chosen if not isinstance(region, str)]))
+        return [region if isinstance(region, str) else joined_name(next(in_sets), region[1]) for region in chosen]
+
+    def _members(self, sets: list[NDArray[np.uint64]]) -> Iterator[list[str]]:
+        """Yield the names of the ellipsoids of each set; it is quicker to look at all sets at once."""
+        if not sets:
+            return
+        which, member = unpacked(np.array(sets), len(self.ellipsoids)).nonzero()
+        names = np.array(self.ellipsoids, dtype=object)[member].tolist()
+        ends = np.cumsum(np.bincount(which)).tolist()
+        yield from (names[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True))
+
+
+def joined_name(names: list[str], union: bool) -> str:
+    """Return the name of an intersection, or of a union, of regions."""
+    return ("|" if union else "&").join(names)
+
+
+def _bits(words: NDArray[np.uint64], k: int) -> list[int]:
+    """Return which of k flags are set in a row of words."""
+    return np.flatnonzero(unpacked(words[None], k)).tolist()

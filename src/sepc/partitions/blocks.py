@@ -1,0 +1,122 @@
+"""Blocks, hyperplanes and the partition that they make up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.ellipsoid import Ellipsoid
+
+SIDES = ("A", "B")
+
+
+class Hyperplane(NamedTuple):
+    """The set ``{x : normal @ x == offset}``; A's side is where ``normal @ x > offset``.
+
+    Examples
+    --------
+    >>> Hyperplane(np.array([1.0, 0.0]), 3.0).offset
+    3.0
+    """
+
+    normal: FloatArray
+    offset: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Training points of one label with the ellipsoid around them.
+
+    Attributes
+    ----------
+    side : int
+        0 for A, 1 for B.
+    members : ndarray of int
+        Row numbers of A or of B, ascending.
+    ellipsoid : Ellipsoid
+        Of minimum volume; contains its members.
+    iteration : int
+        The round that made it, counted from 1; 0 for what was left over at the end, which may hold any number of
+        points of the other label.
+
+    Examples
+    --------
+    >>> from sepc import partition
+    >>> P = partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
+    >>> P.blocks[1].side, P.blocks[1].members.tolist(), P.blocks[1].left_over
+    (1, [0, 1, 2], False)
+    """
+
+    side: int
+    members: IntArray
+    ellipsoid: Ellipsoid
+    iteration: int
+
+    @property
+    def left_over(self) -> bool:
+        """Whether this block holds what no hyperplane could split any more."""
+        return self.iteration == 0
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Partition:
+    """Two labelled point sets as ellipsoids that hold (nearly) one label each.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        In the order in which they were found.
+    isolated : tuple of two ndarray of int
+        Row numbers of A, and of B, that are in no block: what was left over was too little for an ellipsoid.
+    hyperplanes : tuple of Hyperplane
+        One for each round that made an ellipsoid.
+    n_iter : int
+        Number of those rounds.
+    stopped : str
+        Why there was no further round.
+    n_imp : int
+        How many points of the other label an ellipsoid was allowed to hold.
+
+    Examples
+    --------
+    >>> from sepc import partition
+    >>> partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
+    Partition(A 3 | B 3, n_imp=2, n_iter=1)
+    """
+
+    blocks: tuple[Block, ...]
+    isolated: tuple[IntArray, IntArray]
+    hyperplanes: tuple[Hyperplane, ...]
+    n_iter: int
+    stopped: str
+    n_imp: int
+
+    def __repr__(self) -> str:
+        return f"Partition({self._sizes(0)} | {self._sizes(1)}, n_imp={self.n_imp}, n_iter={self.n_iter})"
+
+    def _sizes(self, side: int) -> str:
+        words = [SIDES[side], *(str(len(block.members)) for block in self.blocks if block.side == side)]
+        alone = len(self.isolated[side])
+        return " ".join([*words, f"+{alone}"] if alone else words)
+
+
+def renumbered(p: Partition, rows: Sequence[IntArray]) -> Partition:
+    """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
+
+    These are no longer short: users may compute with them.
+
+    Examples
+    --------
+    >>> from sepc import partition
+    >>> renumbered(partition([[0.0], [1.0]], [[5.0], [6.0]]), [np.array([7, 8]), np.array([3, 4])]).blocks[0].members
+    array([7, 8])
+    """
+
+    def numbers(side: int, members: IntArray) -> IntArray:
+        return np.sort(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
+
+    blocks = tuple(Block(b.side, numbers(b.side, b.members), b.ellipsoid, b.iteration) for b in p.blocks)
+    a, b = (numbers(side, p.isolated[side]) for side in (0, 1))
+    return Partition(blocks, (a, b), p.hyperplanes, p.n_iter, p.stopped, p.n_imp)

@@ -1,0 +1,146 @@
+"""Regions and rules of a fitted classifier as plain values, for a person to read."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+import sepc
+from sepc.common.errors import InputError
+from sepc.common.frames import plain, records
+from sepc.common.text import ENSEMBLE, TRUST_READINGS
+from sepc.estimators.base import TrustClassifier
+from sepc.estimators.classifier import SEPClassifier
+from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.ensemble.feature_views import PLAIN
+from sepc.explanations.explanation import RULES_IN_WORDS
+from sepc.model.rules import Rules
+
+_VIEWS = {True: "values", False: "normal scores of the values"}
+
+
+def rules_dict(clf: Any) -> dict[str, Any]:
+    """Return the regions and rules of a fitted classifier as plain numbers, texts, lists and dicts, ready for JSON.
+
+    Parameters
+    ----------
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+        Fitted.
+
+    Returns
+    -------
+    dict
+        `classes` with their numbers of training records, `features`, `parameters`, `versions`, and `trust`: how the
+        regions are read, in words.
+
+        Of a `SEPClassifier` also `rules`, in words; `unit`, what distances are measured in; and `problems`, one for
+        two classes, else one for each class against the rest. A problem lists its `regions` as `regions()` does, with
+        centre and reach of each feature in the original units, the number of isolated records and why the partition
+        ended.
+
+        Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
+        with their features, weights and regions.
+
+        Of a `TablePipeline` what its classifier has, and `columns`: what was made of the raw columns, in sentences.
+
+    Examples
+    --------
+    >>> clf = sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> told = rules_dict(clf)
+    >>> region = told["problems"][0]["regions"][0]
+    >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), told["rules"]["R1"]
+    ('high#1', 3, 9.0, 'A record is decided by R1 if it lies in exactly one ellipsoid.')
+    """
+    if hasattr(clf, "steps") and hasattr(clf.steps[0][1], "notes"):
+        encoder, last = (step for _, step in clf.steps)
+        return rules_dict(last) | {"kind": type(clf).__name__, "columns": encoder.notes}
+    if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
+        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline.")
+    check_is_fitted(clf)
+    return _common(clf) | (_of_single(clf) if isinstance(clf, SEPClassifier) else _of_ensemble(clf))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a model depends on.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['numpy', 'scikit-learn', 'scipy', 'sepc']
+    """
+    packages = {"sepc": sepc, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    return {name: package.__version__ for name, package in packages.items()}
+
+
+def _common(clf: TrustClassifier) -> dict[str, Any]:
+    counted = zip(clf.classes_, clf.class_count_.tolist(), strict=True)
+    return {
+        "kind": type(clf).__name__,
+        "versions": versions(),
+        "parameters": {name: _for_json(value) for name, value in clf.get_params(deep=False).items()},
+        "classes": [{"label": plain(label), "n_records": n} for label, n in counted],
+        "features": list(clf._model.features),
+    }
+
+
+def _of_single(clf: SEPClassifier) -> dict[str, Any]:
+    model = clf._model
+    problems = []
+    for p, rules in zip(clf.partitions_, model.rules, strict=True):
+        problems.append(
+            {
+                "labels": list(rules.labels),
+                "n_isolated": len(rules.isolated),
+                "n_iter": p.n_iter,
+                "stopped": p.stopped,
+                "regions": [_region(clf, rules, k, block) for k, block in enumerate(p.blocks)],
+            }
+        )
+    return {
+        "trust": TRUST_READINGS[model.trust].meaning,
+        "unit": model.unit,
+        "rules": {rule: f"A record is decided by {rule} if {words}." for rule, words in RULES_IN_WORDS.items()},
+        "problems": problems,
+    }
+
+
+def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any) -> dict[str, Any]:
+    row = clf._region(rules, k, block)
+    centers = clf._model.original(block.ellipsoid.center).tolist()
+    reach = {
+        name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}
+        for name, center in zip(clf._model.features, centers, strict=True)
+    }
+    return {name: _for_json(value) for name, value in row.items()} | {"reach": reach}
+
+
+def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
+    ensemble: EnsembleModel = clf._model
+    leaning = zip(clf.classes_, ensemble.stack.leaning.tolist(), strict=True)
+    members = [
+        {
+            "member": m + 1,
+            "weight": float(ensemble.stack.weights[m]),
+            "features": [ensemble.features[j] for j in member.plan.features],
+            "looks_at": _VIEWS[member.plan.view == PLAIN],
+            "regions": records(clf._regions_of(m)),
+        }
+        for m, member in enumerate(ensemble.members)
+    ]
+    return {
+        "trust": TRUST_READINGS[ENSEMBLE].meaning,
+        "leaning": [{"label": plain(label), "leaning": value} for label, value in leaning],
+        "members": members,
+    }
+
+
+def _for_json(value: Any) -> Any:
+    """Return a value that JSON can hold: no number becomes None, and what is no value its text."""
+    value = plain(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else repr(value)

@@ -1,0 +1,115 @@
+"""SEPClassifier to arrays and JSON, and back."""
+
+import numpy as np
+
+from sepc.common.text import READINGS
+from sepc.estimators.classifier import SEPClassifier
+from sepc.model.counts import RecordCounts
+from sepc.model.fitted_model import TrainingRecords
+from sepc.model.partition_model import PartitionModel
+from sepc.model.rules import Rules
+from sepc.partitions.blocks import Partition
+from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag
+from sepc.persist.saved_common import (
+    TrainingSummary,
+    pack_common,
+    pack_outline,
+    pack_records,
+    unpack_common,
+    unpack_outline,
+    unpack_records,
+)
+from sepc.persist.saved_parts import (
+    COUNTS,
+    Header,
+    pack_counts,
+    pack_densities,
+    pack_partition,
+    unpack_densities,
+    unpack_partition,
+    unpack_rules,
+    unpack_stored_rules,
+)
+
+_UNITS = ("standard deviations", "units")
+
+
+def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
+    """Put a fitted classifier into arrays; return the rest of it."""
+    model = clf._model
+    training_rows = training_rows and model.records is not None
+    writer.put("mean", model.mean)
+    writer.put("scale", model.scale)
+    pack_outline(writer, model.outline)
+    if training_rows and model.records is not None:
+        pack_records(writer, model.records)
+        counts = model.rules[0].training_counts
+        if isinstance(counts, RecordCounts) and not counts.all_counted:
+            writer.put("voters", counts.counted_rows)
+    if model.densities is not None:
+        pack_densities(writer.under("densities"), model.densities)
+    problems = []
+    for k, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
+        problem = writer.under(f"problem{k}")
+        problems.append(pack_partition(problem, p, len(model.features)))
+        pack_counts(problem.under(COUNTS), rules.training_counts, training_rows)
+    return pack_common(writer, clf, training_rows) | {
+        "trust": model.trust,
+        "unit": model.unit,
+        "is_frame": bool(clf._is_frame),
+        "problems": problems,
+        "all_vote": bool(model.rules[0].training_counts.all_counted),
+        "isolated_points": sum(len(rules.isolated) for rules in model.rules),
+    }
+
+
+def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
+    """Return a classifier as it was."""
+    clf, summary = unpack_common(reader, header, SEPClassifier)
+    require(header["trust"] in READINGS and header["unit"] in _UNITS, "trust or unit")
+    records = unpack_records(reader, summary) if summary.has_rows else None
+    problems = binary_problems(np.empty(0, dtype=np.int64) if records is None else records.codes, summary.classes)
+    require(len(header["problems"]) == summary.n_problems, "number of problems")
+    partitions = [
+        unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n)
+        for k, of_problem in enumerate(header["problems"])
+    ]
+    local = header["trust"] == "local"
+    clf._model = PartitionModel(
+        classes=summary.classes,
+        class_count=summary.class_count,
+        features=summary.features,
+        mean=reader.numbers("mean", (summary.dim,)),
+        scale=reader.positive("scale", (summary.dim,)),
+        unit=header["unit"],
+        records=records,
+        outline=unpack_outline(reader, summary),
+        rules=_rules(reader, header, summary, records, partitions, problems),
+        trust=header["trust"],
+        densities=unpack_densities(reader.under("densities"), summary.dim, len(summary.classes)) if local else None,
+    )
+    clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
+    clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale
+    return clf
+
+
+def _rules(
+    reader: ArrayReader,
+    header: Header,
+    summary: TrainingSummary,
+    records: TrainingRecords | None,
+    partitions: list[Partition],
+    problems: list[BinaryProblem],
+) -> list[Rules]:
+    counts = [reader.under(f"problem{k}").under(COUNTS) for k in range(len(problems))]
+    parts = zip(counts, partitions, problems, strict=True)
+    all_counted = require_flag(header["all_vote"])
+    if records is None:
+        require(all("gauges" in c or "ladder" in c for c in counts), "gauges")
+        return [unpack_stored_rules(c, p, q.labels, summary.dim, summary.n, all_counted) for c, p, q in parts]
+    counted = None
+    if not all_counted:
+        counted = np.zeros(summary.n, dtype=bool)
+        counted[reader.integers("voters", (None,), 0, summary.n)] = True
+    return [unpack_rules(c, p, q.labels, records.points, q.side, counted) for c, p, q in parts]

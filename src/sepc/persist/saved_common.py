@@ -1,0 +1,188 @@
+"""Parameters, labels, calibration and training records of any classifier, to arrays and JSON and back."""
+
+import math
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError, SepcWarning
+from sepc.common.frames import FrameMaker, plain
+from sepc.common.typing import LARGEST_COORDINATE, IntArray
+from sepc.estimators.base import TrustClassifier
+from sepc.estimators.label_sets import LabelScores
+from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
+from sepc.persist.saved_parts import Header
+
+Fitted = TypeVar("Fitted", bound=TrustClassifier)
+
+LIBRARIES = ("pandas", "polars")
+
+
+class TrainingSummary(NamedTuple):
+    """Classes, features and number of training records of a saved model, which its arrays have to fit.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    class_count : ndarray of int, shape (n_classes,)
+    features : list of str
+    has_rows : bool
+        Whether the training records are in the file.
+    """
+
+    classes: NDArray[Any]
+    class_count: IntArray
+    features: list[str]
+    has_rows: bool
+
+    @property
+    def n(self) -> int:
+        """Number of training records."""
+        return int(self.class_count.sum())
+
+    @property
+    def n_problems(self) -> int:
+        """Number of binary problems."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+
+def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) -> Header:
+    """Put classes, their counts and the calibration into arrays; return parameters, names and the rest."""
+    writer.put("class_count", clf.class_count_)
+    if clf._calibration is not None:
+        scores, codes = clf._calibration.scores, clf._calibration.codes
+        # The order says which record got which score; the sets do not depend on it.
+        order = slice(None) if training_rows else np.lexsort((scores, codes))
+        writer.put("calibration_scores", scores[order])
+        writer.put("calibration_codes", codes[order])
+    return {
+        "parameters": pack_parameters(clf.get_params(deep=False)),
+        "classes": pack_labels(writer, clf.classes_),
+        "features": list(clf._model.features),
+        "features_have_names": hasattr(clf, "feature_names_in_"),
+        "frames": clf._frames.library,
+        "training_rows": training_rows,
+    }
+
+
+def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tuple[Fitted, TrainingSummary]:
+    """Return a classifier with its parameters and all that does not depend on its class."""
+    classes = unpack_labels(reader, header["classes"])
+    features = require_texts(header["features"])
+    require(len(classes) >= 2 and len(features) >= 1, "classes and features")
+    class_count = reader.integers("class_count", (len(classes),), 1, 1 << 48)
+    summary = TrainingSummary(classes, class_count, features, require_flag(header["training_rows"]))
+    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)))
+    clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, summary.dim
+    if require_flag(header["features_have_names"]):
+        clf.feature_names_in_ = np.array(features, dtype=object)
+    require(header["frames"] in LIBRARIES, "library of data frames")
+    clf._frames = FrameMaker(header["frames"])
+    clf._calibration = _unpacked_calibration(reader, len(classes))
+    return clf, summary
+
+
+def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | None:
+    if "calibration_scores" not in reader:
+        return None
+    scores = reader.numbers("calibration_scores", (None,))
+    require(len(scores) > 0, "calibration records")
+    return LabelScores(scores, reader.integers("calibration_codes", (len(scores),), 0, n_classes), n_classes)
+
+
+def pack_records(writer: ArrayWriter, records: TrainingRecords) -> None:
+    """Put training records into arrays."""
+    for name, array in records._asdict().items():
+        writer.put(name, array)
+
+
+def unpack_records(reader: ArrayReader, summary: TrainingSummary) -> TrainingRecords:
+    """Return the training records."""
+    codes = reader.integers("codes", (summary.n,), 0, len(summary.classes))
+    rows = reader.integers("rows", (summary.n,), 0, summary.n)
+    require(np.array_equal(np.bincount(codes, minlength=len(summary.classes)), summary.class_count), "class counts")
+    require(len(np.unique(rows)) == summary.n, "rows")
+    return TrainingRecords(reader.numbers("points", (summary.n, summary.dim)), codes, rows)
+
+
+def pack_outline(writer: ArrayWriter, outline: Outline) -> None:
+    """Put an outline into arrays."""
+    writer.put("constant", outline.constant)
+    writer.put("middles", outline.middles)
+
+
+def unpack_outline(reader: ArrayReader, summary: TrainingSummary) -> Outline:
+    """Return an outline."""
+    constant = reader.any_numbers("constant", (summary.dim,))
+    middles = reader.any_numbers("middles", (len(summary.classes), summary.dim))
+    for array in (constant, middles):
+        require(not (np.abs(array) > LARGEST_COORDINATE).any(), "outline")
+    return Outline(constant, middles)
+
+
+def pack_labels(writer: ArrayWriter, classes: NDArray[Any]) -> Header:
+    """Put class labels into an array if they are numbers or texts of NumPy; return them if they are Python's texts.
+
+    Examples
+    --------
+    >>> pack_labels(ArrayWriter(), np.array(["a", "b"], dtype=object))
+    {'texts': ['a', 'b']}
+    """
+    if classes.dtype == object and all(type(label) is str for label in classes.tolist()):
+        return {"texts": classes.tolist()}
+    if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind == "f"):
+        raise InputError(
+            f"the classes are {classes[:3].tolist()}, of type {classes.dtype}; expected texts, numbers of at most 64 "
+            "bits or bools, which a file can hold. Fit with such labels."
+        )
+    writer.put_unchanged("classes", classes)
+    return {"texts": None}
+
+
+def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
+    """Return class labels, in ascending order."""
+    if header["texts"] is None:
+        classes = reader.unchanged("classes")
+    else:
+        classes = np.array(require_texts(header["texts"]), dtype=object)
+    require(classes.ndim == 1 and np.array_equal(np.unique(classes), classes), "classes")
+    return classes
+
+
+def pack_parameters(parameters: Mapping[str, Any]) -> Header:
+    """Return the parameters that a file can hold; warn of the others.
+
+    Examples
+    --------
+    >>> pack_parameters({"n_imp": np.int64(2), "trust": "local"})
+    {'n_imp': 2, 'trust': 'local'}
+    """
+    kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
+    for name in parameters.keys() - kept.keys():
+        warnings.warn(
+            f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
+            "Nothing but another fit depends on it. Set it to a number before saving, or after loading.",
+            SepcWarning,
+            stacklevel=2,
+        )
+    return kept
+
+
+def unpack_parameters(given: Any, allowed: Collection[str]) -> dict[str, Any]:
+    """Return parameters, all of which are allowed."""
+    require(isinstance(given, dict) and all(name in allowed for name in given), "parameters")
+    require(all(_can_be_kept(value) for value in given.values()), "values of parameters")
+    return dict(given)
+
+
+def _can_be_kept(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))

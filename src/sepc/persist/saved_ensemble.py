@@ -1,0 +1,193 @@
+"""SEPEnsembleClassifier to arrays and JSON, and back."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.preprocessing import QuantileTransformer
+
+from sepc.common.typing import IntArray
+from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, VIEWS, FeatureViews
+from sepc.estimators.ensemble.members import N_PARTS, Member, Part, Plan
+from sepc.estimators.ensemble.stacking import Stack
+from sepc.model.fitted_model import TrainingRecords
+from sepc.model.rules import Rules
+from sepc.partitions.one_vs_rest import binary_problems
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts
+from sepc.persist.saved_common import (
+    TrainingSummary,
+    pack_common,
+    pack_outline,
+    pack_records,
+    unpack_common,
+    unpack_outline,
+    unpack_records,
+)
+from sepc.persist.saved_parts import (
+    COUNTS,
+    Header,
+    pack_counts,
+    pack_densities,
+    pack_partition,
+    unpack_densities,
+    unpack_partition,
+    unpack_stored_rules,
+)
+
+
+def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows: bool) -> Header:
+    """Put a fitted ensemble into arrays; return the rest of it."""
+    ensemble = clf._model
+    if ensemble.records_by_view is None:
+        training_rows = False
+    elif training_rows:
+        pack_records(writer, ensemble.records_by_view[PLAIN])
+        writer.put("scores", ensemble.records_by_view[SCORES].points)
+        writer.put("honest_proba", clf.honest_proba_)
+    _pack_views(writer.under("views"), ensemble.views)
+    pack_outline(writer, ensemble.outline)
+    writer.put("weights", ensemble.stack.weights)
+    writer.put("leaning", ensemble.stack.leaning)
+    if ensemble.records_by_view is not None:
+        ensemble = replace(ensemble, known={})  # rules that are only made to be packed are not kept
+    n_members = len(ensemble.members)
+    members = [_pack_member(writer.under(f"member{m}"), ensemble, m, training_rows) for m in range(n_members)]
+    return pack_common(writer, clf, training_rows) | {
+        "members": members,
+        "isolated_points": sum(part["isolated_points"] for member in members for part in member["parts"]),
+    }
+
+
+def _pack_views(writer: ArrayWriter, views: FeatureViews) -> None:
+    writer.put("quantiles", views.ranks.quantiles_)
+    writer.put("references", views.ranks.references_)
+    for view in VIEWS:
+        writer.put(f"mean{view}", views.mean[view])
+        writer.put(f"scale{view}", views.scale[view])
+
+
+def _pack_member(writer: ArrayWriter, ensemble: EnsembleModel, m: int, training_rows: bool) -> Header:
+    plan = ensemble.members[m].plan
+    writer.put("features", plan.features)
+    parts = [_pack_part(writer.under(f"part{k}"), ensemble, m, k, training_rows) for k in range(N_PARTS)]
+    return {"view": int(plan.view), "seed": int(plan.seed), "parts": parts}
+
+
+def _pack_part(writer: ArrayWriter, ensemble: EnsembleModel, m: int, k: int, training_rows: bool) -> Header:
+    member = ensemble.members[m]
+    part, dim = member.parts[k], len(member.plan.features)
+    writer.put("sizes", part.sizes)
+    writer.put("claimed", part.claimed)
+    pack_densities(writer.under("densities"), part.densities)
+    problems = [pack_partition(writer.under(f"problem{i}"), p, dim) for i, p in enumerate(part.partitions)]
+    n_isolated = 0
+    if training_rows:
+        writer.put("rows", part.rows)
+        writer.put("out", part.out)
+    else:
+        for i, rules in enumerate(ensemble.rules(m, k)):
+            pack_counts(writer.under(f"problem{i}").under(COUNTS), rules.training_counts, False, growing=False)
+            n_isolated += len(rules.isolated)
+    return {"names": list(part.names), "problems": problems, "isolated_points": n_isolated}
+
+
+def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifier:
+    """Return an ensemble as it was."""
+    clf, summary = unpack_common(reader, header, SEPEnsembleClassifier)
+    n = len(header["members"])
+    require(n >= 1, "members")
+    weights = reader.numbers("weights", (n,))
+    require(bool((weights >= 0.0).all()), "weights")
+    records: tuple[TrainingRecords, TrainingRecords] | None = None
+    if summary.has_rows:
+        plain = unpack_records(reader, summary)
+        records = plain, plain._replace(points=reader.numbers("scores", (summary.n, summary.dim)))
+        clf.honest_proba_ = reader.any_numbers("honest_proba", (summary.n, len(summary.classes)))
+    readers = [reader.under(f"member{m}") for m in range(n)]
+    pairs = zip(readers, header["members"], strict=True)
+    members = [_unpacked_member(of_member, of_header, summary) for of_member, of_header in pairs]
+    if records is not None:
+        for member in members:
+            _require_isolated_exist(member, records[PLAIN].codes)
+    clf._model = EnsembleModel(
+        classes=summary.classes,
+        class_count=summary.class_count,
+        features=summary.features,
+        views=_unpacked_views(reader.under("views"), summary.dim),
+        records_by_view=records,
+        outline=unpack_outline(reader, summary),
+        members=members,
+        stack=Stack(weights, reader.numbers("leaning", (len(summary.classes),))),
+        known={} if summary.has_rows else _stored_rules(readers, members, summary),
+    )
+    clf.weights_ = weights
+    return clf
+
+
+def _unpacked_views(reader: ArrayReader, dim: int) -> FeatureViews:
+    references = reader.numbers("references", (None,))
+    n = len(references)
+    require(n > 0 and bool((np.diff(references, prepend=0.0, append=1.0) >= 0.0).all()), "references")
+    quantiles = reader.numbers("quantiles", (n, dim))
+    require(bool((np.diff(quantiles, axis=0) >= 0.0).all()), "quantiles")
+    ranks = QuantileTransformer(n_quantiles=n, output_distribution="normal", random_state=0)
+    ranks.n_quantiles_, ranks.quantiles_, ranks.references_, ranks.n_features_in_ = n, quantiles, references, dim
+    plain_mean, score_mean = (reader.numbers(f"mean{view}", (dim,)) for view in VIEWS)
+    plain_scale, score_scale = (reader.positive(f"scale{view}", (dim,)) for view in VIEWS)
+    return FeatureViews(ranks, (plain_mean, score_mean), (plain_scale, score_scale))
+
+
+def _unpacked_member(reader: ArrayReader, header: Header, summary: TrainingSummary) -> Member:
+    require(header["view"] in VIEWS and len(header["parts"]) == N_PARTS, "member")
+    features = reader.integers("features", (None,), 0, summary.dim)
+    require(len(features) > 0, "features of a member")
+    plan = Plan(int(header["view"]), features, require_integer(header["seed"]))
+    parts = [
+        _unpacked_part(reader.under(f"part{k}"), part, summary, len(features)) for k, part in enumerate(header["parts"])
+    ]
+    return Member(plan, parts, summary.classes)
+
+
+def _unpacked_part(reader: ArrayReader, header: Header, summary: TrainingSummary, dim: int) -> Part:
+    require(len(header["problems"]) == summary.n_problems, "number of problems")
+    densities = unpack_densities(reader.under("densities"), dim, len(summary.classes))
+    n_regions = len(densities.codes)
+    no_rows = np.empty(0, dtype=np.int64)
+    return Part(
+        partitions=[
+            unpack_partition(reader.under(f"problem{i}"), of_problem, dim, summary.n)
+            for i, of_problem in enumerate(header["problems"])
+        ],
+        rows=reader.integers("rows", (None,), 0, summary.n) if summary.has_rows else no_rows,
+        out=reader.integers("out", (None,), 0, summary.n) if summary.has_rows else no_rows,
+        densities=densities,
+        names=require_texts(header["names"], n_regions),
+        sizes=reader.integers("sizes", (n_regions,), 0, summary.n + 1),
+        claimed=reader.integers("claimed", (n_regions, len(summary.classes)), 0, summary.n + 1),
+    )
+
+
+def _require_isolated_exist(member: Member, codes: IntArray) -> None:
+    """Refuse isolated points that are not among those of their side."""
+    for part in member.parts:
+        problems = binary_problems(codes[np.concatenate([part.rows, part.out])], member.classes)
+        for p, problem in zip(part.partitions, problems, strict=True):
+            for side, rows in enumerate(p.isolated):
+                require(bool((rows < np.count_nonzero(problem.side == side)).all()), "isolated points")
+
+
+def _stored_rules(
+    readers: list[ArrayReader], members: list[Member], summary: TrainingSummary
+) -> dict[tuple[int, int], list[Rules]]:
+    """Return the rules of all parts of all members, whose training points were left out."""
+    problems = binary_problems(np.empty(0, dtype=np.int64), summary.classes)
+    rules = {}
+    for m, (reader, member) in enumerate(zip(readers, members, strict=True)):
+        for k, part in enumerate(member.parts):
+            counts = [reader.under(f"part{k}").under(f"problem{i}").under(COUNTS) for i in range(len(problems))]
+            rules[m, k] = [
+                unpack_stored_rules(c, p, q.labels, len(member.plan.features), summary.n, False)
+                for c, p, q in zip(counts, part.partitions, problems, strict=True)
+            ]
+    return rules

@@ -1,0 +1,200 @@
+"""Partitions, rules and densities to arrays and JSON, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.stack import EllipsoidStack
+from sepc.model.bitsets import n_words, points_of_each
+from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
+from sepc.model.densities import LocalDensities
+from sepc.model.rules import Rules
+from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
+from sepc.partitions.blocks import Block, Hyperplane, Partition
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer
+
+Header = dict[str, Any]
+
+# The folder of the counts of training points inside a file, as format 1 calls it.
+COUNTS = "census"
+
+_LARGEST_PRODUCT = float(np.finfo(np.float64).max)
+
+
+def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
+    """Put a partition of points with `dim` features into arrays; return the rest of it."""
+    n, blocks = len(p.blocks), p.blocks
+    ellipsoids = [block.ellipsoid for block in blocks]
+    writer.put("centers", np.array([E.center for E in ellipsoids]).reshape(n, dim))
+    writer.put("axes", np.array([E.axes for E in ellipsoids]).reshape(n, dim, dim))
+    writer.put("radii", np.array([E.radii for E in ellipsoids]).reshape(n, dim))
+    writer.put("sides", np.array([block.side for block in blocks], dtype=np.int64))
+    writer.put("iterations", np.array([block.iteration for block in blocks], dtype=np.int64))
+    writer.put("members", _joined([block.members for block in blocks]))
+    writer.put("member_ends", _ends([block.members for block in blocks]))
+    for name, rows in zip("ab", p.isolated, strict=True):
+        writer.put(f"isolated_{name}", rows)
+    writer.put("normals", np.array([h.normal for h in p.hyperplanes]).reshape(-1, dim))
+    writer.put("offsets", np.array([h.offset for h in p.hyperplanes], dtype=np.float64))
+    return {"n_iter": int(p.n_iter), "stopped": p.stopped, "n_imp": int(p.n_imp)}
+
+
+def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int) -> Partition:
+    """Return a partition of at most `n_rows` points."""
+    centers = reader.numbers("centers", (None, dim))
+    n = len(centers)
+    axes, radii = reader.numbers("axes", (n, dim, dim)), reader.positive("radii", (n, dim))
+    sides, iterations = reader.integers("sides", (n,), 0, 2), reader.integers("iterations", (n,), 0, n_rows + 2)
+    reader.integers("members", (None,), 0, n_rows)
+    members = reader.split("members", reader.integers("member_ends", (n,), 0, n_rows + 1))
+    normals = reader.numbers("normals", (None, dim), _LARGEST_PRODUCT)
+    offsets = reader.numbers("offsets", (len(normals),), _LARGEST_PRODUCT)
+    a, b = (reader.integers(f"isolated_{name}", (None,), 0, n_rows) for name in "ab")
+    require(isinstance(header["stopped"], str), "reason to stop")
+    return Partition(
+        blocks=tuple(
+            Block(int(sides[k]), members[k], Ellipsoid(centers[k], axes[k], radii[k]), int(iterations[k]))
+            for k in range(n)
+        ),
+        isolated=(a, b),
+        hyperplanes=tuple(Hyperplane(*plane) for plane in zip(normals, offsets.tolist(), strict=True)),
+        n_iter=require_integer(header["n_iter"]),
+        stopped=header["stopped"],
+        n_imp=require_integer(header["n_imp"]),
+    )
+
+
+def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool = True) -> None:
+    """Put counts of training points into arrays; the partition, and the points if they are wanted, are put elsewhere.
+
+    Parameters
+    ----------
+    writer : ArrayWriter
+    counts : TrainingCounts
+    training_rows : bool
+        Whether the points are wanted.
+    growing : bool, default=True
+        Whether grown ellipsoids will be asked about.
+    """
+    for name, array in counts.isolated._asdict().items():
+        writer.put(f"isolated_{name}", array)
+    if isinstance(counts, RecordCounts) and training_rows:
+        writer.put("patterns", counts.patterns())
+        return
+    stored = StoredCounts.of(counts, growing) if isinstance(counts, RecordCounts) else counts
+    if not isinstance(stored, StoredCounts):
+        raise TypeError(f"{type(stored).__name__} cannot be saved")
+    writer.put("patterns", stored.patterns)
+    writer.put("pattern_counts", stored.pattern_counts)
+    writer.put("held", stored.held)
+    writer.put("totals", stored.totals)
+    if stored.outside is not None:
+        gauges = [of_side for pair in stored.outside for of_side in pair]
+        writer.put("gauges", np.concatenate([np.empty(0), *gauges]))
+        writer.put("gauge_ends", _ends(gauges))
+    if stored.grid_counts is not None:
+        writer.put("ladder", stored.grid_counts)
+
+
+def unpack_rules(
+    reader: ArrayReader,
+    p: Partition,
+    labels: Sequence[str],
+    points: FloatArray,
+    side: NDArray[np.integer],
+    counted: Any,
+) -> Rules:
+    """Return the rules of a partition whose training points are there."""
+    stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points))
+    patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
+    members = members_of(patterns, len(stack))
+    return Rules.by(RecordCounts(stack, points, side, counted, members, isolated), _sides(p), labels)
+
+
+def unpack_stored_rules(
+    reader: ArrayReader, p: Partition, labels: Sequence[str], dim: int, n_rows: int, all_counted: bool
+) -> Rules:
+    """Return the rules of a partition of `n_rows` points that were left out."""
+    stack = _stack(p, dim)
+    patterns = reader.bits("patterns", (None, n_words(len(stack))), len(stack))
+    pattern_counts = reader.integers("pattern_counts", (len(patterns), 2), 0, n_rows + 1)
+    require(pattern_counts.sum() <= n_rows, "number of voters")
+    held = reader.integers("held", (len(stack), 2), 0, n_rows + 1)
+    of_counted = points_of_each(patterns, pattern_counts, len(stack))
+    require(bool((held == of_counted if all_counted else held >= of_counted).all()), "numbers of points held")
+    counts = StoredCounts(
+        stack=stack,
+        held=held,
+        totals=reader.integers("totals", (2,), 0, n_rows + 1),
+        all_counted=all_counted,
+        isolated=_isolated(reader, dim, n_rows),
+        patterns=patterns,
+        pattern_counts=pattern_counts,
+        outside=_outside(reader, len(stack), n_rows) if "gauges" in reader else None,
+        grid_counts=_ladder(reader, len(stack), n_rows) if "ladder" in reader else None,
+    )
+    return Rules.by(counts, _sides(p), labels)
+
+
+def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
+    """Put local densities into arrays."""
+    for name in ("center", "unit", "coefficients", "codes", "log_weights"):
+        writer.put(name, getattr(densities, name))
+
+
+def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDensities:
+    """Return local densities of points with `dim` features."""
+    codes = reader.integers("codes", (None,), 0, n_classes)
+    require(len(codes) > 0 and bool((np.diff(codes) >= 0).all()), "components are not class by class")
+    return LocalDensities(
+        center=reader.numbers("center", (dim,)),
+        unit=reader.positive("unit", (dim,)),
+        coefficients=reader.numbers("coefficients", ((dim + 1) * (dim + 2) // 2, len(codes))),
+        codes=codes,
+        log_weights=reader.numbers("log_weights", (len(codes),)),
+        n_classes=n_classes,
+    )
+
+
+def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int) -> list[tuple[FloatArray, FloatArray]]:
+    require(bool((reader.numbers("gauges", (None,)) > 1.0).all()), "gauges of points outside")
+    parts = reader.split("gauges", reader.integers("gauge_ends", (2 * n_ellipsoids,), 0, n_ellipsoids * n_rows + 1))
+    require(all(bool((np.diff(part) >= 0.0).all()) for part in parts), "gauges are not ascending")
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _ladder(reader: ArrayReader, n_ellipsoids: int, n_rows: int) -> IntArray:
+    ladder = reader.integers("ladder", (n_ellipsoids, 2, len(GAUGE_GRID)), 0, n_rows + 1)
+    require(bool((np.diff(ladder, axis=2) >= 0).all()), "ladder is not ascending")
+    return ladder
+
+
+def _isolated(reader: ArrayReader, dim: int, n_rows: int) -> Isolated:
+    points = reader.numbers("isolated_points", (None, dim))
+    n = len(points)
+    return Isolated(
+        points=points,
+        named=reader.integers("isolated_named", (n,), 0, 2),
+        sides=reader.integers("isolated_sides", (n,), -1, 2),
+        counts=reader.integers("isolated_counts", (n, 2), 0, n_rows + 1),
+    )
+
+
+def _stack(p: Partition, dim: int) -> EllipsoidStack:
+    return EllipsoidStack([block.ellipsoid for block in p.blocks], dim)
+
+
+def _sides(p: Partition) -> IntArray:
+    return np.array([block.side for block in p.blocks], dtype=np.int64)
+
+
+def _joined(rows: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
+def _ends(parts: Sequence[NDArray[Any]]) -> IntArray:
+    return np.cumsum([len(part) for part in parts], dtype=np.int64)

@@ -1,0 +1,302 @@
+"""RiskCoverageDisplay: how the share of wrong labels falls as a classifier answers less often."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import FloatArray
+from sepc.metrics import aurc, risk_coverage_curve
+from sepc.plot.scores import model_name, predictions
+from sepc.plot.style import GREY, TINY, axes_for, into_emptiest_place, label_axes, short, style
+
+# Marks at each threshold help as long as they are few.
+_FEW = 25
+_FIRST = 0.002
+_GID = "sepc risk-coverage"
+
+
+class RiskCurve(NamedTuple):
+    """The curve of one model.
+
+    Attributes
+    ----------
+    name : str
+    coverages, risks, thresholds : ndarray of shape (n_thresholds,)
+        As `sepc.metrics.risk_coverage_curve` returns them.
+    aurc : float
+
+    Examples
+    --------
+    >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
+    >>> curve.at(np.array([0.5, 0.75, 1.0])).round(3).tolist()
+    [0.0, 0.167, 0.25]
+    """
+
+    name: str
+    coverages: FloatArray
+    risks: FloatArray
+    thresholds: FloatArray
+    aurc: float
+
+    def at(self, coverage: FloatArray) -> FloatArray:
+        """Return the expected risk at any coverages above 0: the number of errors rises linearly within ties."""
+        errors = np.interp(coverage, np.append(0.0, self.coverages), np.append(0.0, self.coverages * self.risks))
+        return np.asarray(errors / coverage)
+
+
+class RiskCoverageDisplay:
+    """Risk against coverage, of one or several models.
+
+    A model answers where it is surest. Coverage is the share of records that it answers, risk the share of wrong labels
+    among these. Marks are what thresholds can achieve; between them, and where many records are equally sure, the line
+    shows what to expect if these are answered in random order. The legend gives the area under each curve (AURC).
+
+    Parameters
+    ----------
+    curves : sequence of RiskCurve
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        One for each curve.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> one = RiskCoverageDisplay.from_predictions([0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.8, 0.6], name="one", ax=ax)
+    >>> two = RiskCoverageDisplay.from_predictions([0, 0, 1, 1], [0, 0, 1, 0], [0.6, 0.9, 0.9, 0.9], name="two", ax=ax)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['one: 62.5', 'two: 312.5']
+    >>> one.frame()
+      model  coverage  risk  threshold
+    0   one      0.25  0.00        0.9
+    1   one      0.75  0.00        0.8
+    2   one      1.00  0.25        0.6
+    """
+
+    def __init__(self, curves: Sequence[RiskCurve]) -> None:
+        self.curves = tuple(curves)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        confidence: Any = None,
+        *,
+        name: str | None = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        reference: bool = False,
+        ax: Any = None,
+    ) -> Self:
+        """Show the curve of predicted labels and their confidence.
+
+        Parameters
+        ----------
+        y_true, y_pred, confidence, labels, sample_weight
+            As for `sepc.metrics.risk_coverage_curve`: labels with their confidence, or probabilities alone.
+        name : str, optional
+            What to call the model.
+        reference : bool, default=False
+            Whether to add what a perfect and a random order of the same labels would give.
+        ax : matplotlib Axes, optional
+            Axes with other curves keep them. A new figure by default.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> truth, given, sure = [0, 0, 1, 1], [0, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]
+        >>> display = RiskCoverageDisplay.from_predictions(truth, given, sure, reference=True, ax=Figure().subplots())
+        >>> display.curves[0].risks.tolist()
+        [0.0, 0.0, 0.0, 0.25]
+        """
+        curve = _curve(y_true, y_pred, confidence, name or "model", labels=labels, sample_weight=sample_weight)
+        return cls([curve]).plot(ax, reference=reference)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Any,
+        X: Any,
+        y: Any,
+        *,
+        name: str | None = None,
+        sample_weight: Any = None,
+        reference: bool = False,
+        ax: Any = None,
+    ) -> Self:
+        """Show the curve of any classifier, by its trust score or, if it has none, by its largest probability.
+
+        Parameters
+        ----------
+        clf : fitted classifier
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            True labels.
+        name : str, optional
+            What to call it; by default the name of its class.
+        sample_weight, reference, ax
+            As for `from_predictions`.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> display = RiskCoverageDisplay.from_estimator(clf, [[1.0], [4.0], [7.0]], [0, 0, 1], ax=Figure().subplots())
+        >>> display.curves[0].name, display.curves[0].risks.round(2).tolist()
+        ('SEPClassifier', [0.0, 0.0, 0.33])
+        """
+        named = {name or model_name(clf): clf}
+        return cls.from_estimators(named, X, y, sample_weight=sample_weight, reference=reference, ax=ax)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        models: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        reference: bool = False,
+        ax: Any = None,
+    ) -> Self:
+        """Show the curves of several classifiers on the same records.
+
+        Parameters
+        ----------
+        models : dict
+            Fitted classifiers by name.
+        X, y, sample_weight, reference, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sklearn.dummy import DummyClassifier
+        >>> from sepc import SEPClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
+        >>> models = {"regions": SEPClassifier().fit(X, y), "prior": DummyClassifier().fit(X, y)}
+        >>> display = RiskCoverageDisplay.from_estimators(models, X, y, ax=Figure().subplots())
+        >>> [(curve.name, curve.aurc) for curve in display.curves]
+        [('regions', 0.0), ('prior', 0.5)]
+        """
+        curves = [
+            _curve(y, *predictions(clf, X), name, labels=None, sample_weight=sample_weight)
+            for name, clf in models.items()
+        ]
+        return cls(curves).plot(ax, reference=reference)
+
+    def plot(self, ax: Any = None, *, reference: bool = False) -> Self:
+        """Draw it, beside the curves that the axes have already.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        reference : bool, default=False
+            Whether to add what a perfect and a random order of the same labels would give.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
+        >>> RiskCoverageDisplay([curve]).plot(Figure().subplots()).lines_[0].get_label()
+        'a: 100.0'
+        """
+        self.ax_ = ax = axes_for(ax)
+        self.figure_ = ax.figure
+        n_before = sum(line.get_gid() == _GID for line in ax.get_lines())
+        self.lines_ = [self._draw(curve, n_before + k) for k, curve in enumerate(self.curves)]
+        if reference:
+            for curve, line in zip(self.curves, self.lines_, strict=True):
+                _draw_references(ax, float(curve.risks[-1]), line.get_color())
+        label_axes(ax, "coverage (share of records answered)", "risk (share of wrong labels)")
+        ax.set_xlim(0.0, 1.0)
+        ax.autoscale(axis="y")
+        ax.set_ylim(bottom=0.0)
+        drawn = np.vstack([line.get_xydata() for line in ax.get_lines() if line.get_gid() == _GID])
+        small = {"fontsize": TINY, "title_fontsize": TINY}
+        legend = ax.legend(loc="upper left", title="AURC x 1000", framealpha=0.8, **small)
+        into_emptiest_place(legend, ax, drawn)
+        return self
+
+    def _draw(self, curve: RiskCurve, number: int) -> Any:
+        look = style(number)
+        x = np.union1d(np.linspace(_FIRST, 1.0, 500), curve.coverages)
+        marked = len(curve.coverages) <= _FEW
+        (line,) = self.ax_.plot(
+            x,
+            curve.at(x),
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=1.4,
+            marker=look.marker if marked else None,
+            markevery=np.searchsorted(x, curve.coverages).tolist() if marked else None,
+            markersize=3.5,
+            label=f"{short(curve.name, 30)}: {1000.0 * curve.aurc:.1f}",
+            gid=_GID,
+        )
+        return line
+
+    def frame(self) -> Any:
+        """Return one row per model and threshold: coverage, risk, and the confidence from which records are answered.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
+        >>> RiskCoverageDisplay([curve]).frame().risk.tolist()
+        [0.0, 0.25]
+        """
+        columns = {
+            "coverage": np.concatenate([curve.coverages for curve in self.curves]),
+            "risk": np.concatenate([curve.risks for curve in self.curves]),
+            "threshold": np.concatenate([curve.thresholds for curve in self.curves]),
+        }
+        names = [curve.name for curve in self.curves for _ in curve.coverages]
+        return FrameMaker().frame({"model": names, **columns})
+
+
+def _curve(y_true: Any, y_pred: Any, confidence: Any, name: str, **options: Any) -> RiskCurve:
+    coverages, risks, thresholds = risk_coverage_curve(y_true, y_pred, confidence, **options)
+    return RiskCurve(name, coverages, risks, thresholds, aurc(y_true, y_pred, confidence, **options))
+
+
+def _draw_references(ax: Any, error: float, colour: str) -> None:
+    """Draw what the same share of errors gives in a perfect and in a random order."""
+    x = np.linspace(_FIRST, 1.0, 500)
+    look = {"color": colour, "linewidth": 0.8, "alpha": 0.6}
+    known = set(ax.get_legend_handles_labels()[1])
+    for y, line, name in (
+        (np.maximum(0.0, 1.0 - (1.0 - error) / x), ":", "perfect order"),
+        (np.full_like(x, error), (0, (6, 3)), "random order"),
+    ):
+        ax.plot(x, y, linestyle=line, **look)
+        if name not in known:  # a grey entry speaks for all models
+            ax.plot([], [], linestyle=line, color=GREY, linewidth=0.8, label=name)

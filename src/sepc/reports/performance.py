@@ -1,0 +1,193 @@
+"""Scores, tables and curves of test records: all of them from `sepc.metrics`, or counted."""
+
+from typing import Any
+
+import numpy as np
+
+from sepc import metrics
+from sepc.common.intervals import exact_interval
+from sepc.model.assessment import REASONS
+from sepc.reports.report_tables import table
+from sepc.reports.subject import Subject
+
+# As `expected_calibration_error` has it unless told otherwise.
+_N_BINS = 15
+# Points of the curve that a picture needs at most.
+_N_ON_CURVE = 500
+THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
+
+
+def results(subject: Subject, min_trust: float) -> dict[str, Any]:
+    """Return scores, tables and curves of the test records, ready for JSON.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> found = results(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 0.95)
+    >>> found["accuracy"], found["confusion"]["counts"]
+    (1.0, [[1, 0, 0], [0, 1, 0]])
+    """
+    outcome = (subject.truth, subject.predicted, subject.trust)
+    n, n_right = len(subject.right), int(np.count_nonzero(subject.right))
+    return {
+        "n_records": n,
+        "n_right": n_right,
+        "accuracy": n_right / n,
+        "accuracy_interval": list(exact_interval(n_right, n)),
+        "balanced_accuracy": _balanced_accuracy(subject),
+        "aurc": metrics.aurc(*outcome),
+        "e_aurc": metrics.e_aurc(*outcome),
+        "augrc": metrics.augrc(*outcome),
+        "ece": metrics.expected_calibration_error(*outcome, n_bins=_N_BINS),
+        "brier": _brier(subject),
+        "at": at(subject, min_trust),
+        "thresholds": _thresholds(subject, min_trust),
+        "classes": _classes(subject, min_trust),
+        "reasons": _reasons(subject, min_trust),
+        "confusion": confusion(subject, min_trust),
+        "reliability": _reliability(subject),
+        "curve": _curve(subject),
+    }
+
+
+def at(subject: Subject, min_trust: float) -> dict[str, Any]:
+    """Return what is accepted from a trust on, and how right it is.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> at(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 1.0)["n_accepted"]
+    0
+    """
+    accepted = subject.accepted(min_trust)
+    n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
+    n_right = int(np.count_nonzero(accepted & subject.right))
+    return {
+        "min_trust": min_trust,
+        "n_accepted": n_accepted,
+        "n_abstained": n - n_accepted,
+        "coverage": n_accepted / n,
+        "n_right": n_right,
+        "n_errors": n_accepted - n_right,
+        "accuracy": n_right / n_accepted if n_accepted else None,
+    }
+
+
+def confusion(subject: Subject, min_trust: float) -> dict[str, Any]:
+    """Return how often each true label got each label, with a last column for records that were not accepted.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> confusion(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 1.0)["counts"]
+    [[0, 0, 1], [0, 0, 1]]
+    """
+    given = np.where(subject.accepted(min_trust), subject.predicted, subject.n_classes)
+    counts = np.zeros((len(subject.labels), subject.n_classes + 1), dtype=np.int64)
+    np.add.at(counts, (subject.truth, given), 1)
+    return {"true": subject.labels, "given": [*subject.labels[: subject.n_classes], None], "counts": counts.tolist()}
+
+
+def _thresholds(subject: Subject, min_trust: float) -> dict[str, Any]:
+    rows = [at(subject, t) for t in sorted({*THRESHOLDS, min_trust})]
+    columns = [
+        ("min_trust", "trust from", "exact"),
+        ("n_accepted", "accepted", "count"),
+        ("coverage", "coverage", "share"),
+        ("accuracy", "right among accepted", "share"),
+        ("n_errors", "errors accepted", "count"),
+        ("n_abstained", "abstained", "count"),
+    ]
+    return table(columns, [[row[key] for key, *_ in columns] for row in rows])
+
+
+def _classes(subject: Subject, min_trust: float) -> dict[str, Any]:
+    accepted = subject.accepted(min_trust)
+    rows = []
+    for code, label in enumerate(subject.labels):
+        true, given = subject.truth == code, subject.predicted == code
+        rows.append(
+            [
+                label,
+                int(np.count_nonzero(true)),
+                _share(subject.right, true),
+                _share(subject.right, given),
+                _share(accepted, true),
+                _share(subject.right, true & accepted),
+                _mean(subject.trust, true),
+            ]
+        )
+    columns = [
+        ("label", "true label", "label"),
+        ("n_records", "records", "count"),
+        ("recall", "recall", "share"),
+        ("precision", "precision", "share"),
+        ("coverage", "accepted", "share"),
+        ("accuracy", "right among accepted", "share"),
+        ("trust", "mean trust", "share"),
+    ]
+    return table(columns, rows)
+
+
+def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
+    accepted = subject.accepted(min_trust)
+    rows = []
+    for reason in REASONS:
+        here = subject.verdicts.reason == reason
+        n = int(np.count_nonzero(here))
+        rows.append([reason, n, _share(subject.right, here), _share(accepted, here), _mean(subject.trust, here)])
+    columns = [
+        ("reason", "where it lies", "text"),
+        ("n_records", "records", "count"),
+        ("accuracy", "right", "share"),
+        ("coverage", "accepted", "share"),
+        ("trust", "mean trust", "share"),
+    ]
+    return table(columns, rows)
+
+
+def _reliability(subject: Subject) -> list[dict[str, Any]]:
+    """Return bins of equal width, each with its upper edge; empty ones are left out."""
+    trust, accuracy, count = metrics.reliability_curve(subject.truth, subject.predicted, subject.trust, n_bins=_N_BINS)
+    return [
+        {
+            "low": k / _N_BINS,
+            "high": (k + 1) / _N_BINS,
+            "n_records": int(count[k]),
+            "trust": float(trust[k]),
+            "accuracy": float(accuracy[k]),
+            "interval": list(exact_interval(round(accuracy[k] * count[k]), int(count[k]))),
+        }
+        for k in np.flatnonzero(count).tolist()
+    ]
+
+
+def _curve(subject: Subject) -> dict[str, list[float]]:
+    coverage, risk, threshold = metrics.risk_coverage_curve(subject.truth, subject.predicted, subject.trust)
+    some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), _N_ON_CURVE)).round().astype(int))
+    return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
+
+
+def _balanced_accuracy(subject: Subject) -> float:
+    recalls = [_share(subject.right, subject.truth == code) for code in np.unique(subject.truth)]
+    return float(np.mean(np.asarray(recalls)))
+
+
+def _brier(subject: Subject) -> float:
+    """Return the mean over records of the sum over labels of squared errors of the probabilities, from 0 to 2."""
+    errors = np.zeros((len(subject.truth), len(subject.labels)))
+    errors[:, : subject.n_classes] = subject.proba
+    errors[np.arange(len(errors)), subject.truth] -= 1.0
+    return float(np.square(errors).sum(axis=1).mean())
+
+
+def _share(flags: np.ndarray, among: np.ndarray) -> float | None:
+    n = np.count_nonzero(among)
+    return int(np.count_nonzero(flags & among)) / int(n) if n else None
+
+
+def _mean(values: np.ndarray, among: np.ndarray) -> float | None:
+    return float(values[among].mean()) if among.any() else None

@@ -1,0 +1,193 @@
+"""Projections of ellipsoids and test records onto pairs of features, as numbers to draw."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
+from sepc.estimators.ensemble.feature_views import PLAIN
+from sepc.model.partition_model import PartitionModel
+from sepc.model.rules import Rules
+from sepc.plot.planes import Plane, principal_plane
+from sepc.reports.subject import Subject, short
+
+# Features whose pairs are drawn, and how far two of them may be correlated.
+_N_FEATURES = 4
+_SAME = 0.9
+_N_ELLIPSES = 60
+# The frame goes beyond the points by this share of their range; for ellipses by so much more, but no further.
+_MARGIN, _MOST = 0.06, 0.5
+
+
+def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
+    """Return what is needed to draw regions and test records onto pairs of features and the principal directions.
+
+    Parameters
+    ----------
+    subject : Subject
+    shown : ndarray of int
+        Rows of the test records to draw.
+
+    Returns
+    -------
+    dict
+        ``note``, ``records`` (the rows), and ``views``, the most telling first: each with a title, two axes (title and
+        range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the ellipse is the
+        centre plus the factor times the unit disc).
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0], [6.0, 5.0], [5.0, 7.0]]
+    >>> clf = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)
+    >>> drawn = views(Subject.of(clf, [[0.5, 0.25]], ["low"]), np.array([0]))
+    >>> [view["title"] for view in drawn["views"]], drawn["views"][0]["points"]
+    (['x0 and x1', 'principal directions'], [[0.5, 0.25]])
+    """
+    scene = _Scene.of(subject)
+    drawn = [_view(scene, title, plane, shown) for title, plane in _planes(scene)]
+    return {"note": scene.note, "records": shown.tolist(), "views": drawn}
+
+
+@dataclass(frozen=True, eq=False)
+class _Scene:
+    """Ellipsoids and points in the units ``(x - mean) / scale``.
+
+    Training points choose what is drawn, test records are drawn.
+    """
+
+    note: str
+    unit: str
+    rules: list[Rules]
+    features: list[str]
+    mean: FloatArray
+    scale: FloatArray
+    training: FloatArray
+    codes: IntArray
+    points: FloatArray
+
+    @classmethod
+    def of(cls, subject: Subject) -> "_Scene":
+        """Return the whole of one classifier, or the weightiest member of an ensemble that looks at plain values."""
+        model = subject.model
+        if isinstance(model, PartitionModel):
+            return cls("", model.unit, model.rules, *_of_features(subject, np.arange(len(model.features))))
+        assert isinstance(model, EnsembleModel)
+        seen = [m for m, member in enumerate(model.members) if member.plan.view == PLAIN]
+        best = max(seen, key=lambda m: (model.stack.weights[m], -m))
+        some = model.members[best].plan.features
+        name = member_name(best, [model.features[j] for j in some])
+        note = (
+            f"An ensemble has no regions of its own. These are the regions of one part of {name}, which has the "
+            "largest weight among the members that look at plain values."
+        )
+        return cls(note, model.unit, model.rules(best, 0), *_of_features(subject, some))
+
+
+def _of_features(
+    subject: Subject, some: IntArray
+) -> tuple[list[str], FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
+    model, (training, codes) = subject.model, subject.training
+    names = [model.features[j] for j in some.tolist()]
+    return names, model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
+
+
+def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
+    """Yield what the regions are seen along, each with a title; the most telling first."""
+    if len(scene.features) == 1:
+        (name,) = scene.features
+        # There is nothing to see along the second axis.
+        yield name, Plane(np.array([[1.0, 0.0]]), np.append(scene.scale, 1.0), np.append(scene.mean, 0.0), (name, ""))
+        return
+    for pair in combinations(_telling(scene), 2):
+        some = list(pair)
+        names = scene.features[some[0]], scene.features[some[1]]
+        basis = np.eye(len(scene.features))[:, some]
+        yield " and ".join(names), Plane(basis, scene.scale[some], scene.mean[some], names)
+    points = scene.training if len(scene.training) > 1 else scene.points
+    if len(points) > 1:
+        yield "principal directions", principal_plane(points, scene.unit)
+
+
+def _telling(scene: _Scene) -> list[int]:
+    """Return features that tell the classes apart, no two of which say the same; two at least."""
+    order = np.argsort(-_separation(scene), kind="stable").tolist()
+    alike = _correlation(scene.training)
+    chosen: list[int] = []
+    for j in order:
+        if len(chosen) < _N_FEATURES and (alike[j, chosen] < _SAME).all():
+            chosen.append(j)
+    return chosen if len(chosen) > 1 else order[:2]
+
+
+def _separation(scene: _Scene) -> FloatArray:
+    """Return which share of each feature's variance lies between the classes, shape (d,)."""
+    total = np.square(scene.training - scene.training.mean(axis=0)).sum(axis=0) if len(scene.training) else 0.0
+    within = np.zeros(len(scene.features))
+    for code in np.unique(scene.codes):
+        mine = scene.training[scene.codes == code]
+        within += np.square(mine - mine.mean(axis=0)).sum(axis=0)
+    return np.asarray((total - within) / np.maximum(total, np.finfo(float).tiny))
+
+
+def _correlation(points: FloatArray) -> FloatArray:
+    """Return absolute correlations, 0 with a feature that does not vary, shape (d, d)."""
+    centred = points - points.mean(axis=0) if len(points) else points
+    length = np.sqrt(np.square(centred).sum(axis=0))
+    unit = centred / np.where(length > 0.0, length, 1.0)
+    return np.abs(unit.T @ unit)
+
+
+def _view(scene: _Scene, title: str, plane: Plane, shown: IntArray) -> dict[str, Any]:
+    points = plane.place(scene.points[shown])
+    ellipses = [(rules, k, *_ellipse(rules, k, plane)) for rules, k in _of_labels(scene.rules)]
+    reach = [np.linalg.norm(factor, axis=1) for *_, factor in ellipses]
+    ends = [center + sign * r for (*_, center, _), r in zip(ellipses, reach, strict=True) for sign in (-1.0, 1.0)]
+    low, high = _frame(points, np.reshape(ends, (-1, 2)))
+    return {
+        "title": title,
+        "axes": [
+            {"title": plane.names[k].replace("\n", " "), "low": short(low[k]), "high": short(high[k])} for k in (0, 1)
+        ],
+        "points": _short(points),
+        "ellipses": [
+            {
+                "region": rules.names[k],
+                "label": str(rules.labels[int(rules.sides[k])]),
+                "center": _short(center[None])[0],
+                "factor": _short(factor),
+            }
+            for rules, k, center, factor in ellipses
+        ],
+    }
+
+
+def _short(values: FloatArray) -> list[list[float]]:
+    return [[short(value) for value in row] for row in values.tolist()]
+
+
+def _of_labels(rules: list[Rules]) -> list[tuple[Rules, int]]:
+    """Return the ellipsoids of labels, not those of rests; of many, those with the most records."""
+    found = [(r, k) for r in rules for k in range(len(r.names)) if len(rules) == 1 or r.sides[k] == 0]
+    found.sort(key=lambda pair: -int(pair[0].held[pair[1]].sum()))
+    return found[:_N_ELLIPSES]
+
+
+def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray]:
+    """Return the centre and a factor of the projection, as it is shown; of an interval, a disc of some height."""
+    E = rules.stack[k]
+    if E.dim > 1:
+        return plane.project(E)
+    return plane.place(E.center[None])[0], np.diag([E.radii[0] * plane.scale[0], 1.0])
+
+
+def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and the upper ends of both axes."""
+    first, last = (points if len(points) else ends).min(axis=0), (points if len(points) else ends).max(axis=0)
+    size = np.where(last > first, last - first, 1.0)
+    around = np.vstack([points, np.clip(ends, first - _MOST * size, last + _MOST * size)])
+    return around.min(axis=0) - _MARGIN * size, around.max(axis=0) + _MARGIN * size

@@ -1,0 +1,135 @@
+"""Verdicts on single test records: which are explained one by one, and how."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sepc.common.typing import IntArray
+from sepc.reports.subject import Subject, short
+
+OnStep = Callable[[int, int], object]
+
+# What a reader can take in of one verdict.
+_N_SHARES, _N_MEMBERS = 6, 6
+# Values as near as this, in standard deviations, are those of a training record itself.
+_SAME = 1e-6
+
+
+def choose(subject: Subject, most: int) -> IntArray:
+    """Return the rows of at most `most` test records, ascending.
+
+    All wrong ones as far as there is room, the surest first; then the least trusted, until half of the places are
+    taken; the others from all over the rest, evenly by trust.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> choose(Subject.of(clf, [[0.5], [7.0], [3.4], [8.0]], ["low", "low", "low", "high"]), 2).tolist()
+    [1, 2]
+    """
+    n = len(subject.truth)
+    if n <= most:
+        return np.arange(n)
+    by_trust = np.argsort(subject.trust, kind="stable")
+    wrong = by_trust[~subject.right[by_trust]][::-1]
+    first = np.concatenate([wrong, by_trust[subject.right[by_trust]]])
+    n_first = min(most, max(len(wrong), -(-most // 2)))
+    rest = first[n_first:]  # wrong ones only if all places are taken
+    evenly = np.linspace(0, len(rest) - 1, most - n_first).round().astype(int)
+    return np.sort(np.concatenate([first[:n_first], rest[evenly]]))
+
+
+def verdicts(subject: Subject, rows: IntArray, training_rows: bool, on_step: OnStep | None = None) -> dict[str, Any]:
+    """Explain the verdicts on some test records.
+
+    Parameters
+    ----------
+    subject : Subject
+    rows : ndarray of int
+    training_rows : bool
+        Whether values of training records may be told.
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)``.
+
+    Returns
+    -------
+    dict
+        ``verdicts``, one for each row; ``neighbours``, the values of the training records that they speak of, by row
+        number, in the order of the columns. Empty if they may not be told.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> told = verdicts(Subject.of(clf, [[0.5]], ["low"]), np.array([0]), True)
+    >>> told["verdicts"][0]["counterfactual"]["label"], sorted(told["neighbours"])[:2]
+    ('high', ['0', '1'])
+    """
+    told, values = [], {}
+    for done, row in enumerate(rows.tolist(), 1):
+        explanation = subject.clf.explain(subject.record(row))
+        why = explanation.to_dict()
+        told.append(_verdict(subject, row, why, training_rows))
+        values.update({str(near["row"]): near["values"] for near in why["neighbours"]})
+        if on_step is not None:
+            on_step(done, len(rows))
+    if not training_rows:
+        values = {}
+    aligned = {row: [short(held.get(name)) for name in subject.columns] for row, held in values.items()}
+    return {"verdicts": told, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
+
+
+def _verdict(subject: Subject, row: int, why: dict[str, Any], training_rows: bool) -> dict[str, Any]:
+    change, text = why["counterfactual"], why["text"]
+    if change is not None and not training_rows and _is_a_training_record(subject, change["point"]):
+        change, text = None, _without_its_change(text)
+    return {
+        "record": row,
+        "text": text,
+        "values": subject.values(row),
+        "unit": why["unit"],
+        "neighbours": [
+            {"row": near["row"], "label": str(near["label"]), "distance": short(near["distance"])}
+            for near in why["neighbours"]
+        ],
+        "counterfactual": None if change is None else _change(subject, change),
+        "shares": [_row(x, "feature", "value", "reference", "share") for x in why.get("features", [])[:_N_SHARES]],
+        "voices": [_opinion(one) for one in _strongest(why.get("voices", []))],
+    }
+
+
+def _opinion(one: dict[str, Any]) -> dict[str, Any]:
+    """Return what one member of an ensemble says."""
+    return {**_row(one, "member", "evidence", "region", "n_label", "n_others"), "label": str(one["label"])}
+
+
+def _row(values: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: short(values[key]) for key in keys}
+
+
+def _strongest(opinions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(opinions, key=lambda one: -abs(one["evidence"]))[:_N_MEMBERS]
+
+
+def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
+    moves = {move["feature"]: move["in_units"] for move in change["changes"]}
+    return {
+        "label": str(change["label"]),
+        "trust": short(change["trust"]),
+        "region": change["region"],
+        "distance": short(change["distance"]),
+        "values": [short(change["point"].get(name)) for name in subject.columns],
+        "moves": [short(moves.get(name)) for name in subject.columns],
+    }
+
+
+def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
+    """Return whether a changed record is a training record: an isolated one is a region by itself."""
+    return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < _SAME).any())
+
+
+def _without_its_change(text: str) -> str:
+    told, _, _ = text.rpartition("The smallest change found")
+    return f"{told}The smallest change found leads to a training record, which is not told here."

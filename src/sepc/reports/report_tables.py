@@ -1,0 +1,64 @@
+"""Tables as plain data: columns with a title and a kind, and rows of values that are ready for JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sepc.common.text import in_words, percent
+
+# What a column holds: words, a label of the data, or a number of some kind; "exact" ones with all their digits.
+KINDS = ("text", "label", "count", "share", "number", "exact")
+NOTHING = "–"  # noqa: RUF001  (a dash where there is no number)
+
+
+def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> dict[str, Any]:
+    """Return a table; each column is a key, a title and one of `KINDS`.
+
+    Examples
+    --------
+    >>> table([("n", "records", "count")], [[3], [5]])["columns"]
+    [{'key': 'n', 'title': 'records', 'kind': 'count'}]
+    """
+    return {"columns": [dict(zip(("key", "title", "kind"), column, strict=True)) for column in columns], "rows": rows}
+
+
+def cell(value: Any, kind: str) -> str:
+    """Return a value as a reader sees it.
+
+    Examples
+    --------
+    >>> cell(0.957, "share"), cell(12345, "count"), cell(0.012345678, "number"), cell(None, "share")
+    ('95.7 %', '12,345', '0.01235', '–')
+    """  # noqa: RUF002
+    if value is None:
+        return NOTHING
+    if kind == "share":
+        return percent(value)
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "exact":
+        return exact(value)
+    return number(value) if kind == "number" else str(value)
+
+
+def number(value: Any) -> str:
+    """Return a number with four digits that matter; what is no number as it is.
+
+    Examples
+    --------
+    >>> number(0.5), number(1234567), number(1234567.0), number("red"), number(None)
+    ('0.5', '1234567', '1.235e+06', 'red', '–')
+    """  # noqa: RUF002
+    if value is None:
+        return NOTHING
+    return in_words(value)
+
+
+def exact(value: float) -> str:
+    """Return a number with all its digits.
+
+    Examples
+    --------
+    >>> exact(0.95), exact(1.0)
+    ('0.95', '1')
+    """
+    return repr(value).removesuffix(".0")

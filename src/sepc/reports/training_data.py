@@ -1,0 +1,198 @@
+"""Findings on the training data: of their landscape before the fit, and of the regions after it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sepc.common.frames import FrameMaker
+from sepc.common.text import many, plural, shortened
+from sepc.estimators.classifier import SEPClassifier
+from sepc.landscapes.data_landscape import DataLandscape, landscape
+from sepc.landscapes.findings import Finding, gravest_first
+from sepc.landscapes.fitted_landscape import FittedLandscape
+from sepc.reports.report_tables import table
+from sepc.reports.subject import Subject, short
+
+_NAMED = 8
+
+
+def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
+    """Return findings on the training records, gravest first, and a sentence on what they rest on.
+
+    Parameters
+    ----------
+    subject : Subject
+    training_rows : bool
+        Whether row numbers of training records may be told.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> [found["code"] for found in findings(Subject.of(clf, [[0.5]], ["low"]), True)["findings"]]
+    ['separable']
+    """
+    model, (points, codes) = subject.model, subject.training
+    if not len(points):
+        return {
+            "note": "The model holds no training records, so nothing can be said of them.",
+            "findings": [],
+            "pairs": None,
+        }
+    X = FrameMaker().frame(dict(zip(model.features, model.original(points).T, strict=True)))
+    view = landscape(X, model.classes[codes])
+    made = set(model.features) - set(subject.columns)
+    # Features that an encoder made of one column depend on each other by design.
+    known = {f"{name} is a linear combination of other features" for name in made}
+    found = [
+        *of_known_records(subject),
+        *of_new_values(subject),
+        *(finding for finding in view.findings if finding.title not in known),
+    ]
+    if isinstance(subject.classifier, SEPClassifier):
+        found += of_fitted_landscape(subject.classifier.landscape_, training_rows)
+    return {
+        "note": f"{view.title}.",
+        "findings": [finding.to_dict() for finding in gravest_first(found)],
+        "pairs": _pairs(view),
+    }
+
+
+def _pairs(view: DataLandscape) -> dict[str, Any]:
+    columns = [
+        ("class_a", "class", "label"),
+        ("class_b", "and class", "label"),
+        ("n_both", "records in the ellipsoids of both", "count"),
+        ("ovl", "overlapping coefficient", "number"),
+        ("separable", "a hyperplane separates them", "text"),
+    ]
+    rows = [
+        [str(p.class_a), str(p.class_b), sum(p.n_inside), short(p.ovl), "yes" if p.separable else "no"]
+        for p in view.overlaps
+    ]
+    return table(columns, rows)
+
+
+def of_new_values(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding on values of categories that the test records have and training never had.
+
+    Examples
+    --------
+    >>> from sepc import make_table_pipeline
+    >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+    >>> [finding.evidence for finding in of_new_values(Subject.of(clf, [["a"], ["c"]], [0, 1]))]
+    ['x0: c (1 record).']
+    """
+    for _, step in getattr(subject.clf, "steps", ())[:-1]:
+        for column, new in step.unseen(subject.X).items():
+            named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "values")
+            yield Finding(
+                "unseen-category",
+                "warning",
+                f"test records have values of {column} that training never had",
+                f"{column}: {named}.",
+                "Check the spelling; labels of these records rest on their other columns.",
+            )
+
+
+def of_known_records(subject: Subject) -> Iterator[Finding]:
+    """Yield a finding if most of the test records are training records.
+
+    A few equal ones are no wonder where values are few.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> [finding.title for finding in of_known_records(Subject.of(clf, [[0.0], [0.5], [9.0]], ["low", "low", "high"]))]
+    ['2 of 3 test records are training records']
+    """
+    records, n = subject.model.records, len(subject.points)
+    if records is None:
+        return
+    known = int(np.count_nonzero(records.recorded(subject.points)))
+    if 2 * known > n:
+        yield Finding(
+            "known-test-records",
+            "problem",
+            f"{known} of {n} test records are training records",
+            "They have the very values of records that the model has learned from, so the test results flatter.",
+            "Test with records that had no part in training.",
+        )
+
+
+def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True) -> Iterator[Finding]:
+    """Yield findings on the regions, and on training records that stand out.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [4.0], [3.0], [6.0], [8.0], [9.0]]
+    >>> fitted = SEPClassifier(n_imp=1).fit(X, ["low"] * 4 + ["high"] * 4).landscape_
+    >>> [finding.title for finding in of_fitted_landscape(fitted)]
+    ['2 training records lie in a region of another label', '1 pair of regions of different labels overlaps']
+    """
+    content = fitted.to_dict()
+    rows = {name: sorted({row["row"] for row in content[name]}) for name in ("impure", "isolated", "outliers")}
+    if content["disjuncts"]:
+        n = len(content["disjuncts"])
+        yield Finding(
+            "small-disjuncts",
+            "warning",
+            f"{n} small {plural('group', n)} of records among other labels",
+            " ".join(disjunct["text"] for disjunct in content["disjuncts"][:_NAMED]),
+            "Mistakes gather in such places: check whether these records have something in common, or collect more.",
+        )
+    for name, code, severity, title, meaning, remedy in _RECORDS:
+        if rows[name]:
+            evidence = _some(rows[name], meaning, training_rows)
+            yield Finding(code, severity, _counted(len(rows[name]), title), evidence, remedy)
+    n = sum(not edge["same_label"] for edge in content["graph"])
+    if n:
+        yield Finding(
+            "regions-overlap",
+            "note",
+            f"{n} {plural('pair', n)} of regions of different labels {'overlaps' if n == 1 else 'overlap'}",
+            f"Of {len(content['regions'])} regions; where two overlap, the records that they share decide.",
+            "Look at the verdicts with the reason overlap or contested first.",
+        )
+
+
+_RECORDS = (
+    (
+        "outliers",
+        "outliers",
+        "warning",
+        ("makes", "make", "a region much larger"),
+        "Without one of them, the ellipsoid around its region or its class shrinks by more than chance explains",
+        "Check these records; where they are mistakes, correct or drop them.",
+    ),
+    (
+        "impure",
+        "impure-records",
+        "note",
+        ("lies", "lie", "in a region of another label"),
+        "They lie in an ellipsoid that was built on another label",
+        "Check their labels first.",
+    ),
+    (
+        "isolated",
+        "isolated-records",
+        "note",
+        ("lies", "lie", "in no region"),
+        "No ellipsoid could be made around them; each speaks for itself alone",
+        "Expect low trust near them; more records of their kind would help.",
+    ),
+)
+
+
+def _counted(n: int, does: tuple[str, str, str]) -> str:
+    one, several, what = does
+    return f"{n} training {plural('record', n)} {one if n == 1 else several} {what}"
+
+
+def _some(rows: list[int], meaning: str, training_rows: bool) -> str:
+    if not training_rows:
+        return f"{meaning}."
+    return f"{meaning}: {plural('row', len(rows))} {shortened(rows, _NAMED)} of the training set."

@@ -1,0 +1,295 @@
+"""Densities and memberships of points in arrays of any library of the array API standard: on a graphics card, say.
+
+Points in the same ellipsoids share their verdict: few different cases go back to be decided by the same code as for
+NumPy arrays. Points in no ellipsoid are a case each.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._array_api import _convert_to_numpy
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.chunks import chunk_slices
+from sepc.geometry.ellipsoid import LARGEST_HELD, is_held
+from sepc.geometry.points.queries import squares
+from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
+from sepc.model.bitsets import unpacked
+from sepc.model.densities import FARTHEST, TAILS, LocalDensities, pairs
+
+# Numbers in a temporary table.
+_TABLE = 1 << 24
+# Flags in a word, and the value of each bit.
+_WORD = 64
+_BIT_VALUES = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
+
+Array = Any  # of whatever library
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """An array library and one of its devices.
+
+    Attributes
+    ----------
+    xp : module
+        Has the functions of the array API standard.
+    device : object
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> Place(xp, xp.Device("CPU_DEVICE")).look_up(np.array([1.5, 2.5]), xp.asarray([1]))
+    Array([2.5], dtype=array_api_strict.float64)
+    """
+
+    xp: Any
+    device: Any
+
+    def put(self, values: NDArray[Any]) -> Array:
+        """Return a copy of a NumPy array there."""
+        return self.xp.asarray(np.array(values), device=self.device)
+
+    def fetch(self, array: Array) -> NDArray[Any]:
+        """Return an array from there as a NumPy array."""
+        return np.asarray(_convert_to_numpy(array, self.xp))
+
+    def look_up(self, table: NDArray[Any], rows: Array) -> Array:
+        """Return some rows of a NumPy array as an array there."""
+        return self.xp.take(self.put(table), rows, axis=0)
+
+
+def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
+    """Return the probability of each class at each point, as `LocalDensities.posterior` does.
+
+    Parameters
+    ----------
+    densities : LocalDensities
+    Z : array of shape (n, d)
+        Double precision.
+    place : Place
+        Where it is.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), model.units(np.array([[0.5], [3.5]]))
+    >>> place.fetch(posterior(model.densities, place.put(Z), place)).round(2).tolist()
+    [[0.99, 0.01], [0.52, 0.48]]
+    """
+    joint = _joint_in_one_pass(densities, Z, place)
+    return _softmax(_joint_by_monomials(densities, Z, place) if joint is None else joint, place.xp)
+
+
+def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Array | None:
+    """Return what `LocalDensities.log_joint` returns, if a device has a pass for it."""
+    if not hasattr(place.xp, "row_joints"):
+        return None
+    frame = densities.center, FARTHEST * densities.unit
+    centers, frames = map(np.array, zip(*densities.frames(), strict=True))
+    weights = densities.log_weights, densities.codes, densities.n_classes
+    return place.xp.row_joints(Z, frame, (centers, frames), *weights, TAILS)
+
+
+def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Array:
+    """Return the same with operations of the standard."""
+    xp = place.xp
+    center, unit = place.put(densities.center), place.put(densities.unit)
+    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
+    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
+    power = -0.5 * (TAILS + len(densities.unit))
+    found = []
+    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
+        z = xp.clip((Z[rows, :] - center) / unit, -FARTHEST, FARTHEST)
+        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
+        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
+        square = xp.clip(square, 0.0, None)
+        found.append(_by_class(densities, log_weights + power * xp.log(1.0 + square / TAILS), xp))
+    return xp.concat(found, axis=0)
+
+
+def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
+    nothing = np.zeros(len(center))
+    return squares(xp, points, center, nothing, frame, nothing)
+
+
+def _by_class(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
+    """Sum up the components of each class; a class without any is impossible."""
+    columns = [xp.full_like(by_component[:, 0], -xp.inf)] * densities.n_classes
+    for k, of_class in densities.of_classes():
+        logs = by_component[:, of_class]
+        top = xp.max(logs, axis=1, keepdims=True)
+        columns[k] = top[:, 0] + xp.log(xp.sum(xp.exp(logs - top), axis=1))
+    return xp.stack(columns, axis=1)
+
+
+def _softmax(logs: Array, xp: Any) -> Array:
+    shares = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
+    return shares / xp.sum(shares, axis=1, keepdims=True)
+
+
+def inside(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Array:
+    """Return which ellipsoids hold which points.
+
+    Parameters
+    ----------
+    xp : module
+        Library of the arrays.
+    Z : array of shape (n, d)
+    centers : ndarray of shape (k, d)
+    frames : ndarray of shape (k, d, d)
+        Axes, the columns of each matrix, divided by their radii.
+
+    Returns
+    -------
+    array of bool, shape (n, k)
+
+    Examples
+    --------
+    >>> inside(np, np.array([[1.0], [8.5]]), np.array([[0.0], [9.0]]), np.array([[[0.5]], [[1.0]]])).tolist()
+    [[True, False], [False, True]]
+    """
+    gauges = (xp.sqrt(_squares(xp, Z, *frame)) for frame in zip(centers, frames, strict=True))
+    return xp.stack([is_held(gauge) for gauge in gauges], axis=1)
+
+
+class Groups(NamedTuple):
+    """Groups of points that have the same verdict.
+
+    Attributes
+    ----------
+    sets : ndarray of bool, shape (n_sets, n_ellipsoids)
+        Sets of ellipsoids that points lie in, at least one each.
+    outside : ndarray of shape (n_outside, d)
+        The points in none.
+    candidates : Candidates
+        The ellipsoids that may be the nearest of these.
+    which : array of int, shape (n,)
+        The group of each point: first the sets, then the points outside.
+    """
+
+    sets: BoolArray
+    outside: FloatArray
+    candidates: Candidates
+    which: Array
+
+
+def groups_of(stack: EllipsoidStack, Z: Array, place: Place) -> Groups:
+    """Return the groups of points of which the same is to be said.
+
+    Parameters
+    ----------
+    stack : EllipsoidStack
+    Z : array of shape (n, d)
+        Double precision.
+    place : Place
+        Where it is.
+
+    Returns
+    -------
+    Groups
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import Ellipsoid
+    >>> stack = EllipsoidStack([Ellipsoid([1.0], [[1.0]], [1.0]), Ellipsoid([7.0], [[1.0]], [2.0])], dim=1)
+    >>> Z = xp.asarray([[0.5], [8.0], [6.0], [4.0]])
+    >>> sets, outside, candidates, which = groups_of(stack, Z, Place(xp, Z.device))
+    >>> sets.tolist(), outside.tolist(), candidates.which.tolist()
+    ([[True, False], [False, True]], [[4.0]], [1])
+    >>> which
+    Array([0, 1, 1, 2], dtype=array_api_strict.int64)
+    """
+    xp = place.xp
+    patterns, which = distinct(_words(stack, Z, place), place)
+    sets = unpacked(patterns.view(np.uint64), len(stack))
+    is_some = sets.any(axis=1)
+    # Points in none, whose pattern gets no number, are numbered behind all patterns.
+    numbers = place.look_up(np.where(is_some, np.cumsum(is_some) - 1, -1), which)
+    in_none = numbers < 0
+    behind = int(is_some.sum()) - 1 + xp.cumulative_sum(xp.astype(in_none, xp.int64))
+    outside = xp.take(Z, xp.nonzero(in_none)[0], axis=0)
+    candidates = _candidates(stack, outside, place)
+    return Groups(sets[is_some], place.fetch(outside), candidates, xp.where(in_none, behind, numbers))
+
+
+def _candidates(stack: EllipsoidStack, points: Array, place: Place) -> Candidates:
+    """Return which ellipsoids may be the nearest of points outside of all."""
+    xp, found = place.xp, []
+    centers, axes, powers = (place.put(array) for array in (stack.centers, stack.axes, stack.powers))
+    for rows in _blocks(points.shape[0], len(stack) * stack.dim) if len(stack) else ():
+        with np.errstate(all="ignore"):  # for libraries that rest on NumPy
+            y = xp.matmul(points[rows, :] - centers, axes) / stack.unit
+            limit = xp.full(y.shape[1], xp.inf, dtype=xp.float64, device=place.device)
+            pairs = candidates_among(xp, xp.matmul(y * y, powers), stack.unit, limit)
+        found.append((rows.start, Candidates(*(place.fetch(field) for field in pairs))))
+    return Candidates.joined(found)
+
+
+def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
+    """Return which ellipsoids hold each point, one bit each in words of shape (n,)."""
+    xp, n = place.xp, Z.shape[0]
+    if not len(stack):
+        return [xp.zeros(n, dtype=xp.int64, device=place.device)]
+    centers, frames = stack.centers[:, 0], stack.axes / stack.radii[:, None]
+    words = list(chunk_slices(len(stack), _WORD))
+    if hasattr(xp, "row_words"):
+        own = [xp.row_words(Z, centers[word], frames[word], LARGEST_HELD) for word in words]
+        if all(found is not None for found in own):
+            return own
+    bit_values = place.put(_BIT_VALUES)
+    blocks = []
+    for rows in _blocks(n, max(len(stack), stack.dim)):
+        flags = xp.astype(inside(xp, Z[rows, :], centers, frames), xp.int64)
+        blocks.append([xp.sum(flags[:, word] * bit_values[: word.stop - word.start], axis=1) for word in words])
+    return [xp.concat(word) for word in zip(*blocks, strict=True)]
+
+
+def distinct(columns: Sequence[Array], place: Place) -> tuple[IntArray, Array]:
+    """Return the different rows of a table of whole numbers.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of int, shape (n,)
+    place : Place
+        Where they are.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (n_rows, n_columns)
+    which : array of int, shape (n,)
+        Which of these each row of the table is.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> columns = [xp.asarray([7, 7, 5, 7]), xp.asarray([0, 1, 0, 0])]
+    >>> rows, which = distinct(columns, Place(xp, xp.Device("CPU_DEVICE")))
+    >>> rows.tolist(), which
+    ([[5, 0], [7, 0], [7, 1]], Array([1, 2, 0, 1], dtype=array_api_strict.int64))
+    """
+    xp = place.xp
+    values, which = xp.unique_inverse(columns[0])
+    rows = place.fetch(values)[:, None]
+    for column in columns[1:]:
+        values, other = xp.unique_inverse(column)
+        n = values.shape[0]
+        joined, which = xp.unique_inverse(which * n + other)
+        first, second = np.divmod(place.fetch(joined), n)
+        rows = np.column_stack([rows[first], place.fetch(values)[second]])
+    return np.ascontiguousarray(rows), which
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of rows that make tables of bounded size."""
+    return chunk_slices(n, max(_TABLE // width, 1))

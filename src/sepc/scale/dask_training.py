@@ -1,0 +1,114 @@
+"""Training sets in Dask arrays and data frames: split by class where they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import different_labels, names_of
+from sepc.scale.cluster_points import ClusterChunk, ClusterPoints
+from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes, standardised, units_of
+
+
+def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
+    """Return a training set that stays on the workers.
+
+    Parameters
+    ----------
+    X : dask array or data frame of shape (n, d)
+    y : dask array or series, or array-like, of shape (n,)
+    standardize : bool
+
+    Returns
+    -------
+    ScatteredTrainingSet
+    """
+    require_shape(X.shape, None)
+    names = names_of(X)
+    blocks = _blocks(X)
+    sizes = list(dask.compute(*map(_n_rows, blocks)))
+    starts = np.cumsum([0, *sizes]).tolist()
+    labels = _label_blocks(y, sizes)
+    parts = [_raw(block, start) for block, start in zip(blocks, starts[:-1], strict=True)]
+    raw = ClusterPoints(parts, X.shape[1], sizes)
+    mean, scale = units_of(raw, names, standardize)
+    classes = sorted_classes(dask.compute(*map(_different, labels)))
+    units = delayed((mean, scale), pure=False, traverse=False)
+    points = [
+        ClusterPoints(
+            [_of_class(chunk, block, label, units) for chunk, block in zip(raw.chunks, labels, strict=True)],
+            raw.dim,
+            bytes_received=raw.bytes_received,
+        )
+        for label in classes
+    ]
+    return ScatteredTrainingSet(points, classes, mean, scale)
+
+
+def _blocks(X: Any) -> list[Delayed]:
+    """Return the rows of X block by block."""
+    if hasattr(X, "rechunk"):
+        return list(X.rechunk({1: -1}).to_delayed().ravel())
+    return list(X.to_delayed())
+
+
+def _label_blocks(y: Any, sizes: Sequence[int]) -> list[Delayed]:
+    """Return the labels in blocks of these sizes."""
+    if not dask.is_dask_collection(y):
+        y = np.asarray(y)
+        require_shape((sum(sizes), 1), len(y))
+        return [delayed(part, pure=False, traverse=False) for part in np.split(y, np.cumsum(sizes)[:-1])]
+    blocks = [_array(block) for block in (y.to_delayed().ravel() if hasattr(y, "rechunk") else y.to_delayed())]
+    found = list(dask.compute(*map(_n_rows, blocks)))
+    if found == list(sizes):
+        return blocks
+    require_shape((sum(sizes), 1), sum(found))
+    ends = np.cumsum(found)
+    return [_between(blocks, ends, end - size, end) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+
+
+def _between(blocks: Sequence[Delayed], ends: IntArray, start: int, end: int) -> Delayed:
+    """Return the labels from one row up to another, of blocks that end at these rows."""
+    first = min(int(np.searchsorted(ends, start, side="right")), len(blocks) - 1)
+    last = max(int(np.searchsorted(ends, end)), first)
+    before = int(ends[first - 1]) if first else 0
+    return _joined(list(blocks[first : last + 1]), int(start) - before, int(end) - before)
+
+
+@delayed
+def _joined(blocks: list[NDArray[Any]], start: int, end: int) -> NDArray[Any]:
+    # Not by Dask, which would cut the texts of all blocks to the longest of the first one.
+    return np.asarray(np.concatenate(blocks)[start:end])
+
+
+@delayed
+def _n_rows(block: Any) -> int:
+    return len(block)
+
+
+@delayed
+def _raw(block: Any, start: int) -> ClusterChunk:
+    points = np.ascontiguousarray(block, dtype=np.float64)
+    return ClusterChunk(points, np.arange(start, start + len(points)))
+
+
+@delayed
+def _array(labels: Any) -> NDArray[Any]:
+    return np.asarray(labels)
+
+
+@delayed
+def _different(labels: NDArray[Any]) -> NDArray[Any]:
+    return different_labels(labels)
+
+
+@delayed
+def _of_class(
+    chunk: ClusterChunk, labels: NDArray[Any], label: Any, units: tuple[FloatArray, FloatArray]
+) -> ClusterChunk:
+    mask = labels == label
+    return ClusterChunk(standardised(chunk.points[mask], *units), chunk.rows[mask])

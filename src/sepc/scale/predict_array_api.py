@@ -1,0 +1,309 @@
+"""Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._array_api import _max_precision_float_dtype, get_namespace_and_device
+from sklearn.utils.validation import validate_data
+
+from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
+from sepc.common.typing import LARGEST_COORDINATE, IntArray
+from sepc.common.validation import require_numbers
+from sepc.model.assessment import Assessment
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
+from sepc.model.partition_model import PartitionModel
+from sepc.model.verdicts import Rule, Verdicts
+from sepc.scale.array_api import Array, Groups, Place, distinct, groups_of, posterior
+from sepc.scale.cuda_passes import with_own_pass
+
+
+def predict(clf: Any, X: Array) -> Array:
+    """Return the label of each point of an array of another library, which scikit-learn is set to keep there.
+
+    Parameters
+    ----------
+    clf : SEPClassifier
+        Fitted.
+    X : array of shape (n, n_features)
+        Numbers of less than double precision are converted.
+
+    Returns
+    -------
+    array of shape (n,)
+        A NumPy array if the classes are no numbers.
+
+    Examples
+    --------
+    NumPy's arrays obey the standard, too:
+
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> predict(clf, np.array([[0.5], [8.0]])).tolist()
+    [0, 1]
+    """
+    points = _points(clf, X)
+    return _labels(clf.classes_, points.decision.label, points.place)
+
+
+def decide(clf: Any, X: Array) -> Decision:
+    """Return numbers of labels, trust and probabilities of all points, where these are."""
+    return _points(clf, X).decision
+
+
+def assess(clf: Any, X: Array) -> "ArrayAssessment":
+    """Return a full record of each point."""
+    return _points(clf, X).assessment()
+
+
+def _points(clf: Any, X: Array) -> "_PointsThere":
+    """Return points of another library in the model's units, checked where they are."""
+    if not isinstance(clf._model, PartitionModel):
+        raise InputError(
+            f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
+            "data frames alone. Convert it with numpy.asarray, or use SEPClassifier."
+        )
+    xp, _, device = get_namespace_and_device(X)
+    if _max_precision_float_dtype(xp, device) != xp.float64:
+        raise InputError(
+            f"X is on the device {device}, which has no numbers of double precision; the geometry needs them. Move X "
+            "to a device that has, or convert it with numpy.asarray."
+        )
+    X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
+    place, model = Place(with_own_pass(xp, X), device), clf._model
+    _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
+    Z = X - place.put(model.mean)
+    Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in
+    return _PointsThere(model, Z, place)
+
+
+def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
+    """Check numbers where they are; only rows that break the rule are fetched, to say so."""
+    xp = place.xp
+    if bool(xp.min(X) >= -LARGEST_COORDINATE) and bool(xp.max(X) <= LARGEST_COORDINATE):
+        return
+    is_bad = xp.any(~(xp.abs(X) <= LARGEST_COORDINATE), axis=1)
+    require_numbers(place.fetch(xp.take(X, xp.nonzero(is_bad)[0], axis=0)), names)
+
+
+class _PointsThere:
+    """Points in an array of another library, in the model's units and double precision.
+
+    Points of which the same is to be said are one case: few cases are decided here, by the code that decides NumPy
+    arrays, and looked up for all points where these are.
+    """
+
+    def __init__(self, model: PartitionModel, Z: Array, place: Place) -> None:
+        self.model, self.Z, self.place = model, Z, place
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Numbers of labels, trust and probabilities."""
+        if self.model.densities is not None:
+            proba = posterior(self.model.densities, self.Z, self.place)
+            xp = self.place.xp
+            return Decision(xp.argmax(proba, axis=1), xp.max(proba, axis=1), proba)
+        decision, _, which = self._by_counts
+        label, trust, proba = (
+            self.place.look_up(values, which) for values in (decision.label, decision.trust, decision.proba)
+        )
+        return Decision(label, trust, proba)
+
+    def assessment(self) -> "ArrayAssessment":
+        """Return a full record of each point."""
+        model = self.model
+        decision, verdicts, which = self._by_counts if model.densities is None else self._by_density()
+        of_cases = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
+        return ArrayAssessment(of_cases, which, self.decision.trust, self.place)
+
+    @cached_property
+    def _by_counts(self) -> tuple[Decision, list[Verdicts], Array]:
+        """The decision on the cases, what each binary problem says of them, and the case of each point.
+
+        A case is what all binary problems say of a point.
+        """
+        model, groups = self.model, self._groups()
+        rows, which = distinct([group.which for group in groups], self.place)
+        verdicts = [table.taken(mine) for table, mine in zip(self._judged(groups), rows.T, strict=True)]
+        return decide_by_counts(verdicts, model.rules, model.class_count, model.trust), verdicts, which
+
+    def _by_density(self) -> tuple[Decision, list[Verdicts], Array]:
+        """Return the same if the label is known: a case is a label, and what the problem that it decides says."""
+        groups = self._groups()
+        label, own = self.decision.label, groups[0].which
+        tables = self._judged(groups)  # here, while the device is busy with the labels
+        for k, group in enumerate(groups[1:], start=1):
+            own = self.place.xp.where(label == k, group.which, own)
+        width = max(len(table.rule) for table in tables)
+        rows, which = distinct([label * width + own], self.place)
+        labels, cases = np.divmod(rows[:, 0], width)
+        if len(tables) == 1:
+            verdicts = [tables[0].taken(cases)]
+        else:  # of the other problems any verdict will do: it is not looked at
+            verdicts = [table.taken(np.where(labels == k, cases, 0)) for k, table in enumerate(tables)]
+        return decide_by_probability(np.eye(len(self.model.classes))[labels], verdicts), verdicts, which
+
+    def _groups(self) -> list[Groups]:
+        """Return the points in groups, for each binary problem."""
+        return [groups_of(rules.stack, self.Z, self.place) for rules in self.model.rules]
+
+    def _judged(self, groups: list[Groups]) -> list[Verdicts]:
+        """Return the verdicts on the groups of each binary problem."""
+        return [
+            rules.judge_sets(group.sets, group.outside, group.candidates)
+            for rules, group in zip(self.model.rules, groups, strict=True)
+        ]
+
+
+class ArrayAssessment:
+    """One record per point of an array of another library; its fields are those of `sepc.Assessment`.
+
+    Numbers are where the points are. Text is made when it is asked for, as NumPy arrays, and so is `label` if the
+    classes are no numbers.
+
+    Parameters
+    ----------
+    cases : Assessment
+        Of the different cases.
+    which : array of int, shape (n,)
+        The case of each point.
+    trust : array of shape (n,)
+        Of the points.
+    place : Place
+        Where these are.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), clf._model.units(np.array([[0.5], [3.0]]))
+    >>> a = _PointsThere(clf._model, place.put(Z), place).assessment()
+    >>> a.accepted(), a.region.tolist()
+    (Array([ True, False], dtype=array_api_strict.bool), ['0#1', '~0#1'])
+    """
+
+    def __init__(self, cases: Assessment, which: Array, trust: Array, place: Place) -> None:
+        self.trust = trust
+        self._cases, self._which, self._place = cases, which, place
+
+    def __len__(self) -> int:
+        return int(self.trust.shape[0])
+
+    @cached_property
+    def _codes(self) -> IntArray:
+        """The case of each point, here."""
+        return self._place.fetch(self._which)
+
+    def _text(self, name: str) -> NDArray[Any]:
+        return np.asarray(getattr(self._cases, name)[self._codes])
+
+    def _numbers(self, name: str) -> Array:
+        return self._place.look_up(getattr(self._cases, name), self._which)
+
+    @property
+    def label(self) -> Array:
+        """Label of each point, shape (n,)."""
+        return _labels(self._cases.label, self._which, self._place)
+
+    @property
+    def odds(self) -> Array:
+        """Trust as odds, shape (n,)."""
+        with np.errstate(divide="ignore"):  # for libraries that rest on NumPy
+            return self.trust / (1.0 - self.trust)
+
+    @cached_property
+    def rule(self) -> NDArray[np.str_]:
+        """Rule that decides, shape (n,)."""
+        return self._text("rule")
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """Reason: how the label came about, shape (n,)."""
+        return self._text("reason")
+
+    @cached_property
+    def region(self) -> NDArray[np.object_]:
+        """Name of the deciding region, shape (n,)."""
+        return self._text("region")
+
+    @cached_property
+    def counts(self) -> Array:
+        """Training points of that label, and of all others, in the region, shape (n, 2)."""
+        return self._numbers("counts")
+
+    @cached_property
+    def distance(self) -> Array:
+        """To the nearest ellipsoid or isolated point, shape (n,)."""
+        return self._numbers("distance")
+
+    @cached_property
+    def error_bound(self) -> Array:
+        """The paper's bound on the error, shape (n,)."""
+        return self._numbers("error_bound")
+
+    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> Array:
+        """Return which labels to accept, shape (n,); see `Assessment.accepted`.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> assess(clf, np.array([[0.5], [3.5]])).accepted().tolist()
+        [True, False]
+        """
+        enough = self.trust >= self._place.look_up(self._cases.limits(min_trust), self._which)
+        return enough if allow_outside else enough & self._place.look_up(self._cases.rule != Rule.R3.name, self._which)
+
+    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
+        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> assess(clf, np.array([[0.5], [3.5]])).label_or("unsure").tolist()
+        [0, 'unsure']
+        """
+        return self.to_numpy().label_or(abstain_label, min_trust)
+
+    def to_numpy(self) -> Assessment:
+        """Return the same assessment as for a NumPy array.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> assess(clf, np.array([[0.5], [3.0]])).to_numpy()
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 1 with a trust of at least 0.95
+        """
+        here = self._cases.taken(self._codes)
+        here.trust = self._place.fetch(self.trust)
+        return here
+
+    def to_frame(self) -> Any:
+        """Return one row per point as a pandas data frame.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> assess(clf, np.array([[0.5]])).to_frame()[["label", "region"]]
+           label region
+        0      0    0#1
+        """
+        return self.to_numpy().to_frame()
+
+    def __repr__(self) -> str:
+        return repr(self.to_numpy())
+
+
+def _labels(table: NDArray[Any], rows: Array, place: Place) -> Array:
+    """Return some of the labels in a table: where the rows are if labels are numbers, else here."""
+    if table.dtype.kind not in "biuf":
+        return np.asarray(table[place.fetch(rows)])
+    # Not all libraries know all unsigned types.
+    return place.look_up(table.astype(np.int64) if table.dtype.kind == "u" else table, rows)

@@ -1,0 +1,178 @@
+"""Counts of scattered training points: one pass over them finds everything that a verdict will need."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.chunks import chunk_slices
+from sepc.geometry.ellipsoid import is_held
+from sepc.geometry.points.queries import gauges, joined, like, parts, to_host
+from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.stack import EllipsoidStack
+from sepc.model.bitsets import Patterns, distinct_patterns, n_words
+from sepc.model.counts import isolated_points
+from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
+from sepc.partitions.blocks import Partition
+
+# Up to so many gauges, those of all points under all ellipsoids, each one is kept; of more, grown ellipsoids are
+# counted on a grid of gauges.
+KEPT_GAUGES = 1 << 24
+# Points in memory that are counted at a time.
+_ROWS = 1 << 17
+# The sign bit of a word: with it turned round, words with a sign are in the order of those without.
+_SIGN = -(1 << 63)
+
+# Centres, axes and radii of ellipsoids, shapes (k, d), (k, d, d) and (k, d).
+Frames = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class SideCounts(NamedTuple):
+    """Counts of some points of one side.
+
+    Attributes
+    ----------
+    held : ndarray of int, shape (n_ellipsoids,)
+        How many points each ellipsoid holds.
+    patterns : ndarray of uint64, shape (n_patterns, n_words)
+        The different sets of ellipsoids that points lie in, one bit each, ascending.
+    counts : ndarray of int, shape (n_patterns,)
+        How many points lie in just these.
+    outside : list of ndarray
+        For each ellipsoid the gauges, ascending, of the points that it does not hold; or how many of these have a
+        gauge up to each of `GAUGE_GRID`.
+    """
+
+    held: IntArray
+    patterns: Patterns
+    counts: IntArray
+    outside: list[Any]
+
+
+def counts_of_scattered(
+    partition: Partition, sides: Sequence[Points], isolated: Sequence[LocalPoints], exact: bool
+) -> StoredCounts:
+    """Count scattered points of both sides under the ellipsoids of their partition.
+
+    Parameters
+    ----------
+    partition : Partition
+    sides : pair of Points
+        All points of A, and of B.
+    isolated : pair of LocalPoints
+        The isolated ones among them.
+    exact : bool
+        Whether the gauge of every point is kept; else grown ellipsoids are counted on a grid.
+
+    Returns
+    -------
+    StoredCounts
+    """
+    stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
+    frames = stack.centers[:, 0], stack.axes, stack.radii
+    of_a, of_b = (_counts_of_side(points, frames, exact) for points in sides)
+    from sepc.scale._pattern_merge import merged_patterns  # compiled: only those who fit wait for it
+
+    patterns, counts = merged_patterns(of_a.patterns, of_a.counts, of_b.patterns, of_b.counts)
+    pairs = list(zip(of_a.outside, of_b.outside, strict=True))
+    return StoredCounts(
+        stack=stack,
+        held=np.column_stack([of_a.held, of_b.held]),
+        totals=np.array([len(points) for points in sides]),
+        all_counted=True,
+        isolated=isolated_points(
+            np.concatenate([points.array for points in isolated]),
+            np.repeat([0, 1], [len(points) for points in isolated]),
+            lambda found: np.column_stack([_n_copies(points, found) for points in sides]),
+        ),
+        patterns=patterns,
+        pattern_counts=counts,
+        outside=pairs if exact else None,
+        grid_counts=None if exact else np.array(pairs, dtype=np.int64).reshape(-1, 2, len(GAUGE_GRID)),
+    )
+
+
+def _counts_of_side(points: Points, frames: Frames, exact: bool) -> SideCounts:
+    if isinstance(points, ScatteredPoints):
+        found: SideCounts = points.fold(partial(_merged, exact=exact), _counts_of_chunk, frames, exact)
+        return found
+    assert isinstance(points, LocalPoints)
+    return _counts_of_chunk(np, points.array, frames, exact)
+
+
+def _counts_of_chunk(xp: Any, points: Any, frames: Frames, exact: bool) -> SideCounts:
+    # A device takes all at once: what it finds in parts would have to be put together on the processor.
+    some = [points] if xp is not np else (points[rows] for rows in chunk_slices(len(points), _ROWS))
+    return _merged((_counts_of_part(xp, x, frames, exact) for x in some), exact)
+
+
+def _counts_of_part(xp: Any, points: Any, frames: Frames, exact: bool) -> SideCounts:
+    n = points.shape[0]
+    words = [xp.zeros(n, dtype=xp.int64, device=points.device) for _ in range(n_words(len(frames[0])))]
+    grid = None if exact else like(xp, points, GAUGE_GRID)
+    n_held, outside = np.zeros(len(frames[0]), dtype=np.int64), []
+    for k, frame in enumerate(zip(*frames, strict=True)):
+        gauge = joined(xp, list(gauges(xp, points, *frame)))
+        held = is_held(gauge)
+        bit = 1 << k % 64 if k % 64 < 63 else _SIGN
+        words[k // 64] = xp.where(held, words[k // 64] + bit, words[k // 64])
+        beyond = xp.sort(xp.take(gauge, xp.nonzero(~held)[0]))
+        n_held[k] = n - beyond.shape[0]
+        outside.append(to_host(beyond if grid is None else xp.searchsorted(beyond, grid, side="right")))
+    return SideCounts(n_held, *_distinct(xp, words, n), outside)
+
+
+def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, IntArray]:
+    """Return the different patterns, and how many points have each, without bringing all of them to the host.
+
+    Points are sorted by one word after the other, the last one first; where two neighbours differ, a pattern begins.
+    """
+    order = xp.argsort(words[-1] ^ _SIGN, stable=True)
+    for word in words[-2::-1]:
+        order = xp.take(order, xp.argsort(xp.take(word ^ _SIGN, order), stable=True))
+    arranged = [xp.take(word, order) for word in words]
+    differs = reduce(xp.logical_or, [word[1:] != word[:-1] for word in arranged])
+    starts = np.append(0, to_host(xp.nonzero(differs)[0]).astype(np.int64) + 1)
+    first = like(xp, arranged[0], starts)
+    patterns = np.stack([to_host(xp.take(word, first)) for word in arranged], axis=1).astype(np.int64)
+    return patterns.view(np.uint64), np.diff(np.append(starts, n))
+
+
+def _merged(found: Iterable[SideCounts], exact: bool) -> SideCounts:
+    """Return the counts of several parts as one; those on a grid are added as they come."""
+    every, counts, gauges_of_each = [], [], []
+    held: Any = 0
+    on_grid: Any = 0
+    for of_part in found:
+        held = held + of_part.held
+        every.append(of_part.patterns)
+        counts.append(of_part.counts)
+        if exact:
+            gauges_of_each.append(of_part.outside)
+        else:
+            on_grid = on_grid + np.asarray(of_part.outside)
+    if len(every) == 1:
+        return of_part
+    patterns, _, back = distinct_patterns(np.concatenate(every))
+    n_points = np.bincount(back, np.concatenate(counts), minlength=len(patterns))
+    outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
+    return SideCounts(held, patterns, np.rint(n_points).astype(np.int64), outside if exact else list(on_grid))
+
+
+def _n_copies(points: Points, targets: FloatArray) -> IntArray:
+    """Count the points that are equal to each target, shape (n_targets,)."""
+    if not len(targets):
+        return np.zeros(0, dtype=np.int64)
+    if isinstance(points, ScatteredPoints):
+        return np.asarray(np.sum(points.ask(_copies, targets), axis=0))
+    assert isinstance(points, LocalPoints)
+    return _copies(np, points.array, targets)
+
+
+def _copies(xp: Any, points: Any, targets: FloatArray) -> IntArray:
+    """Count the points that are equal to each target."""
+    there = [like(xp, points, target)[None, :] for target in targets]
+    found = [[xp.count_nonzero(xp.all(x == target, axis=1)) for target in there] for x in parts(xp, points)]
+    return np.asarray(np.sum([[int(n) for n in row] for row in found], axis=0, dtype=np.int64))

@@ -1,0 +1,63 @@
+"""Output for a person: names on one line, letters that a terminal lacks, progress."""
+
+import io
+import json
+import os
+import sys
+
+import pytest
+from command_line import as_csv, do, records, run
+
+from sepc.cli import console
+
+
+@pytest.mark.usefixtures("here")
+class TestWords:
+    @pytest.fixture
+    def odd(self, here):
+        """A table whose labels, values and columns hold line breaks, commands to the terminal, and odd letters."""
+        rows = [
+            [row[0], "a\nb" if row[4] == "yes" else "\x1b[31mc", "no😀" if row[4] == "no" else "é\n"]
+            for row in records(60)
+        ]
+        (here / "odd.csv").write_text(as_csv(rows, ("size", "two\nlines", "label")), encoding="utf-8")
+
+    @pytest.mark.usefixtures("odd")
+    def test_a_name_starts_no_line_and_commands_no_terminal(self, capsys):
+        assert do("fit odd.csv --target label -o odd.sepc") == 0
+        told = capsys.readouterr()
+        for line in ("inspect odd.sepc", "predict odd.sepc odd.csv -o out.csv", "explain odd.sepc odd.csv --row 1"):
+            assert do(line) == 0
+        again = capsys.readouterr()
+        assert "\x1b" not in told.out + told.err + again.out + again.err
+        assert r"é\n#1" in told.out
+        assert r"note: two\nlines: text with 2 values" in told.err
+        assert r"é\n (" in again.err
+
+    @pytest.mark.usefixtures("odd")
+    @pytest.mark.parametrize("option", ["", "--json"])
+    def test_a_terminal_that_lacks_letters_gets_them_spelled_out(self, option):
+        assert do("fit odd.csv --target label -o odd.sepc") == 0
+        done = run("inspect", "odd.sepc", *option.split(), env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True)
+        text = done.stdout.decode("ascii")
+        if option:
+            assert set(json.loads(text)["classes"]) == {"no😀", "é\n"}
+        else:
+            assert r"no\U0001f600" in text
+
+
+@pytest.mark.usefixtures("here")
+class TestProgress:
+    def test_progress_is_shown_to_a_person_only(self, monkeypatch):
+        watched = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", watched)
+        with console.progress("reading", lambda: 50, 100) as tell:
+            tell(1234)
+        assert watched.getvalue() == ""
+        watched.isatty = lambda: True
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("NO_COLOR", "1")
+        with console.progress("reading", lambda: 50, 100) as tell:
+            tell(1234)
+        assert "1,234 rows" in watched.getvalue()
+        assert "\x1b[3" not in watched.getvalue()

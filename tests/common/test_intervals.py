@@ -1,0 +1,26 @@
+"""Clopper and Pearson's limits of a share."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from sepc.common.intervals import exact_interval, upper_limit
+
+
+@given(st.integers(0, 400), st.integers(1, 400), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_the_interval_is_that_of_scipys_binomial_test(hits, others, confidence):
+    for k in (hits, 0, hits + others):
+        expected = binomtest(k, hits + others).proportion_ci(confidence)
+        assert exact_interval(k, hits + others, confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@given(st.integers(0, 300), st.integers(1, 300), st.sampled_from([0.2, 0.05, 1e-3, 1e-9]))
+def test_at_the_limit_so_few_hits_are_as_rare_as_the_risk(hits, misses, risk):
+    n = hits + misses
+    assert binom.cdf(hits, n, upper_limit(hits, n, risk)) == pytest.approx(risk, rel=1e-6)
+
+
+def test_of_nothing_nothing_is_known():
+    assert exact_interval(0, 0) == (0.0, 1.0)
+    assert upper_limit(7, 7, 0.05) == 1.0

@@ -1,0 +1,41 @@
+"""Views of the features: standardised, and as normal scores."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import seeds
+
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, FeatureViews
+
+
+class TestViews:
+    @settings(max_examples=30)
+    @given(seeds())
+    def test_monotone_maps_leave_normal_scores_as_they_are(self, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(int(rng.integers(5, 150)), 2))
+        mapped = np.column_stack([np.exp(X[:, 0]), X[:, 1] ** 3 + 5])
+        assert FeatureViews.of(mapped)(mapped)[SCORES] == pytest.approx(FeatureViews.of(X)(X)[SCORES], abs=1e-6)
+
+    def test_scores_keep_the_order_and_plain_is_standardised(self):
+        X = np.random.default_rng(0).lognormal(sigma=2, size=(400, 3))
+        views = FeatureViews.of(X)
+        plain, scores = views(X)
+        for j in range(3):
+            assert (np.diff(scores[np.argsort(X[:, j]), j]) >= 0).all()
+        for view in (plain, scores):
+            assert view.mean(axis=0) == pytest.approx(0, abs=1e-9)
+            assert view.std(axis=0) == pytest.approx(1)
+        assert plain == pytest.approx((X - X.mean(0)) / X.std(0))
+
+    def test_beyond_the_training_set_scores_stay_where_they_end(self):
+        X = np.arange(50.0)[:, None]
+        views = FeatureViews.of(X)
+        assert views(np.array([[-1e9], [1e9]]))[SCORES].ravel().tolist() == views(X)[SCORES][[0, -1], 0].tolist()
+
+    def test_constant_features_are_finite(self):
+        X = np.column_stack([np.arange(9.0), np.full(9, 3.0)])
+        views = FeatureViews.of(X)
+        for view in (PLAIN, SCORES):
+            assert np.isfinite(views(X + 1)[view]).all()
+            assert (views(X)[view][:, 1] == views(X)[view][0, 1]).all()

@@ -1,0 +1,256 @@
+"""Thresholds that keep what they promise."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.special import gammaln
+from scipy.stats import binom
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from sepc import InputError, SEPClassifier, select_min_trust
+from sepc.estimators import promises
+from sepc.estimators.promises import lowest_safe_threshold, records_needed, start_ranks
+
+
+class Known:
+    """A fitted classifier whose records are (trust, whether the label is right): it always says 1."""
+
+    classes_ = np.array([0, 1])
+
+    def trust_score(self, X):
+        return np.asarray(X)[:, 0]
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=int)
+
+
+def chosen(trust, wrong, **options):
+    return select_min_trust(Known(), np.column_stack([trust, trust]), 1 - np.asarray(wrong, dtype=int), **options)
+
+
+def threshold_candidate_by_candidate(trust, wrong, max_error, confidence):
+    """Do what the module's docstring says, candidate by candidate, each group of equal ones by its two ends."""
+    trust, wrong = np.asarray(trust), np.asarray(wrong)
+    delta = 1 - confidence
+    ranks = start_ranks(len(trust))
+    level_of_rank = delta / (1 + delta) / len(ranks)
+    ends = {1.0, 0.0}
+    for value in set(trust.tolist()):
+        ends |= {value, float(np.nextafter(value, 2.0))} if value < 1 else {1.0}
+    ends = sorted(ends, reverse=True)
+    accepts = [int(np.count_nonzero(trust >= t)) for t in ends]
+    entries = [max(0, sum(n <= k for n in accepts) - 1) for k in ranks]
+    level, result = 0.0, None
+    for j, t in enumerate(ends):
+        level += level_of_rank * entries.count(j)
+        n, e = accepts[j], int(np.count_nonzero(wrong[trust >= t]))
+        if n and binom.cdf(e, n, max_error) <= level * (1 + 1e-12):
+            result = t
+        else:
+            level = 0.0
+    return result
+
+
+def compositions(n, parts):
+    if parts == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in compositions(n - first, parts - 1):
+            yield (first, *rest)
+
+
+@st.composite
+def records(draw, grid=20):
+    """Trusts with many ties, and which labels are wrong: mostly those of low trust."""
+    n, seed, slope = draw(st.integers(1, 120)), draw(st.integers(0, 10**6)), draw(st.floats(0, 0.4))
+    rng = np.random.default_rng(seed)
+    trust = np.round(rng.random(n) * grid) / grid
+    return trust, rng.random(n) < slope * (1 - trust)
+
+
+class TestThreshold:
+    @given(records(), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([0.5, 0.9]))
+    def test_it_is_that_of_a_plain_reading_of_the_rule(self, sample, max_error, confidence):
+        found = lowest_safe_threshold(*sample, max_error, confidence)
+        assert (found and found.threshold) == threshold_candidate_by_candidate(*sample, max_error, confidence)
+
+    @pytest.mark.parametrize(
+        ("n", "values", "max_error", "confidence"),
+        [(14, (1.0, 0.5), 0.3, 0.8), (10, (1.0, 0.7, 0.5), 0.4, 0.6), (10, (0.9, 0.7, 0.5), 0.5, 0.7)],
+    )
+    def test_the_exact_probability_of_breaking_the_promise(self, monkeypatch, n, values, max_error, confidence):
+        """Over all outcomes of n draws from discrete distributions, with any course of the error over the trust."""
+        monkeypatch.setattr(promises, "_SMALLEST_START", 2)
+        assert len(start_ranks(n)) > 4
+        outcomes = np.array(list(compositions(n, 2 * len(values))))
+        lowest = np.empty(len(outcomes), dtype=int)  # number of values that are accepted
+        for i, counts in enumerate(outcomes):
+            wrong = np.repeat(np.tile([False, True], len(values)), counts)
+            found = lowest_safe_threshold(np.repeat(np.repeat(values, 2), counts), wrong, max_error, confidence)
+            lowest[i] = 0 if found is None else np.count_nonzero(np.array(values) >= found.threshold)
+        ways = gammaln(n + 1) - gammaln(outcomes + 1).sum(axis=1)
+        rng = np.random.default_rng(0)
+        for _ in range(300):
+            mass, risk = rng.dirichlet(np.full(len(values), 0.7)), rng.beta(0.5, 1.0, size=len(values))
+            if rng.random() < 0.5:  # the last one only just breaks it
+                missing = max_error * 1.001 - mass[:-1] @ risk[:-1]
+                risk[-1] = np.clip(missing / max(mass[-1], 1e-9), 1e-9, 1 - 1e-9)
+            errors = np.concatenate([[0.0], np.cumsum(mass * risk) / np.cumsum(mass)])
+            cells = np.column_stack([mass * (1 - risk), mass * risk]).ravel()
+            probability = np.exp(ways + outcomes @ np.log(np.maximum(cells, 1e-300)))
+            assert probability.sum() == pytest.approx(1.0)
+            assert probability[errors[lowest] > max_error].sum() <= 1 - confidence
+
+    @pytest.mark.parametrize("n", [120, 600])
+    @pytest.mark.parametrize("shape", ["calibrated", "at the limit", "tied", "strange at the top"])
+    def test_the_promise_holds_in_simulation(self, n, shape):
+        draw, risk, error_above = {
+            "calibrated": (lambda u: u, lambda t: (1 - t) / 2, lambda t: (1 - t) / 4),
+            "at the limit": (lambda u: u, lambda t: 0.1001 + 0 * t, lambda t: 0.1001 + 0 * t),
+            "tied": (
+                lambda u: np.where(u < 0.5, 1.0, 0.5),
+                lambda t: np.where(t == 1.0, 0.02, 0.185),
+                lambda t: 0.02 if t > 0.5 else 0.1025,
+            ),
+            "strange at the top": (
+                lambda u: u,
+                lambda t: np.where(t > 0.9, 0.5, 0.055),
+                lambda t: 0.5 if t >= 0.9 else (0.05 + 0.055 * (0.9 - t)) / (1 - t),
+            ),
+        }[shape]
+        rng, broken, runs = np.random.default_rng(1), 0, 300
+        for _ in range(runs):
+            trust = draw(rng.random(n))
+            found = lowest_safe_threshold(trust, rng.random(n) < risk(trust), 0.1, 0.9)
+            broken += found is not None and error_above(found.threshold) > 0.1
+        assert broken <= binom.isf(1e-4, runs, 0.1)
+
+    @given(records(), st.floats(0.01, 0.5), st.floats(0.01, 0.5), st.floats(0.3, 0.99), st.floats(0.3, 0.99))
+    def test_asking_for_less_never_raises_the_threshold(self, sample, e1, e2, c1, c2):
+        strict = lowest_safe_threshold(*sample, min(e1, e2), max(c1, c2))
+        lax = lowest_safe_threshold(*sample, max(e1, e2), min(c1, c2))
+        if strict is not None:
+            assert lax is not None
+            assert lax.threshold <= strict.threshold
+
+    @given(records(), st.integers(0, 99))
+    def test_the_order_of_the_records_does_not_matter(self, sample, seed):
+        order = np.random.default_rng(seed).permutation(len(sample[0]))
+        again = lowest_safe_threshold(sample[0][order], sample[1][order], 0.2, 0.8)
+        assert again == lowest_safe_threshold(*sample, 0.2, 0.8)
+
+    @given(records(), st.sampled_from([np.float64, np.float32]))
+    def test_the_counts_are_of_what_the_threshold_accepts(self, sample, kind):
+        trust, wrong = sample[0].astype(kind), sample[1]
+        found = lowest_safe_threshold(trust, wrong, 0.2, 0.8)
+        assume(found is not None)
+        accepted = trust >= found.threshold
+        assert accepted.sum() == found.n_accepted
+        assert wrong[accepted].sum() == found.n_errors
+        assert accepted.all() or trust[~accepted].max() < found.threshold
+        lower = np.nextafter(kind(found.threshold), kind(0))
+        assert accepted.all() or np.count_nonzero(trust >= lower) > found.n_accepted
+
+    @given(records())
+    def test_the_bound_is_that_of_clopper_and_pearson_and_within_the_limit(self, sample):
+        found = chosen(*sample, max_error=0.2, confidence=0.8)
+        if found.min_trust is None:
+            assert (found.n_accepted, found.n_errors, found.coverage, found.error_bound) == (0, 0, 0.0, None)
+            return
+        assert found.n_errors / found.n_accepted < found.error_bound <= 0.2
+        assert binom.cdf(found.n_errors, found.n_accepted, found.error_bound) <= 0.2
+
+    def test_a_trust_of_one_can_be_the_threshold(self):
+        trust, wrong = np.repeat([1.0, np.nextafter(1.0, 0.0)], [100, 100]), np.repeat([False, True], 100)
+        found = chosen(trust, wrong)
+        assert found.min_trust == 1.0
+        assert found.n_accepted == 100
+
+    def test_without_errors_all_are_accepted(self):
+        found = chosen(np.linspace(0.0, 1.0, 300), np.zeros(300))
+        assert (found.min_trust, found.coverage, found.n_errors) == (0.0, 1.0, 0)
+
+    @pytest.mark.parametrize("max_error", [0.01, 0.05, 0.1, 0.3])
+    @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+    def test_so_many_records_are_needed(self, max_error, confidence):
+        n = records_needed(max_error, confidence)
+        for m in range(n, n + 40):
+            assert lowest_safe_threshold(np.linspace(0.1, 0.9, m), np.zeros(m, dtype=bool), max_error, confidence)
+        few = int(np.log(1 - confidence) / np.log1p(-max_error))  # not even at a threshold fixed beforehand
+        assert few < n
+        assert lowest_safe_threshold(np.linspace(0.1, 1.0, few), np.zeros(few, bool), max_error, confidence) is None
+
+    def test_it_is_honest_where_nothing_can_be_promised(self):
+        few = chosen(np.linspace(0.0, 1.0, 50), np.zeros(50))
+        assert few.min_trust is None
+        assert "No threshold can promise an error of at most 5 % with a confidence of 95 %" in few.message
+        assert "50 calibration records are too few; 87 would be enough if none of them is wrong" in few.message
+        bad = chosen(np.linspace(0.0, 1.0, 500), np.ones(500))
+        assert bad.min_trust is None
+        assert "too many of the surest of the 500 calibration records are wrong" in bad.message
+
+    def test_it_is_ready_for_json_and_readable(self):
+        found = chosen(np.linspace(0.0, 1.0, 200), np.arange(200) < 10)
+        assert json.loads(json.dumps(found.to_dict()))["n_calibration"] == 200
+        assert repr(found).startswith(f"TrustThreshold(min_trust={found.min_trust}, {found.n_accepted} of 200 accepted")
+        assert f"at least {found.min_trust!r} at most 5 % are wrong, with a confidence of 95 %" in found.message
+        assert found == chosen(np.linspace(0.0, 1.0, 200), np.arange(200) < 10)
+
+    @pytest.mark.parametrize("library", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["numpy", "pandas", "polars"])
+    def test_the_classifier_abstains_by_it(self, library):
+        X, y = load_breast_cancer(return_X_y=True)
+        y = np.array(["malignant", "benign"])[y]
+        clf = SEPClassifier().fit(library(X[::2]), y[::2])
+        held_out = library(X[1::2])
+        found = select_min_trust(clf, held_out, pd.Series(y[1::2], index=np.arange(len(y[1::2])) + 7), max_error=0.1)
+        given = clf.predict_or_abstain(held_out, min_trust=found.min_trust)
+        accepted = np.array([label is not None for label in given])
+        assert accepted.sum() == found.n_accepted
+        assert np.count_nonzero(given[accepted] != y[1::2][accepted]) == found.n_errors
+
+    def test_a_label_that_the_classifier_does_not_know_counts_as_an_error(self):
+        X = np.column_stack([np.linspace(0.5, 1.0, 100)] * 2)
+        found = select_min_trust(Known(), X, np.repeat([7, 1], [5, 95]), max_error=0.2)
+        assert (found.n_accepted, found.n_errors) == (100, 5)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"max_error": 0.0}, "max_error is 0.0; expected a number strictly between 0 and 1"),
+            ({"max_error": 1}, "max_error is 1; expected"),
+            ({"max_error": "5 %"}, "max_error is '5 %'; expected"),
+            ({"confidence": 1.0}, "confidence is 1.0; expected a number strictly between 0 and 1"),
+            ({"confidence": True}, "confidence is True; expected"),
+            ({"clf": LogisticRegression()}, "clf is LogisticRegression, without trust_score; expected a fitted"),
+            ({"y_cal": [1]}, r"y_cal has shape \(1,\) and X_cal 2 rows; expected one label for each"),
+            ({"y_cal": [1, None]}, "y_cal has 1 missing label.*, the first in row 1"),
+            ({"y_cal": [float("nan"), 1]}, "y_cal has 1 missing label.*, the first in row 0"),
+            ({"y_cal": ["1", "0"]}, "y_cal holds '1', and none of the labels that the classifier knows, such as 0"),
+            ({"X_cal": np.empty((0, 2)), "y_cal": []}, "X_cal has no rows"),
+            ({"X_cal": [[1.5, 0], [0.5, 0]]}, r"trust_score returned .*; expected 2 numbers between 0 and 1"),
+            ({"X_cal": [[np.nan, 0], [0.5, 0]]}, "trust_score returned .*; expected 2 numbers between 0 and 1"),
+        ],
+    )
+    def test_wrong_arguments_are_named(self, change, message):
+        arguments = {"clf": Known(), "X_cal": [[0.5, 0], [0.9, 0]], "y_cal": [0, 1]} | change
+        with pytest.raises(InputError, match=message):
+            select_min_trust(arguments.pop("clf"), arguments.pop("X_cal"), arguments.pop("y_cal"), **arguments)
+
+    def test_the_classifier_must_be_fitted(self):
+        with pytest.raises(NotFittedError):
+            select_min_trust(SEPClassifier(), [[0.0], [1.0]], [0, 1])
+
+
+def test_anything_with_predict_and_trust_score_will_do():
+    duck = SimpleNamespace(predict=lambda X: ["a"] * len(X), trust_score=lambda X: [0.5] * len(X))
+    found = select_min_trust(duck, [[0.0]] * 200, ["a"] * 199 + ["b"])
+    assert (found.min_trust, found.n_accepted, found.n_errors) == (0.0, 200, 1)

@@ -1,0 +1,58 @@
+"""The page has every statement, table and figure, and the committed one is up to date."""
+
+import json
+import re
+import sys
+from math import nan
+from pathlib import Path
+
+import pytest
+from paper_data import NEEDS_DATA, require_data
+
+from sepc import SepcError
+from sepc.experiments import EXPERIMENTS
+from sepc.experiments.page import rendered
+from sepc.experiments.results import Result, document
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"
+
+
+def test_the_page_has_every_statement_table_and_figure(runs):
+    results = [runs(name) for name in ("xor", "circles")]
+    content = document(results)
+    for kind in ("md", "html"):
+        page = rendered(kind, content)
+        for result in results:
+            assert f"{result.experiment.name}.png" in page
+            assert page.count(result.experiment.statements[0].text) == 2
+        assert "accuracy of the accepted" in page
+    assert sum(content["verdicts"].values()) == sum(len(r.experiment.statements) for r in results)
+
+
+@pytest.mark.parametrize("kind", ["md", "html"])
+def test_the_committed_page_is_what_its_numbers_give(kind):
+    for name in NEEDS_DATA:
+        require_data(name)
+    kept = json.loads((COMMITTED / "results.json").read_text())["experiments"]
+    assert list(kept) == list(EXPERIMENTS)
+    results = []
+    for name, one in kept.items():
+        values = {
+            measure: [nan if value is None else value for value in found["values"]]
+            for measure, found in one["measures"].items()
+        }
+        assert (one["form"], one["runs"]) == ("full", EXPERIMENTS[name].full)
+        results.append(Result(EXPERIMENTS[name], True, values))
+    assert rendered(kind, document(results)) == (COMMITTED / f"index.{kind}").read_text()
+
+
+def test_html_escapes_labels(runs):
+    page = rendered("html", document([runs("adult_stratum")]))
+    assert "&lt;=50K" in page
+    assert not re.search(r"<=\d", page)
+
+
+def test_a_page_without_jinja2_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(SepcError, match=r"sepc\[report\]"):
+        rendered("md", document([]))

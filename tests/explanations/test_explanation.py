@@ -1,0 +1,83 @@
+"""Explanations of single verdicts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sepc import SEPClassifier
+
+
+class TestExplain:
+    @pytest.mark.parametrize("reason", ["inside", "overlap", "outside", "contested"])
+    def test_it_repeats_the_assessment_and_finds_a_change(self, cancer, fitted, reason):
+        X, _ = cancer
+        a = fitted.assess(X)
+        rows = np.flatnonzero(a.reason == reason)
+        assert len(rows)
+        for i in rows[:5]:
+            why = fitted.explain(X.iloc[i])
+            assert (why.label, why.trust, why.rule) == (a.label[i], a.trust[i], a.rule[i])
+            assert (why.reason, why.region, why.distance) == (a.reason[i], a.region[i], a.distance[i])
+            assert list(why.counts.values()) == a.counts[i].tolist()
+            assert str(why.label) in why.text
+            assert why.region in why.text
+            assert json.loads(json.dumps(why.to_dict()))["text"] == why.text
+            changed = fitted.assess(pd.DataFrame([why.counterfactual.point]))
+            assert changed.label[0] == why.counterfactual.label != why.label
+            assert changed.region[0] == why.counterfactual.region
+            assert changed.trust[0] == why.counterfactual.trust
+
+    def test_neighbours_are_the_nearest_training_records(self, cancer, fitted):
+        X, y = cancer
+        why = fitted.explain(X.iloc[1])
+        Z = (X[::2] - fitted.mean_) / fitted.scale_
+        distances = np.linalg.norm(Z - (X.iloc[1] - fitted.mean_) / fitted.scale_, axis=1)
+        nearest = np.argsort(distances)[:5]
+        assert [n.row for n in why.neighbours] == nearest.tolist()
+        assert [n.label for n in why.neighbours] == y[::2][nearest].tolist()
+        assert why.neighbours[0].values == pytest.approx(X[::2].iloc[nearest[0]].to_dict())
+
+    def test_shares_say_what_distance_and_depth_are_made_of(self, cancer, fitted):
+        X, _ = cancer
+        for i in range(1, 60, 2):
+            why = fitted.explain(X.iloc[i])
+            assert sum(f.share for f in why.features) == pytest.approx(1)
+            assert all(f.value == pytest.approx(X.iloc[i][f.feature]) for f in why.features)
+
+    def test_a_far_feature_is_the_one_that_is_named(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "weight", "height"])
+        y = np.where(np.arange(200) % 2, "ill", "well")
+        X.loc[y == "ill", "age"] += 10
+        why = SEPClassifier().fit(X, y).explain(pd.Series({"age": 0.0, "weight": 30.0, "height": 0.0}))
+        assert why.reason in {"outside", "contested"}
+        assert why.features[0].feature == "weight"
+        assert "weight (30; it reaches to" in why.text
+
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    def test_without_any_ellipsoid(self):
+        X = np.eye(4)
+        why = SEPClassifier().fit(X, [0, 0, 1, 1]).explain([1.0, 0.1, 0.0, 0.0])
+        assert why.region == "0@1" or why.region == "0@2"
+        assert why.regions == ()
+        assert why.counterfactual.label == 1
+        assert "The nearest training record is" in why.text
+
+
+def test_an_explanation_tells_the_bound_of_the_error_only_where_the_records_do_not_refute_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    X[200:, 0] += 1.5
+    clf = SEPClassifier(n_imp=20).fit(X, np.repeat(["a", "b"], 200))
+    a = clf.assess(X)
+    told = {True: 0, False: 0}
+    for i in np.flatnonzero(a.reason == "overlap")[:60]:
+        why = clf.explain(X[i])
+        if why.error_bound is not None:
+            own, others = why.counts.values()
+            refuted = others > why.error_bound * (own + others)
+            assert ("which bounds the error" in why.text) is not refuted
+            told[refuted] += 1
+    assert all(told.values())

@@ -1,0 +1,67 @@
+"""Counts of verdicts, and labelled records, whatever the order of rows."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import labelled_points, seeds
+
+from sepc import FeedbackMonitor, SEPClassifier
+
+
+class TestObservations:
+    @settings(max_examples=30, deadline=None)
+    @given(seeds())
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    def test_they_are_those_of_a_plain_loop(self, seed):
+        rng = np.random.default_rng(seed)
+        A, B, n_imp = labelled_points(seed)
+        X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
+        if seed % 2 and len(A) > 3:
+            y[: len(A) // 2] = 2
+        clf = SEPClassifier(n_imp=n_imp).fit(X, y)
+        Z = X.mean(0) + 2.0 * X.std(0) * rng.standard_normal((60, X.shape[1]))
+        truth = rng.integers(4, size=60)
+        monitor = FeedbackMonitor(clf, reference=Z[:1] + 1.0)
+        monitor.observe(Z[:20], truth[:20]).observe(Z[20:30]).observe(Z[30:], truth[30:])
+        expected = defaultdict(lambda: [0, 0, 0])
+        for i, z in enumerate(Z):
+            a = clf.assess(z[None])
+            problem = a.label[0] if len(clf.classes_) > 2 else 0
+            tally = expected[problem, a.region[0]]
+            tally[0] += 1
+            if not 20 <= i < 30:
+                tally[1 if a.label[0] == truth[i] else 2] += 1
+        seen = {key: [t.n, t.n_right, t.n_wrong] for key, t in monitor._observations.regions.items()}
+        assert seen == dict(expected)
+        report = monitor.report()
+        assert report.n == 60
+        assert report.n_labelled == 50 == sum(b.n for b in report.reliability)
+        assert sum(report.unknown_labels.values()) == sum(
+            t not in clf.classes_ for i, t in enumerate(truth) if not 20 <= i < 30
+        )
+        assert report.n_outside == np.count_nonzero(clf.assess(Z).rule == "R3")
+        assert report.trust == pytest.approx(clf.trust_score(Z).mean())
+
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    @settings(max_examples=20, deadline=None)
+    @given(seeds())
+    def test_the_order_of_rows_in_a_batch_does_not_matter(self, clf, iris, seed):
+        X, y = iris
+        rng = np.random.default_rng(seed)
+        rows = rng.choice(len(X), size=40)
+        truth = np.where(rng.random(40) < 0.2, rng.choice(["odd", "strange"], size=40), y[rows])
+        Z = X[rows] + rng.standard_normal((40, 4))
+        order = rng.permutation(40)
+        one, two = (FeedbackMonitor(clf, reference=X[1::2]) for _ in range(2))
+        one.observe(Z, truth)
+        two.observe(Z[order], truth[order])
+        assert one.report() == two.report()
+        assert one.repartition()[1].accuracy_after == two.repartition()[1].accuracy_after
+
+    def test_unknown_labels_count_as_wrong_and_are_named(self, monitor, iris):
+        report = monitor.observe(iris[0][3:9], ["tulip"] * 4 + ["rose"] * 2).report()
+        assert report.unknown_labels == {"rose": 2, "tulip": 4}
+        assert report.n_wrong == 6
+        assert "tulip (4)" in repr(report)

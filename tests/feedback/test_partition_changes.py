@@ -1,0 +1,26 @@
+"""Changes from one partition to the next."""
+
+import numpy as np
+
+from sepc import FeedbackMonitor
+
+
+class TestPartitionChanges:
+    def test_flips_are_the_verdicts_that_differ(self, clf, iris):
+        X, y = iris[0][1::2], iris[1][1::2]
+        new, changes = FeedbackMonitor(clf, reference=X).observe(X, y).repartition()
+        before, after = clf.predict(X), new.predict(X)
+        rows = np.flatnonzero(before != after)
+        assert [(f.row, f.before, f.after, f.true) for f in changes.flips] == [
+            (75 + i, before[i], after[i], y[i]) for i in rows
+        ]
+
+    def test_each_new_ellipsoid_is_kept_changed_or_new(self, clf, iris):
+        X, y = iris[0][1::2], iris[1][1::2]
+        new, changes = FeedbackMonitor(clf, reference=X).observe(X, y).repartition()
+        old_names = {name for rules in clf._model.rules for name in rules.names}
+        new_names = [name for rules in new._model.rules for name in rules.names]
+        named = [e.region for e in (*changes.appeared, *changes.changed)]
+        assert len(named) == len(set(named))
+        assert set(named) <= set(new_names)
+        assert {e.was for e in (*changes.disappeared, *changes.changed)} <= old_names

@@ -1,0 +1,150 @@
+"""Landscape of a partitioned training set: its tables, and as a whole."""
+
+import json
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from landscape_data import gaussians, with_disjunct
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+from strategies import labelled_points, seeds
+
+import sepc
+from sepc import FittedLandscape, InputError, SEPClassifier, separate
+
+
+class TestRegions:
+    def test_there_is_one_row_per_ellipsoid_as_in_regions(self):
+        X, y = load_iris(return_X_y=True)
+        clf = SEPClassifier().fit(X, y)
+        ours, theirs = clf.landscape_.regions, clf.regions()
+        shared = ["region", "label", "n_label", "n_others", "purity", "iteration"]
+        pd.testing.assert_frame_equal(ours[shared], theirs[shared])
+        in_original_units = ours.log_volume.to_numpy() + np.log(clf.scale_).sum()
+        assert in_original_units == pytest.approx(theirs.log_volume.to_numpy())
+
+    def test_density_is_the_log_of_records_per_volume(self, cancer):
+        columns = ["n_label", "n_others", "log_volume", "density"]
+        n_label, n_others, log_volume, density = cancer.regions[columns].to_numpy().T
+        assert density == pytest.approx(np.log(n_label + n_others) - log_volume)
+
+    def test_a_group_inside_another_label_s_ellipsoid_is_surrounded_by_it(self):
+        ring = [[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 40)]
+        inner = [[0.1 * np.cos(t), 0.1 * np.sin(t)] for t in np.linspace(0, 6, 20)]
+        clf = SEPClassifier(n_imp=25).fit(ring + inner, ["ring"] * 40 + ["inner"] * 20)
+        r = clf.landscape_.regions.set_index("region")
+        assert r.surrounded_by.loc["inner#1"].startswith("ring")
+
+    def test_frames_are_of_the_library_that_came_in(self):
+        X, y = load_iris(return_X_y=True)
+        fitted = SEPClassifier().fit(pl.DataFrame(X), y).landscape_
+        for part in ("regions", "graph", "impure", "isolated", "outliers"):
+            assert isinstance(getattr(fitted, part), pl.DataFrame)
+
+
+class TestGraph:
+    def test_neighbours_go_both_ways_deepest_first(self, cancer):
+        for name in cancer.regions.region:
+            near = cancer.neighbours(name)
+            assert all(name in cancer.neighbours(other) for other in near)
+            edges = cancer.graph[(cancer.graph.region_a == name) | (cancer.graph.region_b == name)]
+            assert len(near) == len(edges)
+        first = cancer.graph.sort_values("margin").iloc[0]
+        assert cancer.neighbours(first.region_a)[0] == first.region_b
+
+    def test_overlaps_stay_within_a_problem(self, iris):
+        def of(name):
+            return name.split("#")[0].removeprefix("not ")
+
+        assert all(of(a) == of(b) for a, b in zip(iris.graph.region_a, iris.graph.region_b, strict=True))
+
+    def test_regions_of_all_classes_are_compared_whichever_problem_they_come_from(self, iris):
+        model = iris.model
+        found = {(a, b): rest for a, b, *rest in iris.class_graph.itertuples(index=False)}
+        own = [(r, k) for r in model.rules for k in np.flatnonzero(r.sides == 0).tolist()]
+        assert len({r.names[k] for r, k in own}) > len(model.classes)
+        for (r, i), (s, j) in combinations(own, 2):
+            verdict = separate(r.stack[i], s.stack[j])
+            common = len(np.intersect1d(r.members(i), s.members(j)))
+            expected = [common, verdict.margin, r is s] if common or not verdict.disjoint else None
+            assert found.get((r.names[i], s.names[j])) == expected
+
+    def test_with_two_classes_these_are_all_regions(self, cancer):
+        pd.testing.assert_frame_equal(cancer.class_graph, cancer.graph)
+
+    def test_isolated_records_alone_have_no_overlaps(self):
+        with pytest.warns(sepc.SepcWarning, match="fewer training points"):
+            clf = SEPClassifier().fit(np.eye(5)[:, :3], list("abcde"))
+        assert set(clf.landscape_.regions.label) == {f"not {c}" for c in "abcde"}
+        assert len(clf.landscape_.class_graph) == 0
+
+    def test_an_unknown_region_is_refused(self, cancer):
+        with pytest.raises(InputError, match=r"name is 'x#1'; expected a region of this model, such as 0#1"):
+            cancer.neighbours("x#1")
+
+
+class TestRecords:
+    def test_impure_are_all_records_in_an_ellipsoid_of_another_label(self):
+        X, y, _, _ = gaussians(0)
+        clf = SEPClassifier(n_imp=5).fit(X, y)
+        Z = (X - clf.mean_) / clf.scale_
+        table = clf.landscape_.impure.set_index("row")
+        assert len(table)
+        for p, rules in zip(clf.partitions_, clf._model.rules, strict=True):
+            for k, block in enumerate(p.blocks):
+                side = (y != rules.labels[0]).astype(int)
+                inside = np.flatnonzero(block.ellipsoid.contains(Z))
+                for i in inside[side[inside] != block.side]:
+                    assert rules.names[k] in table.other_regions[i].split(", ")
+                    assert table.label[i] == y[i]
+        listed = sum(len(names.split(", ")) for names in table.other_regions)
+        assert listed == clf.regions().n_others.sum()
+
+    def test_isolated_are_those_of_the_partitions(self, cancer):
+        X, y = load_breast_cancer(return_X_y=True)
+        clf = SEPClassifier().fit(X, y)
+        assert cancer.isolated.row.tolist() == sorted(np.concatenate(clf.partitions_[0].isolated).tolist())
+        assert cancer.isolated.isolated_as.tolist() == [str(label) for label in y[cancer.isolated.row]]
+
+
+@pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+class TestAsAWhole:
+    @settings(max_examples=30, deadline=None)
+    @given(seeds())
+    def test_any_set_has_one_that_json_takes(self, seed):
+        A, B, n_imp = labelled_points(seed)
+        y = np.repeat([1, 2], [len(A), len(B)])
+        y[:: 1 + seed % 5] += seed % 2  # a third class, now and then
+        fitted = SEPClassifier(n_imp=n_imp).fit(np.vstack([A, B]), y).landscape_ if len(set(y)) > 1 else None
+        if fitted is not None:
+            assert json.loads(json.dumps(fitted.to_dict(), allow_nan=False))["n_records"] == len(y)
+            assert repr(fitted).startswith(f"Fitted landscape of {len(y)} records")
+
+    def test_the_order_of_rows_does_not_matter(self):
+        X, y, _, n_imp = with_disjunct(3)
+        order = np.random.default_rng(0).permutation(len(X))
+        one, two = (SEPClassifier(n_imp=n_imp).fit(X[o], y[o]).landscape_ for o in (np.arange(len(X)), order))
+        pd.testing.assert_frame_equal(one.regions, two.regions)
+        pd.testing.assert_frame_equal(one.graph, two.graph)
+        assert [sorted(order[list(x.rows)]) for x in two.disjuncts] == [list(x.rows) for x in one.disjuncts]
+        assert sorted(order[two.impure.row]) == one.impure.row.tolist()
+
+    def test_it_is_there_after_a_fit_only_and_follows_it(self):
+        clf = SEPClassifier()
+        with pytest.raises(NotFittedError):
+            _ = clf.landscape_
+        X, y, _, _ = gaussians(1)
+        fitted = clf.fit(X, y).landscape_
+        assert isinstance(fitted, FittedLandscape)
+        assert clf.landscape_ is fitted
+        assert clf.fit(X[::2], y[::2]).landscape_ is not fitted
+        assert repr(pickle.loads(pickle.dumps(clf)).landscape_) == repr(clf.landscape_)
+
+    def test_html_is_escaped(self):
+        clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], ["<a>", "<a>", "b", "b"])
+        assert "<a>" not in clf.landscape_._repr_html_()

@@ -1,0 +1,137 @@
+"""Local densities against a plain reading of them, and what must not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.stats import multivariate_t
+from strategies import FAMILIES, point_set, seeds
+
+from sepc.model import densities
+from sepc.model.densities import local_densities
+from sepc.partitions.units import location_and_scale
+
+
+def read_locally(X, blocks, count, unit):
+    return local_densities(X, blocks, count, location_and_scale(X)[0], unit)
+
+
+def blocks_of(seed):
+    """Return random points in blocks of several sizes, one point among them, and points to ask about."""
+    rng = np.random.default_rng(seed)
+    d, sizes = int(rng.integers(1, 5)), [*rng.integers(1, 20, size=rng.integers(2, 7)).tolist(), 1]
+    X = point_set(FAMILIES[rng.integers(len(FAMILIES))], sum(sizes), d, seed) + rng.normal(size=d)
+    if rng.random() < 0.3:
+        X[:, 0] = 0.5
+    codes = np.sort(np.concatenate([[0, 1], rng.integers(rng.integers(2, 4), size=len(sizes) - 2)]))
+    rows = np.split(rng.permutation(len(X)), np.cumsum(sizes)[:-1])
+    blocks = list(zip(codes.tolist(), rows, strict=True))
+    count = np.bincount(codes, sizes).astype(int)
+    return X, blocks, count, 0.5 + rng.random(d), X.mean(0) + 3 * rng.normal(size=(150, d))
+
+
+def plain_posterior(X, blocks, count, unit, Z):
+    """Do what the module's docstring says, one component at a time."""
+    X, Z, d = X / unit, Z / unit, X.shape[1]
+    scatters = [len(rows) * np.cov(X[rows].T, ddof=0).reshape(d, d) for _, rows in blocks]
+    common = sum(scatters) / max(sum(len(rows) - 1 for _, rows in blocks), 1) + 1e-2 * np.eye(d)
+    joint = np.zeros((len(Z), len(count)))
+    for (code, rows), scatter in zip(blocks, scatters, strict=True):
+        shape = (scatter + (d + 1) * common) / (len(rows) + d + 1) + 1e-4 * np.eye(d)
+        joint[:, code] += len(rows) * multivariate_t(X[rows].mean(0), shape, df=8).pdf(Z)
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+class TestPosterior:
+    @settings(max_examples=100)
+    @given(seeds())
+    def test_it_is_that_of_a_plain_reading(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        found = read_locally(X, blocks, count, unit).posterior(Z)
+        assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z), abs=1e-9)
+        assert found.sum(axis=1) == pytest.approx(1.0)
+
+    def test_classes_weigh_by_their_points_whatever_the_blocks_hold(self):
+        X = np.array([[0.0], [1.0], [0.0], [1.0]])
+        blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
+        found = read_locally(X, blocks, np.array([30, 10]), np.ones(1)).posterior(np.array([[0.3], [50.0]]))
+        assert found == pytest.approx(np.array([[0.75, 0.25]] * 2))
+
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_a_shift_and_other_units_do_not_matter(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        rng = np.random.default_rng(seed)
+        scale, shift = 10.0 ** rng.uniform(-6, 6, X.shape[1]), 10 * rng.normal(size=X.shape[1])
+        here = read_locally(X, blocks, count, unit).posterior(Z)
+        there = read_locally(scale * (X + shift), blocks, count, scale * unit).posterior(scale * (Z + shift))
+        assert there == pytest.approx(here, abs=1e-9)
+
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_the_order_of_the_blocks_of_a_class_does_not_matter(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        here = read_locally(X, blocks, count, unit).posterior(Z)
+        other = sorted(blocks, key=lambda block: (block[0], len(block[1])))
+        assert read_locally(X, other, count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
+
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_one_row_at_a_time_and_all_at_once(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        local = read_locally(X, blocks, count, unit)
+        assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
+
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_a_point_belongs_to_the_component_that_has_most_part_in_its_density(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        claims = read_locally(X, blocks, count, unit).claims(Z)
+        apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
+        sizes = np.array([len(rows) for _, rows in blocks])
+        assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
+
+    def test_many_features_are_judged_a_few_rows_at_a_time(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        X, Z = rng.normal(size=(30, 40)), rng.normal(size=(20, 40))
+        local = read_locally(X, [(0, np.arange(15)), (1, np.arange(15, 30))], np.array([15, 15]), np.ones(40))
+        whole = local.posterior(Z)
+        monkeypatch.setattr(densities, "_TABLE", 3000)
+        assert local.posterior(Z) == pytest.approx(whole, abs=1e-12)
+        assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
+
+
+class TestHardPlaces:
+    @pytest.mark.parametrize("far", [1e12, 1e150, 1e300])
+    def test_far_away_probabilities_are_finite_and_not_certain(self, far):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(60, 3))
+        local = read_locally(X, [(0, np.arange(30)), (1, np.arange(30, 60))], np.array([30, 30]), X.std(axis=0))
+        found = local.posterior(np.array([[far, 0, 0], [-far, far, -far]]))
+        assert np.isfinite(found).all()
+        assert found.sum(axis=1) == pytest.approx(1.0)
+        assert (found > 1e-6).all()
+
+    def test_an_offset_far_from_the_origin(self):
+        rng = np.random.default_rng(0)
+        X, Z = rng.integers(-40, 40, size=(60, 3)).astype(float), rng.integers(-60, 60, size=(50, 3)).astype(float)
+        X[30:] += 30
+        blocks, count, unit = [(0, np.arange(30)), (1, np.arange(30, 60))], np.array([30, 30]), X.std(axis=0)
+        here = read_locally(X, blocks, count, unit).posterior(Z)
+        assert read_locally(X + 1e12, blocks, count, unit).posterior(Z + 1e12) == pytest.approx(here, abs=1e-9)
+
+    @pytest.mark.parametrize("d", [1, 40])
+    @pytest.mark.parametrize("kind", ["single points", "duplicates", "constant features", "few points"])
+    def test_few_or_equal_points(self, d, kind):
+        rng = np.random.default_rng(d)
+        X = rng.normal(size=(12, d))
+        X[6:] += 4.0
+        sizes = 1 if kind == "single points" else 6
+        if kind == "duplicates":
+            X[:6], X[6:] = X[0], X[6]
+        elif kind == "constant features":
+            X[:, 1:] = 7.0
+        rows = np.split(np.arange(12), 12 // sizes)
+        local = read_locally(X, [(int(r[0] >= 6), r) for r in rows], np.array([6, 6]), np.ones(d))
+        found = local.posterior(np.vstack([X, 100 + X]))
+        assert np.isfinite(found).all()
+        assert found[:12].argmax(axis=1).tolist() == [0] * 6 + [1] * 6

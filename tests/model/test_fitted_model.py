@@ -1,0 +1,107 @@
+"""The interface of fitted models: what one partition and an ensemble of many have in common."""
+
+import numpy as np
+import pytest
+from fitted_classifiers import overlapping
+from hypothesis import given, settings
+from scattered import SCATTERED, close, random_cuts, scattered
+from sklearn.base import clone
+from strategies import seeds
+
+from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc.common.frames import FrameMaker
+from sepc.geometry.points.sets import LocalPoints
+from sepc.model.fitted_model import FittedModel, Outline
+from sepc.model.readings import READINGS
+
+KINDS = {
+    **{trust: SEPClassifier(trust=trust) for trust in READINGS},
+    "in original units": SEPClassifier(standardize=False),
+    "ensemble": SEPEnsembleClassifier(n_estimators=2),
+}
+
+
+class TestOutline:
+    @pytest.mark.parametrize("form", SCATTERED)
+    @settings(max_examples=10)
+    @given(seed=seeds())
+    def test_it_is_the_same_wherever_the_points_are(self, form, seed):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 5))
+        classes = [rng.normal(size=(n, d)) + 1e3 for n in (1, 2, 3, int(rng.integers(4, 40)))]
+        for points in classes:
+            points[:, 0] = -7.0
+        found = Outline.of([scattered(form, points, random_cuts(rng, len(points))) for points in classes])
+        expected = Outline.of([LocalPoints(points) for points in classes])
+        np.testing.assert_array_equal(found.constant, expected.constant)
+        close(found.middles, expected.middles)
+
+    def test_it_has_the_values_of_constant_features_and_the_means_of_classes_of_three_and_more(self):
+        classes = [np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]]), np.array([[9.0, 5.0], [3.0, 5.0]])]
+        outline = Outline.of([LocalPoints(points) for points in classes])
+        np.testing.assert_array_equal(outline.constant, [np.nan, 5.0])
+        np.testing.assert_array_equal(outline.middles, [[3.0, 5.0], [np.nan, np.nan]])
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def clf(request):
+    X, y, _ = overlapping(3)
+    return clone(KINDS[request.param]).fit(X, y)
+
+
+class TestInterface:
+    """Models of classifiers that are fitted to three overlapping classes."""
+
+    X, y, Z = overlapping(3)
+
+    def test_every_member_is_there(self, clf):
+        model, d = clf._model, self.X.shape[1]
+        assert all(hasattr(model, name) for name in vars(FittedModel) if not name.startswith("_"))
+        assert model.classes.tolist() == ["a", "b", "c"]
+        assert model.class_count.tolist() == [40, 40, 40]
+        assert len(model.features) == d
+        assert model.mean.shape == model.scale.shape == (d,)
+        assert model.outline.middles.shape == (3, d)
+        assert model.trust == getattr(clf, "trust", "ensemble")
+
+    def test_points_come_back_in_the_units_that_they_came_in(self, clf):
+        model = clf._model
+        close(model.original(model.units(self.Z)), self.Z)
+        close(model.units(self.Z), (self.Z - model.mean) / model.scale)
+
+    def test_records_are_the_training_set_in_these_units(self, clf):
+        points, codes, rows = clf._model.records
+        assert sorted(rows.tolist()) == list(range(len(self.X)))
+        close(clf._model.original(points), self.X[rows])
+        assert np.array_equal(clf.classes_[codes], self.y[rows])
+        assert clf._model.records.recorded(points[::7]).all()
+        assert not clf._model.records.recorded(clf._model.units(self.Z)).any()
+
+    def test_the_outline_is_that_of_the_records(self, clf):
+        points, codes, _ = clf._model.records
+        found, expected = clf._model.outline, Outline.of([LocalPoints(points[codes == k]) for k in range(3)])
+        np.testing.assert_array_equal(found.constant, expected.constant)
+        close(found.middles, expected.middles)
+
+    def test_decisions_are_the_predictions(self, clf):
+        d = clf._model.decide(self.Z)
+        assert np.array_equal(clf.classes_[d.label], clf.predict(self.Z))
+        assert np.array_equal(d.trust, clf.trust_score(self.Z))
+        assert np.array_equal(d.proba, clf.predict_proba(self.Z))
+
+    def test_assessments_tell_the_decisions(self, clf):
+        d, a = clf._model.decide(self.Z), clf._model.assess(self.Z, FrameMaker.like(self.Z))
+        assert np.array_equal(a.label, clf.classes_[d.label])
+        assert np.array_equal(a.trust, d.trust)
+
+    def test_without_training_records_decisions_are_the_same(self, clf):
+        model = clf._model.for_decisions()
+        assert model.records is None
+        assert clf._model.records is not None
+        for one, two in zip(model.decide(self.Z)[:3], clf._model.decide(self.Z)[:3], strict=True):
+            assert np.array_equal(one, two)
+
+    def test_without_what_assessments_do_not_need_they_are_the_same(self, clf):
+        frames = FrameMaker.like(self.Z)
+        one, two = (model.assess(self.Z, frames) for model in (clf._model.for_assessments(), clf._model))
+        assert one.to_frame().equals(two.to_frame())

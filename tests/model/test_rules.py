@@ -1,0 +1,151 @@
+"""The rules against a plain reading of them, one point and one ellipsoid at a time."""
+
+import numpy as np
+from hypothesis import given, settings
+from planted_partitions import discs, make_rules, planted
+from strategies import labelled_points, seeds
+
+import sepc
+from sepc.geometry.coefficient import overlap_coefficient
+from sepc.model.verdicts import Rule
+
+
+def plain_verdict(P, A, B, z):
+    """Return rule and counts for one point, as the paper states them."""
+    points = (np.asarray(A), np.asarray(B))
+
+    def held(sets):
+        return [[np.flatnonzero(s(x)) for s in sets] for x in points]
+
+    def common_or_union(sets):
+        members = held(sets)
+        common = [set.intersection(*(set(m) for m in side)) for side in members]
+        union = [set.union(*(set(m) for m in side)) for side in members]
+        return (True, common) if any(common) else (False, union)
+
+    inside = [block.ellipsoid for block in P.blocks if block.ellipsoid.contains(z[None])[0]]
+    if len(inside) == 1:
+        return "R1", [int(inside[0].contains(x).sum()) for x in points]
+    if inside:
+        shared, rows = common_or_union([E.contains for E in inside])
+        return ("R2a" if shared else "R2b"), [len(r) for r in rows]
+    candidates = [(block.ellipsoid.distance(z[None])[0], block.ellipsoid.grown_to(z).contains) for block in P.blocks]
+    alone = np.unique(np.concatenate([x[rows] for x, rows in zip(points, P.isolated, strict=True)]), axis=0)
+    candidates += [(np.linalg.norm(z - x), lambda p, x=x: (p == x).all(axis=1)) for x in alone]
+    best = min(distance for distance, _ in candidates)
+    nearest = [region for distance, region in candidates if distance <= best * (1 + 1e-9)]
+    _, rows = common_or_union(nearest)
+    return "R3", [len(r) for r in rows]
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds())
+def test_verdicts_follow_the_rules(seed):
+    A, B, n_imp = labelled_points(seed)
+    P = sepc.partition(A, B, n_imp)
+    rng = np.random.default_rng(seed)
+    both = np.vstack([A, B])
+    Z = np.vstack(
+        [both[rng.integers(len(both), size=10)], both.mean(0) + 2 * both.std(0) * rng.normal(size=(20, both.shape[1]))]
+    )
+    v = make_rules(A, B, P).judge(Z)
+    for i, z in enumerate(Z):
+        rule, counts = plain_verdict(P, A, B, z)
+        assert (Rule(v.rule[i]).name, v.counts[i].tolist()) == (rule, counts)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seeds())
+def test_a_point_alone_is_judged_as_in_a_batch(seed):
+    A, B, n_imp = labelled_points(seed)
+    rules = make_rules(A, B, sepc.partition(A, B, n_imp))
+    rng = np.random.default_rng(seed)
+    Z = np.vstack([A, B, A.mean(0) + 3 * rng.normal(size=(200, A.shape[1]))])
+    together, alone = rules.judge(Z), [rules.judge(z[None]) for z in Z]
+    for field in ("counts", "rule", "lead", "distance"):
+        assert np.array_equal(getattr(together, field), np.concatenate([getattr(v, field) for v in alone]))
+    assert together.regions.names().tolist() == [v.regions.names()[0] for v in alone]
+
+
+class TestPlanted:
+    """Three discs in a row of which neighbours overlap: 0 and 1.5 for a, 10 for b."""
+
+    A = np.array([[0.0, 0.0], [0.75, 0.0], [0.75, 0.1], [1.5, 0.0]])
+    B = np.array([[0.75, -0.1], [10.0, 0.0], [10.5, 0.0], [40.0, 0.0]])
+    rules = make_rules(A, B, planted(discs((0.0, 0.0), (1.5, 0.0), (10.0, 0.0)), (0, 0, 1), isolated=((), (3,))))
+
+    def judge(self, *z):
+        v = self.rules.judge(np.array([z]))
+        return Rule(v.rule[0]).name, v.regions.names()[0], v.counts[0].tolist(), v.distance[0]
+
+    def test_one_ellipsoid(self):
+        assert self.judge(-0.5, 0.0) == ("R1", "a#1", [3, 1], 0.0)
+
+    def test_an_intersection_with_training_points(self):
+        assert self.judge(0.75, 0.05) == ("R2a", "a#1&a#2", [2, 1], 0.0)
+
+    def test_an_intersection_without_training_points(self):
+        rules = make_rules(self.A[[0, 3]], self.B, planted(discs((0.0, 0.0), (1.5, 0.0)), (0, 1)))
+        v = rules.judge(np.array([[0.75, 0.3]]))
+        assert (v.rule[0], v.regions.names()[0], v.counts[0].tolist()) == (Rule.R2a, "a#1&b#1", [0, 1])
+        rules = make_rules(self.A[[0, 3]], self.B[1:], planted(discs((0.0, 0.0), (1.5, 0.0)), (0, 1)))
+        v = rules.judge(np.array([[0.75, 0.3]]))
+        assert (v.rule[0], v.regions.names()[0], v.counts[0].tolist()) == (Rule.R2b, "a#1|b#1", [2, 0])
+
+    def test_outside_the_nearest_is_grown(self):
+        assert self.judge(5.0, 0.0) == ("R3", "~a#2", [4, 1], 2.5)
+        assert self.judge(7.0, 0.0) == ("R3", "~b#1", [0, 2], 2.0)
+
+    def test_outside_two_at_the_same_distance(self):
+        assert self.judge(5.75, 0.0) == ("R3", "~a#2|~b#1", [4, 3], 3.25)
+
+    def test_an_isolated_point_is_not_grown(self):
+        assert self.judge(30.0, 0.0) == ("R3", "b@1", [0, 1], 10.0)
+
+    def test_at_an_isolated_point_and_an_ellipsoid_alike(self):
+        assert self.judge(25.5, 0.0) == ("R3", "~b#1|b@1", [4, 4], 14.5)
+
+
+def test_isolated_points_count_their_duplicates_of_either_label():
+    A, B = np.array([[5.0, 5.0, 5.0]]), np.array([[5.0, 5.0, 5.0], [9.0, 0.0, 0.0]])
+    rules = make_rules(A, B, sepc.partition(A, B, 0))
+    v = rules.judge(np.array([[5.0, 5.0, 6.0]]))
+    assert v.regions.names().tolist() == ["a@1"]
+    assert v.counts.tolist() == [[1, 1]]
+
+
+def test_many_ellipsoids_are_more_than_one_word_of_bits():
+    centres = [(0.1 * i, 0.0) for i in range(150)]
+    A = np.array(centres)
+    rules = make_rules(A, np.add(A, (0.0, 50.0)), planted(discs(*centres), [0] * 150))
+    v = rules.judge(np.array([[7.0, 0.0]]))
+    names = v.regions.names()[0].split("&")
+    assert names == [f"a#{i + 1}" for i in range(150) if abs(0.1 * i - 7.0) <= 1.0 + 1e-7]
+    assert v.counts.tolist() == [[1, 0]]
+
+
+class TestErrorBound:
+    """The paper's remark: what overlaps may be confused, and by how much."""
+
+    A = np.array([[0.0, 0.0], [0.5, 0.0], [0.75, 0.1]])
+    B = np.array([[1.5, 0.0], [0.75, 0.0], [9.0, 0.0]])
+    rules = make_rules(A, B, planted(discs((0.0, 0.0), (0.3, 0.0), (1.5, 0.0), (9.0, 0.0)), (0, 0, 1, 1)))
+
+    def bound(self, *z):
+        v = self.rules.judge(np.array([z]))
+        return self.rules.error_bounds(v.regions, np.array([0]))[0]
+
+    def test_it_is_the_largest_overlap_of_two_labels_around_the_point(self):
+        near, middle, far, _ = self.rules.stack.ellipsoids
+        both = overlap_coefficient(near, far), overlap_coefficient(middle, far)
+        assert both[0] < both[1] < 1
+        assert self.bound(0.75, 0.0) == both[1]
+        assert self.bound(1.1, 0.0) == both[1]
+
+    def test_one_label_alone_has_none(self):
+        assert np.isnan(self.bound(-0.5, 0.0))
+        assert np.isnan(self.bound(0.2, 0.0))
+        assert np.isnan(self.bound(9.0, 0.0))
+
+    def test_outside_there_is_none(self):
+        assert np.isnan(self.bound(5.0, 0.0))

@@ -1,0 +1,47 @@
+"""Regions and rules in words."""
+
+import json
+
+import numpy as np
+import pytest
+from saved_models import KINDS
+from sklearn.exceptions import NotFittedError
+
+import sepc
+from sepc import InputError, SEPClassifier
+
+
+class TestRulesDict:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_it_is_ready_for_json(self, fitted, kind):
+        told = sepc.rules_dict(fitted[kind][0])
+        assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+    def test_regions_are_those_of_the_classifier(self, fitted):
+        clf, _ = fitted["three classes"]
+        told = sepc.rules_dict(clf)
+        regions = [region for problem in told["problems"] for region in problem["regions"]]
+        frame = clf.regions()
+        for column in ("region", "label", "n_label", "n_others", "purity", "trust"):
+            assert [region[column] for region in regions] == frame[column].tolist()
+        for feature in told["features"]:
+            assert [region["reach"][feature]["high"] for region in regions] == frame[f"{feature} high"].tolist()
+            for region in regions:
+                at = region["reach"][feature]
+                assert np.isclose(at["centre"], (at["low"] + at["high"]) / 2)
+        assert told["classes"][0] == {"label": "setosa", "n_records": 25}
+        assert sorted(told["rules"]) == ["R1", "R2a", "R2b", "R3"]
+        assert told["parameters"]["standardize"] is False
+
+    def test_members_are_those_of_the_ensemble(self, fitted):
+        clf, _ = fitted["ensemble"]
+        told = sepc.rules_dict(clf)
+        assert [member["weight"] for member in told["members"]] == clf.weights_.tolist()
+        regions = [region["region"] for member in told["members"] for region in member["regions"]]
+        assert regions == clf.regions()["region"].tolist()
+
+    def test_what_is_no_classifier_is_refused(self):
+        with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
+            sepc.rules_dict("model")
+        with pytest.raises(NotFittedError):
+            sepc.rules_dict(SEPClassifier())

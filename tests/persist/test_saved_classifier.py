@@ -1,0 +1,48 @@
+"""Saved classifiers: partitions and records as they were, and no record in a file without them."""
+
+import numpy as np
+import pytest
+from saved_models import READINGS, assert_same, manifest, stored, told
+
+import sepc
+from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
+from sepc.feedback.monitor_files import fingerprint
+
+
+class TestTheSame:
+    @pytest.mark.parametrize("kind", ["local", "counts", "three classes"])
+    def test_what_needs_the_training_records_is_the_same(self, fitted, tmp_path, kind):
+        clf, X = fitted[kind]
+        found = stored(clf, tmp_path)
+        assert repr(found.landscape_.to_dict()) == repr(clf.landscape_.to_dict())
+        assert fingerprint(found) == fingerprint(clf)
+        monitor = FeedbackMonitor(clf).observe(X[:30], clf.predict(X[:30]))
+        monitor.save(tmp_path / "seen")
+        resumed = FeedbackMonitor.load(tmp_path / "seen", found)
+        assert repr(resumed.report().to_dict()) == repr(monitor.report().to_dict())
+
+    def test_a_classifier_without_records_can_be_saved_again(self, fitted, tmp_path):
+        clf, X = fitted["paper"]
+        found = stored(stored(clf, tmp_path, training_rows=False), tmp_path)
+        assert_same(told(found, X), told(clf, X))
+
+    def test_a_model_without_any_ellipsoid_or_without_isolated_points(self, tmp_path):
+        with pytest.warns(SepcWarning):
+            clf = SEPClassifier().fit(np.eye(4), [0, 0, 1, 1])
+        assert not clf.partitions_[0].blocks
+        for rows in (True, False):
+            found = stored(clf, tmp_path, training_rows=rows)
+            assert found.assess(np.eye(4) + 0.1).region.tolist() == clf.assess(np.eye(4) + 0.1).region.tolist()
+
+
+class TestWithoutRecords:
+    @pytest.mark.parametrize("trust", READINGS)
+    def test_no_value_of_a_record_is_in_the_file(self, moons, tmp_path, trust):
+        X, y = moons
+        clf = SEPClassifier(trust=trust).fit(X, y)
+        sepc.save(clf, tmp_path / "model.sepc", training_rows=False)
+        content = (tmp_path / "model.sepc").read_bytes()
+        alone = {value for rules in clf._model.rules for value in rules.isolated.ravel().tolist()}
+        for values in (X, clf._model.points):
+            assert not any(v.tobytes() in content for v in values.ravel() if v.item() not in alone)
+        assert manifest(content)["content"]["isolated_points"] == sum(len(r.isolated) for r in clf._model.rules)

@@ -1,0 +1,50 @@
+"""Scores of a report are those of `metrics` and of scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, brier_score_loss, confusion_matrix
+
+from sepc import (
+    SEPEnsembleClassifier,
+    metrics,
+    report,
+)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_scores_are_those_of_metrics_and_of_scikit_learn(iris, iris_clf, ensemble):
+    X, X_test, y, y_test = iris
+    clf = SEPEnsembleClassifier(n_estimators=4).fit(X, y) if ensemble else iris_clf
+    told = report(clf, X_test, y_test, max_records=2).to_dict()["results"]
+    outcome = y_test, clf.predict(X_test), clf.trust_score(X_test)
+    assert told["accuracy"] == accuracy_score(*outcome[:2])
+    assert told["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(*outcome[:2]))
+    for name in ("aurc", "e_aurc", "augrc"):
+        assert told[name] == getattr(metrics, name)(*outcome)
+    assert told["ece"] == metrics.expected_calibration_error(*outcome)
+    gaps = [b["n_records"] * abs(b["trust"] - b["accuracy"]) for b in told["reliability"]]
+    assert sum(gaps) / len(y_test) == pytest.approx(told["ece"])
+    coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
+    assert told["curve"] == {"coverage": [*coverage], "risk": [*risk], "threshold": [*threshold]}
+
+
+def test_the_brier_score_of_two_classes_is_twice_scikit_learn_s(wdbc, wdbc_clf, wdbc_report):
+    _, X_test, _, y_test = wdbc
+    half = brier_score_loss(y_test == wdbc_clf.classes_[1], wdbc_clf.predict_proba(X_test)[:, 1])
+    assert wdbc_report.to_dict()["results"]["brier"] == pytest.approx(2.0 * half)
+
+
+@pytest.mark.parametrize("min_trust", [0.0, 0.5, 0.99, 1.0])
+def test_a_threshold_accepts_what_the_assessment_accepts(wdbc, wdbc_clf, min_trust):
+    _, X_test, _, y_test = wdbc
+    told = report(wdbc_clf, X_test, y_test, min_trust=min_trust, max_records=0).to_dict()["results"]
+    a = wdbc_clf.assess(X_test)
+    accepted, right = a.accepted(min_trust), a.label == y_test
+    assert told["at"]["n_accepted"] == accepted.sum()
+    assert told["at"]["n_errors"] == (accepted & ~right).sum()
+    assert told["at"]["accuracy"] == (right[accepted].mean() if accepted.any() else None)
+    given = np.where(accepted, a.label, "zz abstained")
+    labels = [*wdbc_clf.classes_, "zz abstained"]
+    assert told["confusion"]["counts"] == confusion_matrix(y_test, given, labels=labels)[:2].tolist()
+    (row,) = [row for row in told["thresholds"]["rows"] if row[0] == min_trust]
+    assert row[1] == accepted.sum()

@@ -1,0 +1,66 @@
+"""Verdicts of a report are those of the classifier, the most telling first."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import sepc
+from sepc import (
+    SEPClassifier,
+    report,
+)
+from sepc.reports.record_verdicts import choose
+from sepc.reports.subject import Subject
+
+
+def test_explanations_are_those_of_the_classifier(wdbc, wdbc_clf, wdbc_report):
+    _, X_test, _, _ = wdbc
+    content = wdbc_report.to_dict()
+    for told in content["verdicts"][::40]:
+        why = wdbc_clf.explain(X_test.iloc[told["record"]])
+        assert told["text"] == why.text
+        assert told["values"] == X_test.iloc[told["record"]].tolist()
+        assert told["counterfactual"]["label"] == why.counterfactual.label
+        nearest = why.neighbours[0]
+        assert told["neighbours"][0]["row"] == nearest.row
+        np.testing.assert_allclose(content["neighbours"][str(nearest.row)], [*nearest.values.values()], rtol=1e-5)
+
+
+def test_wrong_verdicts_are_told_first_and_then_those_of_little_trust(wdbc, wdbc_clf):
+    _, X_test, _, y_test = wdbc
+    subject = Subject.of(wdbc_clf, X_test, y_test)
+    wrong = np.flatnonzero(~subject.right)
+    for most in (1, len(wrong), 40, len(y_test) + 1):
+        rows = choose(subject, most)
+        assert len(rows) == len(set(rows.tolist())) == min(most, len(y_test))
+        assert set(rows.tolist()) <= set(wrong.tolist()) or set(wrong.tolist()) <= set(rows.tolist())
+    least = np.argsort(subject.trust)[: 20 - len(wrong)]
+    assert set(least.tolist()) <= set(choose(subject, 40).tolist())
+
+
+def test_training_records_stay_out_where_they_must():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 4.0, [[9.123456, -3.654321]]])
+    y = np.repeat(["a", "b", "c"], [30, 30, 1])
+    with pytest.warns(sepc.SepcWarning, match="c: fewer"):
+        clf = SEPClassifier().fit(X, y)
+    X_test = rng.normal(size=(40, 2)) + 2.0
+    y_test = rng.choice(["a", "b"], 40)
+    open_, closed = (report(clf, X_test, y_test, training_rows=allowed).to_dict() for allowed in (True, False))
+    assert any("row" in finding["evidence"] for finding in open_["landscape"]["findings"])
+    assert not any(re.search(r"rows? \d", finding["evidence"]) for finding in closed["landscape"]["findings"])
+    assert open_["neighbours"]
+    assert closed["neighbours"] == {}
+    told = [verdict["counterfactual"] for verdict in closed["verdicts"]]
+    values = np.array([change["values"] for change in told if change])
+    assert np.abs(values[:, None] - X).max(axis=2).min() > 1e-6
+    hidden = [
+        (a["text"], b["text"])
+        for a, b in zip(open_["verdicts"], closed["verdicts"], strict=True)
+        if a["text"] != b["text"]
+    ]
+    assert len(hidden) == sum(change is None for change in told)
+    assert all("leads to a training record" in text for _, text in hidden)
+    assert "9.123" not in json.dumps([verdict["text"] for verdict in closed["verdicts"]])

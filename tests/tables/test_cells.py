@@ -1,0 +1,49 @@
+"""Cells of raw tables: values in whatever form they come, and errors that name the cell."""
+
+import datetime as dt
+import decimal
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from raw_tables import patients
+
+from sepc import TableEncoder
+from sepc.tables import CellError
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([3, 1, None], [3.0, 1.0, 2.0]),
+        (["3", " 1 ", "?"], [3.0, 1.0, 2.0]),
+        (["3", "1", "N/A"], [3.0, 1.0, 2.0]),
+        ([decimal.Decimal("3"), decimal.Decimal("1"), None], [3.0, 1.0, 2.0]),
+        (pd.array([3, 1, None], dtype="Int64"), [3.0, 1.0, 2.0]),
+        (pd.to_timedelta([3, 1, None], unit="D"), [3.0, 1.0, 2.0]),
+        ([True, False, None], [1.0, 0.0, 0.0]),
+        (["TRUE", "false", ""], [1.0, 0.0, 0.0]),
+        (pd.array([True, False, None], dtype="boolean"), [1.0, 0.0, 0.0]),
+        (["2020-01-03", "2020-01-01", None], [2.0, 0.0, 1.0]),
+        ([dt.date(2020, 1, 3), dt.date(2020, 1, 1), None], [2.0, 0.0, 1.0]),
+        (["2020-01-03T12:00+02:00", "2020-01-01 10:00", None], [2.0, 0.0, 1.0]),
+    ],
+)
+def test_values_are_read_in_whatever_form_they_come(values, expected):
+    assert TableEncoder().fit_transform(pd.DataFrame({"a": values}))["a"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [("age", "old", "number"), ("age", np.inf, "number"), ("smoker", "maybe", "true or"), ("joined", 3, "date")],
+)
+def test_a_cell_that_does_not_fit_is_named_with_its_row(column, value, rule):
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    table = table.astype({column: object})
+    table.loc["row 6", column] = value
+    with pytest.raises(CellError, match=rf"'{column}' holds .* in data row 7 .*expected .*{rule}") as caught:
+        encoder.transform(table)
+    assert caught.value.moved(1000).row == 1007
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

@@ -1,0 +1,104 @@
+"""The encoder of raw tables: the same features from any library, errors, and its state as JSON."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from raw_tables import as_polars, patients, texts
+
+from sepc import InputError, TableEncoder
+
+
+def test_features_are_what_pandas_makes_of_the_same_columns():
+    table, _ = patients()
+    features = TableEncoder().fit(table).transform(table)
+    assert features.index.equals(table.index)
+    assert set(features.dtypes) == {np.dtype("float64")}
+    assert np.array_equal(features["age"], table["age"].fillna(table["age"].median()))
+    assert np.array_equal(features["age is missing"], table["age"].isna())
+    dummies = pd.get_dummies(table["color"].fillna("(missing)"), prefix="color", prefix_sep=" = ")
+    assert np.array_equal(features[dummies.columns], dummies.astype(float))
+    assert np.array_equal(features["joined"], (table["joined"] - table["joined"].min()).dt.days)
+    assert np.array_equal(features["weight"], table["weight"].astype(float))
+
+
+def test_pandas_polars_and_arrow_tables_give_the_same_features():
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    expected = encoder.transform(table).to_numpy()
+    other = as_polars(table).with_columns(pl.col("sex").cast(pl.Categorical), pl.col("color").cast(pl.Categorical))
+    assert isinstance(encoder.transform(other), pl.DataFrame)
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    for kind in (other, arrow, table.convert_dtypes(), table.astype(object)):
+        assert np.array_equal(np.asarray(encoder.transform(kind)), expected)
+        assert TableEncoder().fit(kind).to_dict() == encoder.to_dict()
+
+
+def test_the_order_of_rows_and_columns_does_not_matter():
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    assert TableEncoder().fit(table.sample(frac=1, random_state=1)).to_dict() == encoder.to_dict()
+    mixed = table[table.columns[::-1]].assign(extra=1)
+    assert encoder.transform(mixed).equals(encoder.transform(table))
+    assert encoder.transform(table.drop(columns=["id", "country"])).equals(encoder.transform(table))
+
+
+def test_columns_that_lack_are_all_named():
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    with pytest.raises(InputError, match=r"no column 'age', 'sex'; expected 'age', 'color', .* in any order"):
+        encoder.transform(table.drop(columns=["age", "sex", "id"]))
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "several columns named 'a'"),
+        (pd.DataFrame({"a": []}), "0 rows and 1 columns"),
+        (pd.DataFrame({"a": [1, 1], "b": [None, None]}), r"a: 1 in all rows; b: no row has a value"),
+        (pd.DataFrame({"a": [1.0, np.inf]}), "'a' holds inf in data row 2"),
+        (pd.DataFrame({"a": [1j, 2j]}), "Complex data"),
+    ],
+)
+def test_a_table_of_no_use_is_refused(table, rule):
+    with pytest.raises(InputError, match=rule):
+        TableEncoder().fit(table)
+
+
+@pytest.mark.parametrize("wrong", [{"min_share": 1.0}, {"min_share": "a"}, {"max_levels": 0}, {"max_levels": 2.5}])
+def test_a_wrong_parameter_is_named(wrong):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} is"):
+        TableEncoder(**wrong).fit([[1], [2]])
+
+
+cells = st.one_of(st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6), texts)
+
+
+@given(st.lists(st.tuples(cells, cells, st.sampled_from(["red", "blue", None])), min_size=4, max_size=30))
+def test_the_state_survives_json_exactly(rows):
+    table = pd.DataFrame(rows * 2, columns=["a", "b", "c"])
+    try:
+        encoder = TableEncoder().fit(table)
+    except InputError as error:
+        assert "tells its rows apart" in str(error) or "holds" in str(error)  # noqa: PT017
+        return
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert again.columns_ == encoder.columns_
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert again.transform(table).equals(encoder.transform(table))
+
+
+@pytest.mark.parametrize("damage", [{}, {"columns": 3}, {"columns": [{}]}, {"columns": []}, {"min_share": 7}])
+def test_a_damaged_state_is_refused(damage):
+    state = TableEncoder().fit(patients()[0]).to_dict()
+    with pytest.raises(InputError):
+        TableEncoder.from_dict({**state, **damage} if damage else {})
+    for name, value in {"fill": "a", "kind": "odd", "levels": ["a", 3], "whole": 1}.items():
+        columns = [{**state["columns"][0], name: value}, *state["columns"][1:]]
+        with pytest.raises(InputError):
+            TableEncoder.from_dict({**state, "columns": columns})

@@ -1,0 +1,110 @@
+"""Explanations in the columns and values of the raw table."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from raw_tables import patients
+from sklearn.base import clone
+
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+
+
+@pytest.fixture(
+    scope="module",
+    params=[SEPClassifier(), SEPClassifier(trust="paper"), SEPEnsembleClassifier(n_estimators=3)],
+    ids=["local", "paper", "ensemble"],
+)
+def explained(request):
+    """A fitted pipeline, its training table, new records, and what it says of them."""
+    table, y = patients()
+    clf = make_table_pipeline(clone(request.param)).fit(table[::2], y[::2])
+    new = table[1::2].head(12)
+    return clf, table[::2], new, [clf.explain(new.iloc[i]) for i in range(len(new))]
+
+
+def used(table: pd.DataFrame) -> dict[str, object]:
+    """Return the record of a table of one row as an explanation shows it."""
+    row = table.drop(columns=["id", "country"]).astype({"weight": float}).iloc[0]
+    shown = row.astype(object).where(row.notna(), None).to_dict()
+    return {**shown, "joined": f"{row['joined']:%Y-%m-%d}"}
+
+
+def test_explanations_name_raw_columns_only(explained):
+    _, _, new, told = explained
+    columns = set(used(new[:1]))
+    for why in told:
+        assert " = " not in why.text
+        assert " is missing" not in why.text
+        spoken_of = {f.feature for f in getattr(why, "features", ())} | {
+            name for voice in getattr(why, "voices", ()) for name in voice.features
+        }
+        assert spoken_of <= columns
+        assert not hasattr(why, "features") or spoken_of == columns
+        assert json.loads(json.dumps(why.to_dict()))["text"] == why.text
+
+
+def test_values_and_neighbours_are_those_of_the_raw_tables(explained):
+    _, training, new, told = explained
+    for i, why in enumerate(told):
+        record = used(new[i : i + 1])
+        assert all(f.value == record[f.feature] for f in getattr(why, "features", ()))
+        for neighbour in why.neighbours:
+            assert neighbour.values == pytest.approx(used(training[neighbour.row : neighbour.row + 1]))
+
+
+def test_shares_of_the_features_of_a_column_are_added(explained):
+    clf, _, new, told = explained
+    if not hasattr(told[0], "features"):
+        pytest.skip("an ensemble tells no shares")
+    for i, why in enumerate(told):
+        by_feature = clf["classifier"].explain(clf["columns"].transform(new[i : i + 1])).features
+        for f in why.features:
+            own = [
+                g.share for g in by_feature if g.feature.partition(" = ")[0].removesuffix(" is missing") == f.feature
+            ]
+            assert f.share == pytest.approx(sum(own))
+
+
+def test_a_counterfactual_is_true_of_the_raw_record_that_it_tells(explained):
+    clf, _, new, told = explained
+    assert any(why.counterfactual is not None for why in told)
+    for i, why in enumerate(told):
+        found, record = why.counterfactual, used(new[i : i + 1])
+        if found is None:
+            continue
+        judged = clf.assess(pd.DataFrame([found.point]))
+        assert judged.label[0] == found.label != why.label
+        assert (judged.trust[0], judged.region[0]) == (found.trust, found.region)
+        changed = {c.feature: c for c in found.changes}
+        assert {name for name, value in found.point.items() if value != record[name]} == set(changed)
+        for name, c in changed.items():
+            assert (c.before, c.after) == (record[name], found.point[name])
+            assert c.after is not None  # nobody is told to lose a value
+            if name == "age":
+                assert c.after == round(c.after)  # as all ages are
+        assert not clf["columns"].unseen(pd.DataFrame([found.point, found.point]))
+
+
+def test_only_what_decides_has_to_change():
+    rng = np.random.default_rng(0)
+    color = rng.choice(["red", "green", "blue"], 90)
+    table = pd.DataFrame({"color": color, "noise": rng.normal(size=90), "more": rng.choice(["a", "b"], 90)})
+    clf = make_table_pipeline().fit(table, np.where(color == "red", "stop", "go"))
+    why = clf.explain({"color": "red", "noise": 0.1, "more": "a"})
+    assert why.label == "stop"
+    assert [c.feature for c in why.counterfactual.changes] == ["color"]
+    assert "color from red to " in why.text
+    assert "smaller changes" not in why.text
+
+
+def test_missing_and_unseen_values_are_called_what_they_are():
+    table, y = patients()
+    clf = make_table_pipeline().fit(table, y)
+    why = clf.explain({**table.iloc[0].to_dict(), "age": None, "color": "pink"})
+    values = {f.feature: f.value for f in why.features}
+    assert (values["age"], values["color"]) == (None, "pink")
+    words = {f.feature: f.in_words("centre") for f in why.features}
+    assert words["age"].startswith("age (missing; ")
+    assert words["color"].startswith("color (pink; mostly ")
