@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 from pathlib import Path
+from time import monotonic, sleep
 
 import pyarrow as pa
 import pytest
@@ -92,3 +93,25 @@ class TestBadFiles:
         Path("odd.csv").write_text(GOOD + '1,2,red,5" pipe,no\n')
         assert do("fit odd.csv --target label -o m.sepc") == 0
         assert "odd number of quotes" in capsys.readouterr().err
+
+
+def test_nothing_is_read_once_a_table_was_left(tmp_path, monkeypatch):
+    """A thread that reads ahead while the interpreter exits would abort it."""
+    for module in (reading, text_files):
+        monkeypatch.setattr(module, "BLOCK", 1 << 12)
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "1,2\n" * 100_000)
+    read, times = text_files.Utf8Stream._next, []
+
+    def slow(stream, size):
+        sleep(0.01)
+        times.append(monotonic())
+        return read(stream, size)
+
+    monkeypatch.setattr(text_files.Utf8Stream, "_next", slow)
+    with pytest.raises(KeyError), reading.open_table(str(path)):
+        raise KeyError
+    left = monotonic()
+    sleep(0.1)
+    assert times
+    assert max(times) <= left

@@ -6,7 +6,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,12 +80,13 @@ def open_table(path: str, file_format: str | None = None, encoding: str = "utf-8
     Source
     """
     name = "standard input" if path == PIPE else path
-    with _opened(path) as file:
+    with _opened(path) as file, ExitStack() as at_exit:
         size = None if path == PIPE else os.fstat(file.fileno()).st_size
         errors = _ReadErrors(name)
         with errors.as_input_errors():
             raw = _unpacked(file)
-            schema, batches, delimiter = _reader(raw, errors, file_format or _detected_format(raw, path), encoding)
+            file_format = file_format or _detected_format(raw, path)
+            schema, batches, delimiter = _reader(raw, errors, file_format, encoding, at_exit)
             _require_different(schema.names, name)
         position = (lambda: 0) if size is None else file.tell
         yield Source(name, schema, _with_rows(batches, errors), delimiter, position, size)
@@ -116,7 +117,7 @@ def _detected_format(raw: Any, path: str) -> str:
 
 
 def _reader(
-    raw: Any, errors: "_ReadErrors", file_format: str, encoding: str
+    raw: Any, errors: "_ReadErrors", file_format: str, encoding: str, at_exit: ExitStack
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
     if file_format == "parquet":
         file = parquet.ParquetFile(_seekable(raw))
@@ -127,6 +128,8 @@ def _reader(
     text = Utf8Stream(raw, errors.name, encoding)
     names, delimiter = names_and_delimiter(text.head(), text.name, _DELIMITER_OF.get(file_format))
     reader = _text_reader(text, names, delimiter, errors)
+    if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
+        at_exit.callback(_end, reader, text)
     return reader.schema, _with_ended_quotes(reader, text), delimiter
 
 
@@ -172,6 +175,14 @@ def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_R
             f"{text.name} has an unclear first line: {names} or {reader.schema.names}? Correct the quotes in it."
         )
     return reader
+
+
+def _end(reader: Any, text: Utf8Stream) -> None:
+    """Let a reader come to its end: a thread of its own reads ahead, and must not when the interpreter exits."""
+    text.end()
+    with suppress(pa.ArrowException, InputError, EOFError, zlib.error, OSError):  # what is cut off may be no table
+        for _ in reader:
+            pass
 
 
 def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: Utf8Stream) -> Iterator[pa.RecordBatch]:

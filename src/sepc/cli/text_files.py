@@ -34,7 +34,7 @@ class Utf8Stream(io.RawIOBase):
         self.decoder = codecs.getincrementaldecoder(encoding)()
         self.as_it_is = codecs.lookup(encoding).name == "utf-8"
         self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
-        self.buffer = b""
+        self.buffer, self.ended = b"", False
 
     def readable(self) -> bool:
         """Return True."""
@@ -49,8 +49,14 @@ class Utf8Stream(io.RawIOBase):
             self.buffer += block
         return self.buffer
 
+    def end(self) -> None:
+        """Let the text end here, whatever follows."""
+        self.ended = True
+
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
+        if self.ended:
+            return b""
         size = BLOCK if size < 0 else size
         block = self.buffer or self._next(size)
         self.buffer = block[size:]
