@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from exact_ellipsoids import exact_gauges, grid_around, lattice_set
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import mve_log_volume
 from strategies import FAMILIES, point_set, rotation, seeds
 
 from sepc.common.errors import InputError, SepcError
-from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.ellipsoid import FLAT, LARGEST_HELD, Ellipsoid
 from sepc.geometry.mve import min_volume_ellipsoid
 
 TOL = 1e-7
@@ -30,6 +31,32 @@ def check(points, tol=TOL, rounding=0.0, **kwargs):
     Ellipsoid(E.center, E.axes, E.radii)
     assert np.all(np.diff(E.radii) <= 0)
     return m
+
+
+# Against an oracle of 50 digits: who is on the boundary is inside.
+
+
+def test_a_lattice_point_on_the_ellipse_is_inside():
+    assert check([[3, 1], [1, 3], [1, 1], [2, 1], [4, 2]]).ellipsoid.contains([[0, 2]]).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_members_among_lattice_points_are_those_of_the_exact_ellipsoid(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        X = lattice_set(rng)
+        grid = grid_around(X)
+        expected = exact_gauges(X, grid) <= LARGEST_HELD
+        np.testing.assert_array_equal(check(X).ellipsoid.contains(grid), expected)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("n", "d"), [(20, 2), (300, 4), (1000, 10), (150, 30), (900, 25)])
+def test_carriers_lie_on_the_ellipsoid_to_rounding(family, n, d):
+    points = point_set(family, n, d)
+    m = check(points)
+    assert m.gap <= 1e-10
+    np.testing.assert_allclose(m.ellipsoid.gauge(points[m.weights > 0]), 1.0, rtol=0, atol=1e-9)
 
 
 # Against the textbook problem, solved by cvxpy with Clarabel.
@@ -255,6 +282,16 @@ def test_nearly_flat_sets_keep_the_size_of_their_hull(exponent):
     assert m.ellipsoid.radii[5] <= 10 * max(10.0**-exponent, FLAT)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_certificate_of_a_nearly_flat_set_is_its_gap(seed):
+    rng = np.random.default_rng(seed)
+    d = rng.integers(2, 7)
+    points = rng.standard_normal((rng.integers(d + 1, 60), d)) * 10.0 ** rng.uniform(-9, 0, d) @ rotation(d, rng)
+    for kwargs in ({}, {"unit": np.ones(d)}):
+        m = min_volume_ellipsoid(points, **kwargs)
+        assert m.certificate(points, **kwargs) == pytest.approx(m.gap, abs=1e-9)
+
+
 def test_columns_of_very_different_scale():
     points = point_set("gauss", 500, 4) @ rotation(4, np.random.default_rng(1))
     scale = np.array([1e-8, 1.0, 1e4, 1e8])
@@ -277,6 +314,17 @@ def test_extreme_magnitudes(scale):
     points = point_set("gauss", 200, 3)
     m = check(points * scale)
     assert m.ellipsoid.log_volume == pytest.approx(check(points).ellipsoid.log_volume + 3 * np.log(scale), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-152, 1e-160, 1e-200, 1e-300, 1e-310, 1e-320])
+@pytest.mark.parametrize("columns", [[0], [1], [0, 1]])
+def test_spreads_too_small_to_be_measured_get_a_clear_error(scale, columns):
+    points = point_set("gauss", 30, 2)
+    points[:, columns] *= scale
+    with pytest.raises(InputError, match=rf"feature {columns[0]} .* below 1e-150; .* Rescale"):
+        min_volume_ellipsoid(points)
+    # Whoever gives the units has said that such a spread is none.
+    assert min_volume_ellipsoid(points, unit=[1.0, 1.0]).rank == 2 - len(columns)
 
 
 def test_heavy_tails_and_far_outliers():
@@ -379,7 +427,10 @@ def test_bad_tolerance_gets_a_clear_error(tol):
         min_volume_ellipsoid([[0.0], [1.0]], tol)
 
 
-@pytest.mark.parametrize(("unit", "word"), [([1.0], "shape"), ([1.0, 0.0], "positive"), ([1.0, np.nan], "nan")])
+@pytest.mark.parametrize(
+    ("unit", "word"),
+    [([1.0], "shape"), ([1.0, 0.0], "positive"), ([1.0, np.nan], "nan"), ([1.0, 1e-151], "at least 1e-150")],
+)
 def test_bad_units_get_a_clear_error(unit, word):
     with pytest.raises(InputError, match=word):
         min_volume_ellipsoid([[0.0, 1.0], [1.0, 0.0]], unit=unit)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
 from sepc.geometry.compilation import kernel
 
 EPS = np.finfo(np.float64).eps
+# The square of `SMALLEST_SPREAD`: smaller ones lose their digits, or all of them.
+SMALLEST_VARIANCE = SMALLEST_SPREAD**2
 
 # Rows per block of a pass: the block and its image stay in the first-level cache.
 BLOCK = 128
@@ -18,7 +20,8 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
     The origin is, for each column, the median of three rows: a value that occurs in the column, so that a constant
     column minus it is exactly 0, and hardly ever an outlier, so that sums of differences keep their digits. The mean is
     relative to it. The units are the given ones; if none are given, the standard deviations, with the largest
-    in place of those that are 0 (and 1 if all are). The covariance is in these units.
+    in place of those that are 0 (and 1 if all are), or 0 where values differ by too little to be measured. The
+    covariance is in these units.
     """
     N, d = X.shape
     origin = np.empty(d)
@@ -61,6 +64,10 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
             unit[j] = given_unit[j]
         else:
             unit[j] = np.sqrt(covariance[j, j] if covariance[j, j] > 0.0 else largest)
+            if covariance[j, j] < SMALLEST_VARIANCE:
+                for i in range(N):
+                    if X[i, j] != origin[j]:
+                        unit[j] = 0.0
     for i in range(d):
         for j in range(i + 1):
             covariance[i, j] /= unit[i] * unit[j]

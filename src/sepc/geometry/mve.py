@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
 from sepc.geometry._mve.design import ULPS, OnStep
 from sepc.geometry._mve.design_search import DesignSearch
 from sepc.geometry._mve.scattered_design import CoreSearch
@@ -44,7 +44,7 @@ class MVE:
     rank : int
         Dimension of the points' affine hull; the minimum is meant inside of it.
     n_iter : int
-        Steps of the interior-point method.
+        Steps of the interior-point method, and of Newton's method on the carriers.
     n_passes : float
         How often the solver read the points, in multiples of reading each once; the check of the input is not counted.
     converged : bool
@@ -69,7 +69,7 @@ class MVE:
     carriers: FloatArray | None = None
 
     def certificate(self, points: ArrayLike, unit: ArrayLike | None = None) -> float:
-        """Recompute the gap from the weights alone, inside the hull of the points that carry weight.
+        """Recompute the gap from points and weights alone, inside the hull of the points.
 
         Parameters
         ----------
@@ -92,16 +92,15 @@ class MVE:
         X = as_points(points, "points")
         if self.rank == 0:
             return 0.0
+        origin, mean, length, covariance = kernels().moments(X, _units(unit, X.shape[1]))
+        directions, variance = kernels().rows_svd(covariance)
+        in_hull = (directions[: self.rank] / np.sqrt(variance[: self.rank, None])) / length
+        Y = (X - origin - mean) @ in_hull.T  # the rounding of a large offset is no part of the gap
         held = self.weights > 0
-        Y = X - X[np.argmax(held)]  # the rounding of a large offset is no part of the gap
-        center = self.weights[held] @ Y[held]
-        spread = (Y[held] - center) * np.sqrt(self.weights[held])[:, None]
-        scale = np.sqrt(np.square(spread).sum(axis=0)) if unit is None else as_vector(unit, "unit", X.shape[1])
-        scale = np.where(scale > 0.0, scale, 1.0)
-        _, stretch, directions = np.linalg.svd(spread / scale, full_matrices=False)
-        rank = self.rank
-        whitened = ((Y - center) / scale) @ (directions[:rank].T / stretch[:rank])
-        return float((1.0 + np.square(whitened).sum(axis=1).max()) / (rank + 1) - 1.0)
+        Y -= self.weights[held] @ Y[held]
+        _, stretch, axes = np.linalg.svd(Y[held] * np.sqrt(self.weights[held])[:, None], full_matrices=False)
+        whitened = Y @ (axes.T / stretch)
+        return float((1.0 + np.square(whitened).sum(axis=1).max()) / (self.rank + 1) - 1.0)
 
 
 def min_volume_ellipsoid(
@@ -121,8 +120,9 @@ def min_volume_ellipsoid(
     points : array-like of shape (n, d), or ScatteredPoints
         Finite numbers, n >= 1 and d >= 1.
     tol : float, default=1e-7
-        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. Below 1e-12 rounding
-        decides whether it can be reached.
+        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. As a rule the points
+        that carry the ellipsoid lie on it up to rounding, and the gap is far smaller. Below 1e-12 rounding decides
+        whether it can be reached.
     unit : array-like of shape (d,), optional
         Unit of length of each feature. By default its standard deviation over the points, or the largest one of
         the other features where that is 0.
@@ -150,13 +150,14 @@ def min_volume_ellipsoid(
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         compiled = kernels()
-        run = DesignSearch(X, compiled.moments(X, _units(unit, X.shape[1])), compiled, on_step)
+        measures = compiled.moments(X, _units(unit, X.shape[1]))
+        run = DesignSearch(X, measures, compiled, on_step)
         design = run.solve(max(tol, _FINEST_TOL))
         if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
             return _answer(run, *design, tol)
         # Hundreds of copies of a point can fill a working set and make it singular: each point once.
         once = X[distinct]
-        again = DesignSearch(once, compiled.moments(once, run.unit), compiled, on_step)
+        again = DesignSearch(once, measures, compiled, on_step)
         return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
 
 
@@ -167,6 +168,10 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
     length = as_vector(unit, "unit", d)
     if length.min() <= 0.0:
         raise InputError(f"unit has the entry {length.min()}; expected positive lengths, one per feature.")
+    if length.min() < SMALLEST_SPREAD:
+        raise InputError(
+            f"unit has the entry {length.min()}; expected lengths of at least {SMALLEST_SPREAD:g}. Rescale the feature."
+        )
     return length
 
 

@@ -64,6 +64,25 @@ k >= 350                      conjugate gradients with a     most points are far
                               is less work
 ============================  =============================  ==================================  ====================
 
+How a design becomes optimal to rounding, from a gap of 1e-5 on:
+
+============================  =============================  ==================================  ====================
+Case                          What runs                      Why                                 Module
+============================  =============================  ==================================  ====================
+at most 120 carriers          Newton's method on the         a gap of 1e-7 leaves 1e-4 in the    carriers.polish_few
+                              carriers alone, compiled       shape where points without weight
+                                                             lie on the ellipsoid
+more                          the same with LAPACK           BLAS beats compiled loops           carriers
+it fails                      the interior point, to the     an evenly filled body may have      carriers
+                              tolerance; then once more      more points near its boundary
+                                                             than can be told apart
+points beyond the working     another working set, twice at  they would carry weight, too        few_points,
+set stick out by more than    most if the points are many                                        many_points,
+1e-10                                                                                            scattered_design
+============================  =============================  ==================================  ====================
+
+It takes no longer than the last steps of the interior point, whatever the size of the set.
+
 There are two interior points since neither serves all sizes; times of one alone, in multiples of those of both:
 
 ============================  =============================  ==================================

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dsyev
 
-from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.errors import InputError
+from sepc.common.typing import SMALLEST_SPREAD, BoolArray, FloatArray, IntArray
 from sepc.geometry.ellipsoid import FLAT
 from sepc.geometry.passes import EVERY_ROW
 
@@ -26,6 +27,8 @@ Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Steps of one run of an interior point; fewer are enough, or rounding has ended it.
 MAX_STEPS = 80
+# With a gap below this a design is polished: its carriers lie on the ellipsoid up to rounding.
+POLISHED = 1e-10
 # A gap further below 0 than rounding explains: copies of few points filled the working set.
 _BROKEN = 1e-6
 
@@ -43,6 +46,15 @@ _SMALL_PRODUCTS = 6 * 10**6
 _MANY = 1000
 
 
+def check_units(unit: FloatArray) -> None:
+    """Raise `InputError` where a feature has the unit 0: its values differ by too little to be measured."""
+    if not unit.all():
+        raise InputError(
+            f"feature {int(np.argmin(unit))} has values that differ, but with a standard deviation below "
+            f"{SMALLEST_SPREAD:g}; expected at least that, or equal values. Rescale the feature."
+        )
+
+
 class Design:
     """A design on its way to the optimal one: what is known of every point, and how it became known.
 
@@ -53,6 +65,7 @@ class Design:
     def __init__(self, X: FloatArray, measures: Measures, kernels: ModuleType, on_step: OnStep | None) -> None:
         self.X, self.kernels, self.on_step = X, kernels, on_step
         self.origin, self.center, self.unit, covariance = measures
+        check_units(self.unit)
         self.directions, variance = kernels.rows_svd(covariance)
         self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
@@ -141,7 +154,7 @@ class Design:
         small = order <= _SMALL_ORDER and (Q.shape[1] + order) * order**2 <= _SMALL_PRODUCTS
         solve = _for_small_sets() if small else _for_large_sets()
         try:
-            leverage, inverse, mass, steps = solve(Q, u, s, stretch, target, limit)
+            leverage, inverse, mass, steps = _optimal_design()(solve, Q, u, s, stretch, target, limit)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
             leverage, inverse, mass, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps
@@ -213,6 +226,14 @@ def _for_large_sets() -> Callable[..., Any]:
     from sepc.geometry._mve.interior_point import interior_point
 
     return interior_point
+
+
+@cache
+def _optimal_design() -> Callable[..., Any]:
+    """Return what runs one of the two and polishes the carriers."""
+    from sepc.geometry._mve.carriers import optimal_design
+
+    return optimal_design
 
 
 def largest(values: FloatArray, count: int) -> IntArray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._mve.design import MAX_STEPS, Design, largest
+from sepc.geometry._mve.design import MAX_STEPS, POLISHED, Design, largest
 from sepc.geometry.passes import EVERY_ROW
 
 # How often points are let in; after so many times those that turn out not to hold the ellipsoid are no longer dropped.
@@ -38,9 +38,11 @@ def solve_at_once(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
         design.top = design.read(EVERY_ROW)
         design.n_read += len(design.X)
         design.report()
-        if not design.gap > tol or len(rows) == len(design.X):
+        if not design.gap > POLISHED or len(rows) == len(design.X):
             break
-        new = design.others_above(design.n, rows, len(rows))
+        new = design.others_above(design.n * (1.0 + POLISHED), rows, len(rows))
+        if not len(new) and design.gap <= tol:
+            break
         if i < _DROPPING:
             held = design.holds(u, s)
             rows, weights = rows[held], weights[held]

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._mve.design import MAX_STEPS, Design, largest
+from sepc.geometry._mve.design import MAX_STEPS, POLISHED, Design, largest
 
 # First steps (`explore`). By how much the background fades with each of them, and when it is faint enough to do
 # without.
@@ -17,6 +17,8 @@ _BRISK, _BRISK_IF_EVEN = 0.8, 0.5
 # Later working sets (`refine`). A new one takes in the points this near to the boundary, as a part of the gap.
 _NEAR = 0.1
 _MAX_ROUNDS = 60
+# So many of them after the tolerance is certified, for points that stick out from a polished working set.
+MORE_ROUNDS = 2
 
 # Both: a working set is solved to this part of the gap before, since what it leaves out shows up only then.
 _GAIN = 0.07
@@ -63,6 +65,7 @@ def refine(
     """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
     prune = {True: True, False: True}
     weights = u
+    more_rounds = MORE_ROUNDS
     for _ in range(_MAX_ROUNDS):
         if design.broken:
             break
@@ -78,7 +81,9 @@ def refine(
         weights, leverage, transform = design.step(Q, u, s, stretch, target, MAX_STEPS)
         missing = design.move(transform, rows, leverage)
         if design.certified(tol):
-            break
+            if design.gap <= POLISHED or not len(missing) or not more_rounds:
+                break
+            more_rounds -= 1
         # A round that gained little has dropped points that came back: from then on rounds of its kind drop none.
         gained = design.gap < 0.5 * before
         prune[complete] = prune[complete] and gained

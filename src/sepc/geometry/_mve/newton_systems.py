@@ -58,13 +58,19 @@ def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
     n, k = Z.shape
     dim = n * (n + 1) // 2
     if k < _MANY:
-        return Pairs(Z, w) if 2 * k <= 3 * dim else Matrices(Z, w)
+        return exact_system(Z, w)
     # How many products are added up: as many in half the time in single precision, in twice the time in iterations.
     core = core_of(g, w)
     n_core = len(core)
     by_core = n_core**2 * (n_core // 3 + n) // 2 + 2 * _ITERATIONS * 4 * k * n**2
     by_matrices = k * dim**2 + dim**3 // 3
     return CorePairs(Z, g, w, core) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
+
+
+def exact_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
+    """Return the Newton system in the form that takes the least time without iterations; Z and w as above."""
+    n, k = Z.shape
+    return Pairs(Z, w) if 4 * k <= 3 * n * (n + 1) else Matrices(Z, w)
 
 
 class Pairs:

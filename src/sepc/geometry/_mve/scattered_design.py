@@ -9,10 +9,10 @@ from types import ModuleType
 
 import numpy as np
 
-from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._mve.design import Measures, OnStep
+from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
+from sepc.geometry._mve.design import POLISHED, Measures, OnStep
 from sepc.geometry._mve.design_search import DesignSearch
-from sepc.geometry._mve.many_points import refine
+from sepc.geometry._mve.many_points import MORE_ROUNDS, refine
 from sepc.geometry.checks import as_vector
 from sepc.geometry.points.queries import Far
 from sepc.geometry.points.sets import ScatteredPoints
@@ -56,6 +56,7 @@ class CoreSearch(DesignSearch):
         if not self.certified(tol):  # copies of a point can fill a working set and make it singular: each point once
             self._begin(np.unique(self.X, axis=0))
             rows, weights = super().solve(_INNER * tol)
+        more_rounds = MORE_ROUNDS
         for _ in range(_MAX_ROUNDS):
             far = self._farthest(self.size // 2, self.top)
             self.report()
@@ -63,7 +64,9 @@ class CoreSearch(DesignSearch):
                 break
             self.extend(far.points, far.values)
             if self.certified(tol):
-                break
+                if self.gap <= POLISHED or not more_rounds:
+                    break
+                more_rounds -= 1
             slack = np.maximum(self.n - self.bound[rows], 0.0)
             rows, weights = refine(self, rows, weights, slack, False, _INNER * tol)
         return rows, weights
@@ -103,4 +106,6 @@ def _measures(points: ScatteredPoints, given_unit: FloatArray) -> Measures:
     covariance = products / n - np.outer(mean, mean)
     variance = np.maximum(covariance.diagonal(), 0.0)
     unit = given_unit if len(given_unit) else np.sqrt(np.where(variance > 0.0, variance, variance.max() or 1.0))
+    if not len(given_unit):
+        unit[(variance < SMALLEST_SPREAD**2) & (mean != 0.0)] = 0.0  # values differ by too little to be measured
     return origin, mean, unit, covariance / np.outer(unit, unit)
