@@ -5,11 +5,12 @@ import tempfile
 
 import numpy as np
 import pytest
+from real_sets import tic_tac_toe
 from scattered_fits import agree, in_file, iris
 
 from sepc import SEPClassifier
 from sepc.geometry.points.sets import ScatteredPoints
-from sepc.scale import file_training
+from sepc.scale import file_points, file_training
 
 pytestmark = [
     pytest.mark.usefixtures("small_chunks"),
@@ -21,6 +22,15 @@ def test_single_precision_in_a_file_is_converted(tmp_path):
     X, y = iris()
     single = X.astype(np.float32)
     agree(in_file(SEPClassifier(), single, y, np.float32), SEPClassifier().fit(single, y), single, tmp_path)
+
+
+@pytest.mark.usefixtures("size_in_memory")
+@pytest.mark.parametrize("standardize", [False, True])
+def test_points_exactly_on_an_ellipsoid_are_in_it_wherever_they_are(standardize, monkeypatch, tmp_path):
+    X, y = tic_tac_toe()
+    monkeypatch.setattr(file_points, "CHUNK_BYTES", X.nbytes // 12)
+    expected = SEPClassifier(standardize=standardize).fit(X, y)
+    agree(in_file(SEPClassifier(standardize=standardize), X, y), expected, X, tmp_path)
 
 
 def test_small_files_are_read_into_memory(monkeypatch):
