@@ -193,7 +193,7 @@ def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) 
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))
-    Q = run.lift(rows, *run.base)
+    Q = run.lift_to_base(rows)
     center, factor = run.kernels.raw_factor(
         Q, weights, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
     )

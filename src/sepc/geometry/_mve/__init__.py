@@ -64,7 +64,7 @@ k >= 350                      conjugate gradients with a     most points are far
                               is less work
 ============================  =============================  ==================================  ====================
 
-How a design becomes optimal to rounding, from a gap of 1e-5 on:
+How a design becomes optimal to rounding, from a gap of 1e-5 on, or from the tolerance on if the body is evenly filled:
 
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module

@@ -47,13 +47,16 @@ def optimal_design(
     stretch: float,
     target: float,
     max_iter: int,
+    is_even: bool,
 ) -> tuple[FloatArray, FloatArray, float, int]:
     """Run an interior point, and polish the carriers: as soon as they may be known, and if that fails, in the end.
 
-    See `interior_point.interior_point`, which `solve` is, or its compiled form.
+    See `interior_point.interior_point`, which `solve` is, or its compiled form. Too many points are near the boundary
+    of an evenly filled body (`is_even`) for the carriers to be known early.
     """
     has_carriers = len(u) == len(s) and target < KNOWN  # the background of first steps has none
-    g, inverse, mass, steps = solve(Q, u, s, stretch, KNOWN if has_carriers else target, max_iter)
+    is_early = has_carriers and not is_even
+    g, inverse, mass, steps = solve(Q, u, s, stretch, KNOWN if is_early else target, max_iter)
     while has_carriers:
         polished_g, polished_inverse, polished_mass, more = polish(Q, u, s)
         steps += more

@@ -48,7 +48,7 @@ _MANY = 1000
 
 def check_units(unit: FloatArray) -> None:
     """Raise `InputError` where a feature has the unit 0: its values differ by too little to be measured."""
-    if not unit.all():
+    if np.count_nonzero(unit) < len(unit):
         raise InputError(
             f"feature {int(np.argmin(unit))} has values that differ, but with a standard deviation below "
             f"{SMALLEST_SPREAD:g}; expected at least that, or equal values. Rescale the feature."
@@ -70,6 +70,7 @@ class Design:
         self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
         self.base = self.columns, self.offset
+        self.in_base: tuple[IntArray, FloatArray] | None = None
         self.n = n = self.rank + 1
         self.dim = n * (n + 1) // 2
         self.first_size = _FIRST * n
@@ -105,6 +106,12 @@ class Design:
         """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
         lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
         return lifted
+
+    def lift_to_base(self, rows: IntArray) -> FloatArray:
+        """Return some points in the lifted coordinates of the first frame; where few are solved at once, for free."""
+        if self.in_base is None or self.in_base[0] is not rows:
+            self.in_base = rows, self.lift(rows, *self.base)
+        return self.in_base[1]
 
     def extend(self, points: FloatArray, leverage: FloatArray) -> None:
         """Take in further points, whose leverages under the current design are known."""
@@ -154,7 +161,7 @@ class Design:
         small = order <= _SMALL_ORDER and (Q.shape[1] + order) * order**2 <= _SMALL_PRODUCTS
         solve = _for_small_sets() if small else _for_large_sets()
         try:
-            leverage, inverse, mass, steps = _optimal_design()(solve, Q, u, s, stretch, target, limit)
+            leverage, inverse, mass, steps = _optimal_design()(solve, Q, u, s, stretch, target, limit, self.is_even)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
             leverage, inverse, mass, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps

@@ -32,7 +32,8 @@ def solve_at_once(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
     rows = _outer_rows(design)
     u = design.bound[rows]
     for i in range(_TRIES):
-        Q, s = design.lift(rows, design.columns, design.offset), np.empty(len(rows))
+        Q = design.lift(rows, design.columns, design.offset) if i else design.lift_to_base(rows)
+        s = np.empty(len(rows))
         weights, _, transform = design.step(Q, u, s, 1.02, 0.3 * tol, MAX_STEPS)
         design.enter(transform)
         design.top = design.read(EVERY_ROW)
