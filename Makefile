@@ -32,6 +32,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/landscape.py
 	$(RUN) bench/drift.py --quick
 	$(RUN) bench/guarantee.py
+	$(RUN) bench/outside.py --splits 2
 	$(RUN) bench/trust.py --seeds 1
 
 clean:

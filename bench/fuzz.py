@@ -48,12 +48,12 @@ def damage(paths: list[Path], options: argparse.Namespace, copy: Path) -> int:
     found: dict[str, Counter] = {way: Counter() for way in WAYS}
     seconds, peaks = Counter(), Counter()
     for k, path in enumerate(paths):
-        sepc.load(path)  # imports are no part of it
-        content = path.read_bytes()
+        sepc.save(sepc.load(path), copy)  # imports are no part of what is measured
+        content, saved_again = path.read_bytes(), copy.read_bytes()
         share = options.n // len(paths) + (k < options.n % len(paths))
         for way, altered in damaged_copies(content, share, rng):
             copy.write_bytes(altered)
-            outcome, took, peak = outcome_of(copy, content)
+            outcome, took, peak = outcome_of(copy, saved_again)
             found[way][outcome] += 1
             seconds[way] += took
             peaks[way] = max(peaks[way], peak)
@@ -74,8 +74,11 @@ def damage(paths: list[Path], options: argparse.Namespace, copy: Path) -> int:
     return sum(counts.total() - counts["refused"] - counts["same"] for counts in found.values())
 
 
-def outcome_of(path: Path, original: bytes) -> tuple[str, float, int]:
-    """Return what comes of loading a file, and the seconds and bytes of memory that it takes."""
+def outcome_of(path: Path, saved_again: bytes) -> tuple[str, float, int]:
+    """Return what comes of loading a file, and the seconds and bytes of memory that it takes.
+
+    What loads is the same model if it is saved as the undamaged one is.
+    """
     start = perf_counter()
     tracemalloc.start()
     try:
@@ -89,7 +92,7 @@ def outcome_of(path: Path, original: bytes) -> tuple[str, float, int]:
     took = perf_counter() - start
     if clf is not None:
         sepc.save(clf, path)
-        outcome = "same" if path.read_bytes() == original else "another model"
+        outcome = "same" if path.read_bytes() == saved_again else "another model"
     return outcome, took, peak
 
 

@@ -261,7 +261,9 @@ class TestEachReading:
         assert np.array_equal(clf.classes_[proba.argmax(axis=1)], clf.predict(Z))
         assert np.array_equal(a.label, clf.predict(Z))
         assert np.array_equal(a.trust, clf.trust_score(Z))
-        assert ((a.trust > 0) & (a.trust <= 1)).all()
+        # Of several classes none may be likely: the paper's trust in one is 0 where a pure region speaks for the rest.
+        assert ((a.trust >= 0) & (a.trust <= 1)).all()
+        assert (a.trust > 0).all() or (trust, n_classes) == ("paper", 3)
         assert set(a.reason) <= {"inside", "overlap", "outside", "contested"}
         assert clf.score(X, y) > 0.7
 

@@ -81,3 +81,22 @@ def test_an_explanation_tells_the_bound_of_the_error_only_where_the_records_do_n
             assert ("which bounds the error" in why.text) is not refuted
             told[refuted] += 1
     assert all(told.values())
+
+
+@pytest.mark.parametrize(
+    ("trust", "grown", "told"),
+    [
+        ("paper", False, "(rule R3: it lies outside every ellipsoid, so the nearest one decides, as it is)"),
+        ("counts", True, "so the nearest one, grown until it touches the point, decides)"),
+        ("bound", True, "so the nearest one, grown until it touches the point, decides)"),
+        ("local", True, "this is the nearest one, grown until it touches the point)"),
+    ],
+)
+def test_an_explanation_says_whether_the_nearest_ellipsoid_was_grown(trust, grown, told):
+    X = np.arange(24.0)[:, None]
+    clf = SEPClassifier(trust=trust).fit(X, np.repeat(["low", "high"], 12))
+    why = clf.explain([-3.0])
+    assert (why.rule, why.grows, why.is_of_older_rule) == ("R3", grown, False)
+    assert why.region == ("~low#1" if grown else "low#1")
+    assert told in why.text
+    assert ("grown" in why.text) is grown

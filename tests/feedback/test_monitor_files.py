@@ -1,11 +1,16 @@
 """Files of saved monitors: nothing lost, no damage unnoticed."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from saved_models import fixture_path
 
+import sepc
 from sepc import FeedbackMonitor, InputError, SEPClassifier
+from sepc.feedback.monitor_files import fingerprint
+from sepc.model.rules import Rules
 
 
 class TestSave:
@@ -77,3 +82,13 @@ class TestSave:
         monitor.observe(iris[0][1:5], ["a", "b", "c", "d"]).save(tmp_path / "seen")
         with np.load(tmp_path / "seen", allow_pickle=False) as archive:
             assert all(archive[name].dtype != object for name in archive.files if not name.startswith("manifest"))
+
+
+@pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+@pytest.mark.parametrize(("name", "begins"), [("binary-paper", "7f3ebbdd4bf7"), ("binary-local", "67ba032f9e77")])
+def test_the_fingerprint_is_that_of_older_versions_and_another_where_nothing_is_grown(name, begins):
+    clf = sepc.load(fixture_path(f"v1-{name}"))
+    assert fingerprint(clf).startswith(begins)
+    as_found = [Rules.by(r.training_counts, r.sides, r.labels, grows=False) for r in clf._model.rules]
+    clf._model = replace(clf._model, rules=as_found)
+    assert not fingerprint(clf).startswith(begins)

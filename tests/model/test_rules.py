@@ -1,17 +1,21 @@
 """The rules against a plain reading of them, one point and one ellipsoid at a time."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from planted_partitions import discs, make_rules, planted
 from strategies import labelled_points, seeds
 
 import sepc
 from sepc.geometry.coefficient import overlap_coefficient
+from sepc.model.rules import Rules
+from sepc.model.stored_counts import StoredCounts
 from sepc.model.verdicts import Rule
 
 
-def plain_verdict(P, A, B, z):
-    """Return rule and counts for one point, as the paper states them."""
+def plain_verdict(P, A, B, z, grows):
+    """Return rule and counts for one point, as the paper states them, or with the nearest ellipsoids grown."""
     points = (np.asarray(A), np.asarray(B))
 
     def held(sets):
@@ -29,7 +33,8 @@ def plain_verdict(P, A, B, z):
     if inside:
         shared, rows = common_or_union([E.contains for E in inside])
         return ("R2a" if shared else "R2b"), [len(r) for r in rows]
-    candidates = [(block.ellipsoid.distance(z[None])[0], block.ellipsoid.grown_to(z).contains) for block in P.blocks]
+    ellipsoids = [block.ellipsoid for block in P.blocks]
+    candidates = [(E.distance(z[None])[0], (E.grown_to(z) if grows else E).contains) for E in ellipsoids]
     alone = np.unique(np.concatenate([x[rows] for x, rows in zip(points, P.isolated, strict=True)]), axis=0)
     candidates += [(np.linalg.norm(z - x), lambda p, x=x: (p == x).all(axis=1)) for x in alone]
     best = min(distance for distance, _ in candidates)
@@ -39,8 +44,8 @@ def plain_verdict(P, A, B, z):
 
 
 @settings(max_examples=300, deadline=None)
-@given(seeds())
-def test_verdicts_follow_the_rules(seed):
+@given(seeds(), st.booleans())
+def test_verdicts_follow_the_rules(seed, grows):
     A, B, n_imp = labelled_points(seed)
     P = sepc.partition(A, B, n_imp)
     rng = np.random.default_rng(seed)
@@ -48,17 +53,17 @@ def test_verdicts_follow_the_rules(seed):
     Z = np.vstack(
         [both[rng.integers(len(both), size=10)], both.mean(0) + 2 * both.std(0) * rng.normal(size=(20, both.shape[1]))]
     )
-    v = make_rules(A, B, P).judge(Z)
+    v = make_rules(A, B, P, grows=grows).judge(Z)
     for i, z in enumerate(Z):
-        rule, counts = plain_verdict(P, A, B, z)
+        rule, counts = plain_verdict(P, A, B, z, grows)
         assert (Rule(v.rule[i]).name, v.counts[i].tolist()) == (rule, counts)
 
 
 @settings(max_examples=50, deadline=None)
-@given(seeds())
-def test_a_point_alone_is_judged_as_in_a_batch(seed):
+@given(seeds(), st.booleans())
+def test_a_point_alone_is_judged_as_in_a_batch(seed, grows):
     A, B, n_imp = labelled_points(seed)
-    rules = make_rules(A, B, sepc.partition(A, B, n_imp))
+    rules = make_rules(A, B, sepc.partition(A, B, n_imp), grows=grows)
     rng = np.random.default_rng(seed)
     Z = np.vstack([A, B, A.mean(0) + 3 * rng.normal(size=(200, A.shape[1]))])
     together, alone = rules.judge(Z), [rules.judge(z[None]) for z in Z]
@@ -72,10 +77,11 @@ class TestPlanted:
 
     A = np.array([[0.0, 0.0], [0.75, 0.0], [0.75, 0.1], [1.5, 0.0]])
     B = np.array([[0.75, -0.1], [10.0, 0.0], [10.5, 0.0], [40.0, 0.0]])
-    rules = make_rules(A, B, planted(discs((0.0, 0.0), (1.5, 0.0), (10.0, 0.0)), (0, 0, 1), isolated=((), (3,))))
+    P = planted(discs((0.0, 0.0), (1.5, 0.0), (10.0, 0.0)), (0, 0, 1), isolated=((), (3,)))
+    rules, growing = make_rules(A, B, P), make_rules(A, B, P, grows=True)
 
-    def judge(self, *z):
-        v = self.rules.judge(np.array([z]))
+    def judge(self, *z, grows=False):
+        v = (self.growing if grows else self.rules).judge(np.array([z]))
         return Rule(v.rule[0]).name, v.regions.names()[0], v.counts[0].tolist(), v.distance[0]
 
     def test_one_ellipsoid(self):
@@ -92,18 +98,72 @@ class TestPlanted:
         v = rules.judge(np.array([[0.75, 0.3]]))
         assert (v.rule[0], v.regions.names()[0], v.counts[0].tolist()) == (Rule.R2b, "a#1|b#1", [2, 0])
 
+    def test_outside_the_nearest_decides_as_it_is(self):
+        assert self.judge(5.0, 0.0) == ("R3", "a#2", [3, 1], 2.5)
+        assert self.judge(7.0, 0.0) == ("R3", "b#1", [0, 2], 2.0)
+
     def test_outside_the_nearest_is_grown(self):
-        assert self.judge(5.0, 0.0) == ("R3", "~a#2", [4, 1], 2.5)
-        assert self.judge(7.0, 0.0) == ("R3", "~b#1", [0, 2], 2.0)
+        assert self.judge(5.0, 0.0, grows=True) == ("R3", "~a#2", [4, 1], 2.5)
+        assert self.judge(7.0, 0.0, grows=True) == ("R3", "~b#1", [0, 2], 2.0)
 
     def test_outside_two_at_the_same_distance(self):
-        assert self.judge(5.75, 0.0) == ("R3", "~a#2|~b#1", [4, 3], 3.25)
+        assert self.judge(5.75, 0.0) == ("R3", "a#2|b#1", [3, 3], 3.25)
+        assert self.judge(5.75, 0.0, grows=True) == ("R3", "~a#2|~b#1", [4, 3], 3.25)
 
-    def test_an_isolated_point_is_not_grown(self):
-        assert self.judge(30.0, 0.0) == ("R3", "b@1", [0, 1], 10.0)
+    @pytest.mark.parametrize("grows", [False, True])
+    def test_an_isolated_point_is_not_grown(self, grows):
+        assert self.judge(30.0, 0.0, grows=grows) == ("R3", "b@1", [0, 1], 10.0)
 
     def test_at_an_isolated_point_and_an_ellipsoid_alike(self):
-        assert self.judge(25.5, 0.0) == ("R3", "~b#1|b@1", [4, 4], 14.5)
+        assert self.judge(25.5, 0.0) == ("R3", "b#1|b@1", [0, 3], 14.5)
+        assert self.judge(25.5, 0.0, grows=True) == ("R3", "~b#1|b@1", [4, 4], 14.5)
+
+
+class TestEquallyNear:
+    """R2 on the nearest ellipsoids as they are: discs about -1.5 and 1.5, or touching ones, judged from between."""
+
+    def judge(self, A, B, sides, centres=((-1.5, 0.0), (1.5, 0.0)), z=(0.0, 2.0), isolated=((), ())):
+        rules = make_rules(np.array(A), np.array(B), planted(discs(*centres), sides, isolated))
+        v = rules.judge(np.array([z]))
+        assert v.rule[0] == Rule.R3
+        stored = Rules.by(StoredCounts.of(rules.training_counts, growing=False), rules.sides, rules.labels)
+        same = stored.judge(np.array([z]))
+        assert (same.counts.tolist(), same.regions.names()[0]) == (v.counts.tolist(), v.regions.names()[0])
+        assert v.lead[0] == -1
+        return v.regions.names()[0], v.counts[0].tolist(), int(v.owner[0])
+
+    def test_of_different_labels_without_common_points(self):
+        A, B = [[-1.5, 0.0], [-1.0, 0.0], [9.0, 9.0]], [[1.5, 0.0]]
+        assert self.judge(A, B, (0, 1)) == ("a#1|b#1", [2, 1], -1)
+
+    def test_of_the_same_label_without_common_points(self):
+        A, B = [[-1.5, 0.0], [1.0, 0.0], [9.0, 9.0]], [[1.5, 0.0]]
+        assert self.judge(A, B, (0, 0)) == ("a#1|a#2", [2, 1], 0)
+
+    overlapping = ((-0.5, 0.0), (0.5, 0.0))
+
+    def test_of_different_labels_with_common_points(self):
+        A, B = [[-1.4, 0.0], [-1.3, 0.0], [0.0, 0.1]], [[0.0, 0.0], [0.1, 0.0], [1.4, 0.0]]
+        assert self.judge(A, B, (0, 1), self.overlapping) == ("a#1&b#1", [1, 2], -1)
+
+    def test_of_the_same_label_with_common_points(self):
+        A, B = [[-1.4, 0.0], [-1.3, 0.0], [0.0, 0.1]], [[0.0, 0.0], [1.4, 0.0]]
+        assert self.judge(A, B, (0, 0), self.overlapping) == ("a#1&a#2", [1, 1], 0)
+
+    def test_an_ellipsoid_and_an_isolated_point_with_its_duplicates(self):
+        A, B = [[0.0, 0.0], [0.5, 0.0], [5.0, 0.0]], [[5.0, 0.0], [9.0, 9.0]]
+        near = self.judge(A, B, (0,), ((0.0, 0.0),), (3.0, 0.0), isolated=((2,), ()))
+        assert near == ("a#1|a@1", [3, 1], 0)
+
+    def test_an_ellipsoid_and_an_isolated_point_that_it_holds(self):
+        A, B = [[0.0, 0.0], [0.5, 0.0]], [[1.0, 0.0], [9.0, 9.0]]
+        near = self.judge(A, B, (0,), ((0.0, 0.0),), (3.0, 0.0), isolated=((), (0,)))
+        assert near == ("a#1&b@1", [0, 1], -1)
+
+    def test_two_isolated_points(self):
+        A, B = [[0.0, 0.0], [50.0, 50.0]], [[4.0, 0.0], [4.0, 0.0]]
+        near = self.judge(A, B, (), (), (2.0, 0.0), isolated=((0,), (0, 1)))
+        assert near == ("a@1|b@1", [1, 2], -1)
 
 
 def test_isolated_points_count_their_duplicates_of_either_label():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from planted_partitions import make_rules
 from strategies import labelled_points, point_set, seeds
 
 import sepc
@@ -13,11 +15,8 @@ from sepc.partitions.blocks import Block, Partition
 
 
 def with_stored_counts(rules):
-    return Rules.by(StoredCounts.of(rules.training_counts, growing=True), rules.sides, rules.labels)
-
-
-def rules_of(A, B, P):
-    return Rules(P, np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)]), ("a", "b"))
+    stored = StoredCounts.of(rules.training_counts, growing=rules.grows)
+    return Rules.by(stored, rules.sides, rules.labels, rules.grows)
 
 
 def assert_same_verdicts(one, two, rows=slice(None)):
@@ -27,29 +26,30 @@ def assert_same_verdicts(one, two, rows=slice(None)):
 
 
 def assert_same_but_for_ties(one, two):
-    """Of two ellipsoids that are equally near, stored counts may not tell which points they share."""
+    """Of two grown ellipsoids that are equally near, stored counts may not tell which points they share."""
     assert_same_verdicts(one, two, np.array([name.count("~") < 2 for name in one.regions.names()]))
 
 
 class TestStoredCounts:
     """What is kept of the training points tells as much as the points."""
 
-    @given(seeds())
-    def test_verdicts_are_those_of_the_points(self, seed):
+    @given(seeds(), st.booleans())
+    def test_verdicts_are_those_of_the_points(self, seed, grows):
         A, B, n_imp = labelled_points(seed)
-        rules = rules_of(A, B, sepc.partition(A, B, n_imp))
+        rules = make_rules(A, B, sepc.partition(A, B, n_imp), grows=grows)
         rng = np.random.default_rng(seed)
         both = np.vstack([A, B])
         Z = np.vstack([both, both.mean(0) + 2 * both.std(0) * rng.normal(size=(40, both.shape[1]))])
         assert_same_but_for_ties(rules.judge(Z), with_stored_counts(rules).judge(Z))
 
+    @pytest.mark.parametrize("grows", [False, True])
     @pytest.mark.parametrize("seed", range(20))
-    def test_votes_of_some_points_only(self, seed):
+    def test_votes_of_some_points_only(self, seed, grows):
         X = point_set("lattice", 90, 2, seed)
         rng = np.random.default_rng(seed)
         side, votes = (rng.random(90) < 0.5).astype(np.int8), rng.random(90) < 0.4
         P = sepc.partition(X[side == 0], X[side == 1], 2)
-        rules = Rules(P, X, side, ("a", "b"), votes)
+        rules = Rules(P, X, side, ("a", "b"), votes, grows=grows)
         Z = X + rng.normal(size=X.shape)
         assert_same_but_for_ties(rules.judge(Z), with_stored_counts(rules).judge(Z))
         assert np.array_equal(with_stored_counts(rules).counts, rules.counts)
@@ -63,6 +63,7 @@ class TestStoredCounts:
     A = np.array([[0.0], [0.5], [1.0], [1.5], [2.0], [8.0]])
     B = np.array([[4.0], [4.5], [6.0], [9.0]])
 
+    @pytest.mark.parametrize("grows", [False, True])
     @pytest.mark.parametrize(
         ("shapes", "isolated", "z"),
         [
@@ -74,14 +75,14 @@ class TestStoredCounts:
             (((0, 1.0, 1.0), (1, 4.0, 5.0)), ((), ()), 40.0),
         ],
     )
-    def test_ties_that_can_be_told(self, shapes, isolated, z):
-        rules = rules_of(self.A, self.B, self.planted(*shapes, isolated=isolated))
+    def test_ties_that_can_be_told(self, shapes, isolated, z, grows):
+        rules = make_rules(self.A, self.B, self.planted(*shapes, isolated=isolated), grows=grows)
         Z = np.array([[z], [-z]])
         assert_same_verdicts(rules.judge(Z), with_stored_counts(rules).judge(Z))
 
-    def test_a_tie_that_cannot_be_told_goes_to_the_first(self):
+    def test_a_tie_of_grown_ones_that_cannot_be_told_goes_to_the_first(self):
         A, B = np.array([[-10.0], [1.0], [9.0]]), np.array([[0.5], [8.5], [9.5]])
-        rules = rules_of(A, B, self.planted((0, 1.0, 1.0), (1, 9.0, 1.0)))
+        rules = make_rules(A, B, self.planted((0, 1.0, 1.0), (1, 9.0, 1.0)), grows=True)
         one, two = rules.judge(np.array([[5.0]])), with_stored_counts(rules).judge(np.array([[5.0]]))
         assert (one.regions.names()[0], one.counts.tolist()) == ("~a#1|~b#1", [[2, 3]])
         assert (two.regions.names()[0], two.counts.tolist(), two.owner.tolist()) == ("~a#1", [[1, 1]], [0])

@@ -114,12 +114,13 @@ class TestAgreement:
         assert clf.assess(X).region.tolist() == ["a@1", "a@1|b@1", "b@1"]
         same_records(clf, X)
 
-    def test_equally_near_ellipsoids(self):
-        clf = SEPClassifier(standardize=False, trust="paper").fit(
+    @pytest.mark.parametrize(("trust", "region"), [("paper", "0#1|1#1"), ("local", "~0#1|~1#1")])
+    def test_equally_near_ellipsoids(self, trust, region):
+        clf = SEPClassifier(standardize=False, trust=trust).fit(
             [[0.0], [1.0], [2.0], [4.0], [5.0], [6.0]], [0] * 3 + [1] * 3
         )
         X = np.array([[3.0], [2.5], [1.0]])
-        assert clf.assess(X).region[0] == "~0#1|~1#1"
+        assert clf.assess(X).region[0] == region
         same_records(clf, X)
 
 

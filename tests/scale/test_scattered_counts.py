@@ -3,7 +3,7 @@
 import array_api_strict as xp
 import numpy as np
 import pytest
-from scattered_fits import FIELDS, WHERE, around, in_file, iris, same_bits, same_partitions
+from scattered_fits import FIELDS, WHERE, around, in_file, iris, same_bits, same_partitions, same_verdicts
 from sklearn.datasets import make_moons
 
 import sepc
@@ -16,7 +16,7 @@ from sepc.model.bitsets import distinct_patterns, packed
 from sepc.model.stored_counts import GAUGE_GRID
 from sepc.partitions.blocks import Block, Partition
 from sepc.scale.device_points import DevicePoints
-from sepc.scale.scattered_counts import _counts_of_side, counts_of_scattered
+from sepc.scale.scattered_counts import Beyond, _counts_of_side, counts_of_scattered
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -52,7 +52,7 @@ def test_counts_are_those_of_every_point_under_every_ellipsoid(n, where):
     rng = np.random.default_rng(0)
     sets = rng.standard_normal((200, 2)), rng.standard_normal((300, 2)) + 0.3
     nobody = LocalPoints(np.empty((0, 2)))
-    found = counts_of_scattered(partition, [where(points) for points in sets], (nobody, nobody), exact=True)
+    found = counts_of_scattered(partition, [where(points) for points in sets], (nobody, nobody), Beyond.GAUGES)
     inside = [stack.gauges(points) <= 1.0 + MEMBERSHIP_TOLERANCE for points in sets]
     assert np.array_equal(found.counts, np.column_stack([flags.sum(axis=0) for flags in inside]))
     assert found.counts is found.held
@@ -67,7 +67,7 @@ def test_counts_are_those_of_every_point_under_every_ellipsoid(n, where):
 def test_points_of_one_side_in_parts(where):
     stack, _ = discs(70, seed=1)
     points = np.random.default_rng(1).standard_normal((50, 2))
-    found = _counts_of_side(where(points), (stack.centers[:, 0], stack.axes, stack.radii), exact=False)
+    found = _counts_of_side(where(points), (stack.centers[:, 0], stack.axes, stack.radii), Beyond.GRID)
     flags = stack.gauges(points) <= 1.0 + MEMBERSHIP_TOLERANCE
     patterns, counts = np.unique(packed(flags), axis=0, return_counts=True)
     assert np.array_equal(found.held, flags.sum(axis=0))
@@ -81,9 +81,9 @@ class TestGaugeGrid:
     @WHERE
     def test_grown_ellipsoids_miss_at_most_a_step(self, where, monkeypatch):
         X, y = iris()
-        expected = SEPClassifier(trust="paper").fit(X, y)
+        expected = SEPClassifier().fit(X, y)
         monkeypatch.setattr(fitting, "KEPT_GAUGES", 0)
-        found = where(SEPClassifier(trust="paper"), X, y)
+        found = where(SEPClassifier(), X, y)
         same_partitions(found, expected)
         for on_grid, exact in zip(found._model.rules, expected._model.rules, strict=True):
             assert on_grid.training_counts.grid_counts is not None
@@ -98,22 +98,38 @@ class TestGaugeGrid:
 
     def test_verdicts_inside_are_the_same(self, monkeypatch):
         X, y = make_moons(150, noise=0.3, random_state=0)
-        expected = SEPClassifier(trust="paper").fit(X, y)
+        expected = SEPClassifier().fit(X, y)
         monkeypatch.setattr(fitting, "KEPT_GAUGES", 0)
-        found = in_file(SEPClassifier(trust="paper"), X, y)
+        found = in_file(SEPClassifier(), X, y)
         Z = around(X)
         a, b = found.assess(Z), expected.assess(Z)
         inside = b.rule != "R3"
         assert {"R1", "R2a"} <= set(b.rule[inside])
         assert inside.mean() > 0.5
         np.testing.assert_array_equal(a.rule, b.rule)
-        for name in (*FIELDS, "trust"):
+        for name in FIELDS:
             np.testing.assert_array_equal(getattr(a, name)[inside], getattr(b, name)[inside])
+        np.testing.assert_allclose(a.trust, b.trust, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(a.region, b.region)
 
     def test_it_is_saved(self, monkeypatch, tmp_path):
         monkeypatch.setattr(fitting, "KEPT_GAUGES", 0)
         X, y = iris()
-        found = in_file(SEPClassifier(trust="paper"), X, y)
+        found = in_file(SEPClassifier(), X, y)
         sepc.save(found, tmp_path / "model.sepc")
         same_bits(sepc.load(tmp_path / "model.sepc"), found, around(X))
+
+
+@pytest.mark.usefixtures("small_chunks")
+@WHERE
+def test_where_nothing_is_grown_nothing_is_kept_of_points_outside(where, tmp_path):
+    X, y = iris()
+    found = where(SEPClassifier(trust="paper"), X, y)
+    for rules in found._model.rules:
+        assert (rules.grows, rules.training_counts.outside, rules.training_counts.grid_counts) == (False, None, None)
+    expected = SEPClassifier(trust="paper").fit(X, y)
+    Z = around(X)
+    assert (expected.assess(Z).rule == "R3").any()
+    same_verdicts(found, expected, Z, tmp_path)
+    sepc.save(found, tmp_path / "model.sepc")
+    same_bits(sepc.load(tmp_path / "model.sepc"), found, Z)

@@ -9,6 +9,7 @@ from sepc.cli.labelled_tables import LabelledTable
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
 from sepc.common.text import many, percent
+from sepc.model.partition_model import older_rule_of
 from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95
@@ -26,6 +27,7 @@ def summarize(model: Any) -> dict[str, Any]:
     ({0: 3, 1: 3}, 2)
     """
     clf = classifier_of(model)
+    older = older_rule_of(clf._model)
     encoder = model["columns"] if isinstance(model, TablePipeline) else None
     return {
         "kind": type(clf).__name__,
@@ -34,7 +36,7 @@ def summarize(model: Any) -> dict[str, Any]:
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
-        "notes": [] if encoder is None else encoder.notes,
+        "notes": [*([] if encoder is None else encoder.notes), *([] if older is None else [f"Rule R3: {older}"])],
     }
 
 

@@ -47,10 +47,12 @@ class SEPClassifier(TrustClassifier):
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
           Bayes' formula. Of these four it ranks predictions best (docs/trust.md).
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
-          is the label's smoothed share of those in the deciding region.
+          is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that
+          is the nearest one, grown until it touches the point: the better estimate on held-out records.
         - "bound": the same counts, but the trust is what that share exceeds with a probability of 95 %: a region of
           2 points gets less of it than one of 2000.
-        - "paper": the paper's formula, from the counts of all training points.
+        - "paper": the paper's formula, from the counts of all training points. A point outside of all ellipsoids is
+          decided by the nearest one as it is.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.

@@ -21,14 +21,14 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.partition_model import PartitionModel
-from sepc.model.readings import HELD_OUT_READINGS, READINGS_WITHOUT_ORDER, require_reading
+from sepc.model.readings import GROWING_READINGS, HELD_OUT_READINGS, READINGS_WITHOUT_ORDER, require_reading
 from sepc.model.rules import Rules
 from sepc.partitions.algorithm import OnStep, impurity_count, partition_of_sets
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems, class_blocks
 from sepc.partitions.ordering import canonical_rows
 from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
-from sepc.scale.scattered_counts import KEPT_GAUGES, counts_of_scattered
+from sepc.scale.scattered_counts import KEPT_GAUGES, Beyond, counts_of_scattered
 from sepc.scale.training_sets import ScatteredTrainingSet
 
 # Readings that hold points out count one of so many.
@@ -47,6 +47,11 @@ class FitSettings(NamedTuple):
         """Refuse what makes no sense before anything is computed."""
         impurity_count(self.n_imp, 1)
         require_reading(self.trust)
+
+    @property
+    def grows(self) -> bool:
+        """Whether an ellipsoid is grown to a point outside of all before its training points are counted."""
+        return self.trust in GROWING_READINGS
 
     @property
     def unit(self) -> str:
@@ -138,7 +143,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             records=TrainingRecords(points, codes, training.rows),
             outline=Outline.of([LocalPoints(points[rows]) for rows in class_slices(training.class_count)]),
             rules=[
-                Rules(p, points, *problem, held_out, compiled=True)
+                Rules(p, points, *problem, held_out, compiled=True, grows=settings.grows)
                 for p, problem in zip(partitions, problems, strict=True)
             ],
             trust=settings.trust,
@@ -177,7 +182,7 @@ def fit_scattered(
         sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)
         run = _ScatteredProblem(sides, settings.n_imp, progress.of(k))
         partitions.append(run.partition)
-        rules.append(run.rules(problem.labels))
+        rules.append(run.rules(problem.labels, settings.grows))
         components += run.components(codes=(0, 1) if len(problems) == 1 else (k,))
     model = PartitionModel(
         classes=training.classes,
@@ -265,12 +270,13 @@ class _ScatteredProblem:
         mean = total / n
         self.moments.append((side, Component(0, origin + mean, products - n * np.outer(mean, mean), n)))
 
-    def rules(self, labels: tuple[str, str]) -> Rules:
+    def rules(self, labels: tuple[str, str], grows: bool) -> Rules:
         """Return the rules of the partition, with stored counts."""
         n_gauges = len(self.partition.blocks) * sum(map(len, self.sides))
-        counts = counts_of_scattered(self.partition, self.sides, self.alone, exact=n_gauges <= KEPT_GAUGES)
+        kept = (Beyond.GAUGES if n_gauges <= KEPT_GAUGES else Beyond.GRID) if grows else Beyond.NOTHING
+        counts = counts_of_scattered(self.partition, self.sides, self.alone, kept)
         sides = np.array([block.side for block in self.partition.blocks], dtype=np.int64)
-        return Rules.by(counts, sides, labels)
+        return Rules.by(counts, sides, labels, grows)
 
     def components(self, codes: Sequence[int]) -> list[Component]:
         """Return the blocks of the sides that are one class each, class by class."""

@@ -24,11 +24,15 @@ from sepc.model.verdicts import Rule
 _N_NEIGHBOURS = 5
 _N_FEATURES_IN_TEXT = 3
 
-RULES_IN_WORDS = {
+_RULES = {
     Rule.R1.name: "it lies in exactly one ellipsoid",
     Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
     Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
-    Rule.R3.name: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
+}
+# By whether ellipsoids are grown.
+_R3 = {
+    False: "it lies outside every ellipsoid, so the nearest one decides, as it is",
+    True: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
 }
 _PLACES = {
     Rule.R1.name: "it lies in exactly one ellipsoid",
@@ -38,6 +42,22 @@ _PLACES = {
 }
 # An ellipsoid that need not grow by more than this share is only just missed.
 _NEARLY_INSIDE = 0.2
+
+
+def rules_in_words(grows: bool) -> dict[str, str]:
+    """Return when each rule applies, as the end of a sentence on a record.
+
+    Parameters
+    ----------
+    grows : bool
+        Whether the nearest ellipsoid is grown to a record outside of all before its training records are counted.
+
+    Examples
+    --------
+    >>> rules_in_words(grows=False)["R3"]
+    'it lies outside every ellipsoid, so the nearest one decides, as it is'
+    """
+    return {**_RULES, Rule.R3.name: _R3[grows]}
 
 
 class FeatureShare(NamedTuple):
@@ -165,6 +185,10 @@ class Explanation(TextExplanation):
         How the regions are read: the `trust` of the classifier.
     counted : {"training", "held-out"}
         Which records the counts are of: of all training records, or of those that shaped no ellipsoid.
+    grows : bool
+        Whether the nearest ellipsoid is grown to a point outside of all before its training records are counted.
+    is_of_older_rule : bool
+        Whether it is so in this model alone, which was saved when it was the rule.
 
     Examples
     --------
@@ -191,6 +215,8 @@ class Explanation(TextExplanation):
     unit: str
     counted: str
     reading: str
+    grows: bool
+    is_of_older_rule: bool
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
@@ -202,7 +228,12 @@ class Explanation(TextExplanation):
         sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
         if self.reading == "local":
             return f"{sure}: its probability, with each ellipsoid read as a local distribution."
-        return f"{sure} (rule {self.rule}: {RULES_IN_WORDS[self.rule]})."
+        older = ", by the rule of the time when the model was made" if self._is_of_older_rule_here else ""
+        return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]}{older})."
+
+    @property
+    def _is_of_older_rule_here(self) -> bool:
+        return self.is_of_older_rule and self.rule == Rule.R3.name
 
     def _counts(self) -> str:
         own, others = self.counts.values()
@@ -307,6 +338,8 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         unit=model.unit,
         counted="training" if rules.training_counts.all_counted else "held-out",
         reading=model.trust,
+        grows=model.grows,
+        is_of_older_rule=model.is_of_older_rule,
     )
 
 

@@ -198,7 +198,8 @@ class FeedbackMonitor:
             As the training set came in. `n` counts all records, `n_right` and `n_wrong` those with a label; `trust` is
             the mean given, `share_right` what came true, with its exact 95 % interval from `low` to `high`; `exceeds`
             says whether more than `n_imp` were wrong, `calibrated` whether the mean trust lies in the interval.
-            Names are those of `Assessment.region`: a grown ellipsoid is a row of its own.
+            Names are those of `Assessment.region`: a grown ellipsoid is a row of its own; one that decides as it is
+            has records inside and those that it is nearest to in one row.
 
         Examples
         --------

@@ -29,7 +29,10 @@ def fingerprint(clf: Any) -> str:
     """
     model: PartitionModel = clf._model
     allowed = [p.n_imp for p in clf.partitions_]
-    digest = hashlib.sha256(json.dumps([repr(model.classes.tolist()), model.features, model.trust, allowed]).encode())
+    settings = [repr(model.classes.tolist()), model.features, model.trust, allowed]
+    if not model.grows:  # others keep the fingerprint that they had when all models grew their ellipsoids
+        settings.append("as found")
+    digest = hashlib.sha256(json.dumps(settings).encode())
     arrays: list[Any] = [model.mean, model.scale, model.class_count, model.points, model.codes]
     for rules in model.rules:
         ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]

@@ -30,14 +30,15 @@ class Assessment:
         Trust in that label.
     rule : ndarray of str, shape (n,)
         ``R1``: in exactly one ellipsoid. ``R2a``: in several whose intersection holds training points. ``R2b``: in
-        several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest is
-        grown until it touches the point.
+        several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest
+        decides: as it is if the trust is the paper's, else grown until it touches the point.
     reason : ndarray of str, shape (n,)
         ``contested`` (equal counts, or an ellipsoid outnumbered by the other label), else ``outside`` (R3),
         ``overlap`` (R2a, R2b) or ``inside`` (R1).
     region : ndarray of str, shape (n,)
         Name of the deciding region: ``benign#2`` is benign's second ellipsoid, ``&`` an intersection, ``|`` a union,
-        ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point.
+        ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point. Where nothing is grown, the region
+        of a point outside has the plain name of the nearest ellipsoid, and its rule tells that it lies outside.
     counts : ndarray of int, shape (n, 2)
         Training points of that label, and of all others, in the deciding region.
     distance : ndarray of shape (n,)

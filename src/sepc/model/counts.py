@@ -96,8 +96,52 @@ class TrainingCounts(ABC):
     def bitsets(self) -> Bitsets | PatternCounts:
         """Counts of points in intersections and unions of ellipsoids."""
 
+    def tied(self, which: IntArray, isolated: IntArray) -> Tie:
+        """Count points in ellipsoids and at isolated points that are equally near.
+
+        Parameters
+        ----------
+        which : ndarray of int, shape (n,)
+            The ellipsoids.
+        isolated : ndarray of int
+            The isolated points.
+
+        Returns
+        -------
+        Tie
+        """
+        chosen = np.zeros((1, len(self.stack)), dtype=bool)
+        chosen[0, which] = True
+        alone = self.isolated.points[isolated]
+        held = np.array([is_held(self.stack.gauge(alone, int(k))) for k in which], dtype=bool)
+        held = held.reshape(len(which), len(isolated))
+        common = self._in_all(chosen, held, isolated)
+        if common.any():
+            return Tie(common.tolist(), union=False)
+        joined = self.isolated.counts[isolated[~held.any(axis=0)]].sum(axis=0)
+        if len(which):
+            joined = joined + self.bitsets.in_any(chosen)[0]
+        return Tie(joined.tolist(), union=True)
+
+    def _in_all(self, chosen: BoolArray, held: BoolArray, isolated: IntArray) -> IntArray:
+        """Count the points in all of some ellipsoids and at all of some isolated points.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool, shape (1, n_ellipsoids)
+            The ellipsoids.
+        held : ndarray of bool, shape (n_chosen, n_isolated)
+            Which isolated points each of them holds.
+        isolated : ndarray of int, shape (n_isolated,)
+            The isolated points.
+        """
+        if not len(isolated):
+            return np.asarray(self.bitsets.in_all(chosen)[0])
+        here = len(isolated) == 1 and bool(held.all())  # no point is at two of them
+        return np.asarray(self.isolated.counts[isolated[0]] * here)
+
     @abstractmethod
-    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
+    def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
         """Count points in ellipsoids, each grown to a gauge, and at isolated points that are equally near.
 
         Parameters
@@ -243,7 +287,7 @@ class RecordCounts(TrainingCounts):
     def _count(self, held: BoolArray) -> list[int]:
         return _count(self.side, self._counted, np.flatnonzero(held))
 
-    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie:
+    def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie:
         """Count points in grown ellipsoids and at isolated points that are equally near."""
         held = [is_held(self.stack.gauge(self.points, int(k)) / g) for k, g in zip(which, gauges, strict=True)]
         held += [(self.points == self.isolated.points[k]).all(axis=1) for k in isolated]

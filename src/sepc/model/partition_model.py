@@ -12,9 +12,16 @@ from sepc.model.assessment import Assessment
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
 from sepc.model.densities import LocalDensities
-from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
+from sepc.model.readings import GROWING_READINGS
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
+
+OLDER_RULE = (
+    "the model was made when the nearest ellipsoid was grown until it touches a record outside of all, before its "
+    "training records are counted. It keeps doing so, and its verdicts stay as they were. A model that is fitted now "
+    "counts that ellipsoid as it is: fit again for that reading."
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +67,16 @@ class PartitionModel:
     rules: list[Rules]
     trust: str
     densities: LocalDensities | None
+
+    @property
+    def grows(self) -> bool:
+        """Whether the nearest ellipsoid is grown to a point outside of all before its training points are counted."""
+        return self.rules[0].grows
+
+    @property
+    def is_of_older_rule(self) -> bool:
+        """Whether it grows ellipsoids where a model that is fitted now would count them as they were found."""
+        return self.grows and self.trust not in GROWING_READINGS
 
     @property
     def points(self) -> FloatArray:
@@ -121,3 +138,15 @@ class PartitionModel:
     def for_assessments(self) -> Self:
         """Return the same model without the records, but for what its rules count."""
         return replace(self, records=None)
+
+
+def older_rule_of(model: FittedModel) -> str | None:
+    """Return what to know of a model that was made under an older reading of rule R3, None of any other.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> older_rule_of(SEPClassifier(trust="paper").fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])._model) is None
+    True
+    """
+    return OLDER_RULE if isinstance(model, PartitionModel) and model.is_of_older_rule else None

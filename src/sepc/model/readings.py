@@ -65,6 +65,9 @@ def lower_bound_of(own: IntArray, other: IntArray) -> FloatArray:
 # Readings that count points which took no part in shaping the regions, and what the counts of a label and of all others
 # become.
 HELD_OUT_READINGS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"counts": share_of, "bound": lower_bound_of}
+# Readings that count, for a point outside of all ellipsoids, what the nearest one holds once it is grown until it
+# touches the point. The others count what it holds as it was found, as the paper does.
+GROWING_READINGS = ("local", "counts", "bound")
 # Readings that need neither the training points in sorted order nor a part of them held out.
 READINGS_WITHOUT_ORDER = ("local", "paper")
 

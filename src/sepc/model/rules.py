@@ -1,7 +1,7 @@
 """Rules R1, R2a, R2b and R3: how a partition judges new points, all of them at once.
 
-A point has a deciding region: the ellipsoid it lies in, the intersection or the union of several, or the nearest one
-grown until it touches the point. The training points of each label in that region give the label and the trust.
+A point has a deciding region: the ellipsoid it lies in, the intersection or the union of several, or, outside of all,
+the nearest one. The training points of each label in that region give the label and the trust.
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,13 @@ class Rules:
         Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
     compiled : bool, default=False
         Whether compiled code finds out which ellipsoids hold them, in less time; only those who fit have loaded it.
+    grows : bool, default=False
+        Whether the nearest ellipsoid is grown about its centre until it touches a point outside of all, before its
+        training points are counted. By the paper's letter it is not: R3 is R1 on the nearest ellipsoid.
 
     Attributes
     ----------
-    labels
+    labels, grows
         As given.
     training_counts : TrainingCounts
         Counts the training points.
@@ -75,12 +78,13 @@ class Rules:
         labels: Sequence[str],
         counted: BoolArray | None = None,
         compiled: bool = False,
+        grows: bool = False,
     ) -> None:
         sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
-        self._start(RecordCounts.of(partition, points, side, counted, compiled), sides, labels)
+        self._start(RecordCounts.of(partition, points, side, counted, compiled), sides, labels, grows)
 
     @classmethod
-    def by(cls, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str]) -> Self:
+    def by(cls, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool = False) -> Self:
         """Return the rules of ellipsoids whose training points are counted already.
 
         Parameters
@@ -89,17 +93,19 @@ class Rules:
         sides : ndarray of int, shape (n_ellipsoids,)
             0 or 1: whose points each was built on.
         labels : pair of str
+        grows : bool, default=False
+            As in the class.
 
         Returns
         -------
         Rules
         """
         rules = cls.__new__(cls)
-        rules._start(training_counts, sides, labels)
+        rules._start(training_counts, sides, labels, grows)
         return rules
 
-    def _start(self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str]) -> None:
-        self.training_counts, self.sides, self.labels = training_counts, sides, labels
+    def _start(self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool) -> None:
+        self.training_counts, self.sides, self.labels, self.grows = training_counts, sides, labels, grows
         self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
         self.names = _numbered(sides, labels, "#")
         self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
@@ -273,15 +279,22 @@ class _VerdictBuilder:
         alone, point = (to_isolated <= best[:, None] * (1.0 + DISTANCE_TOLERANCE)).nonzero()
         single = np.bincount(np.concatenate([near.row, alone]), minlength=len(rows)) == 1
         mine = single[near.row]
-        self.to_grow.append((rows[near.row[mine]], near.which[mine], near.gauge[mine]))
+        self._at_ellipsoid(rows[near.row[mine]], near.which[mine], near.gauge[mine])
         mine = single[alone]
         self._at_isolated(rows[alone[mine]], point[mine])
         for i in np.flatnonzero(~single):
             mine = near.row == i
             self._tied(rows[i], near.which[mine], near.gauge[mine], point[alone == i])
 
+    def _at_ellipsoid(self, rows: IntArray, which: IntArray, gauges: FloatArray) -> None:
+        """Decide points whose nearest is one ellipsoid, which has these gauges at them."""
+        if self.rules.grows:
+            self.to_grow.append((rows, which, gauges))
+        else:
+            self._in_one(rows, which)
+
     def _grow(self) -> None:
-        """Decide the points whose nearest is one ellipsoid, all points of an ellipsoid at once."""
+        """Decide the points that one ellipsoid is grown for, all points of an ellipsoid at once."""
         if not self.to_grow:
             return
         rows, which, gauges = (np.concatenate(field) for field in zip(*self.to_grow, strict=True))
@@ -300,11 +313,13 @@ class _VerdictBuilder:
     def _tied(self, row: int, which: IntArray, gauges: FloatArray, alone: IntArray) -> None:
         """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
         rules = self.rules
-        tie = rules.training_counts.tied(which, gauges, alone)
+        counts = rules.training_counts
+        tie = counts.tied_and_grown(which, gauges, alone) if rules.grows else counts.tied(which, alone)
         if tie is None:  # without the training points: as if the first were nearer by a hair
             self.to_grow.append((np.array([row]), which[:1], gauges[:1]))
             return
-        names = [f"~{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
+        mark = "~" if rules.grows else ""
+        names = [f"{mark}{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
         self.owner[row] = common_side(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
         self.counts[row] = tie.counts
         self.regions.number[row] = self.regions.add([joined_name(names, tie.union)])[0]

@@ -17,7 +17,6 @@ from sepc.model.counts import (
     TrainingCounts,
     grown_counts,
     grown_limits,
-    records_are_missing,
 )
 
 # Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
@@ -108,8 +107,7 @@ class StoredCounts(TrainingCounts):
         return np.asarray(self.counts[which] + np.pad(self.grid_counts[which], ((0, 0), (1, 0)))[:, steps].T)
 
     def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
-        if self.outside is None:
-            raise records_are_missing("counting what a grown ellipsoid of an ensemble holds")
+        assert self.outside is not None  # rules that grow nothing do not ask
         return self.outside[which]
 
     @cached_property
@@ -117,7 +115,7 @@ class StoredCounts(TrainingCounts):
         """Counts of points in intersections and unions of ellipsoids."""
         return PatternCounts(self.patterns, self.pattern_counts, len(self.stack))
 
-    def tied(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
+    def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
         """Count points in grown ellipsoids and at isolated points that are equally near.
 
         Of each ellipsoid it is known how many points it holds, not which. Where that leaves more than one answer for

@@ -23,7 +23,7 @@ class Rule(IntEnum):
     R1 = 0  # in exactly one ellipsoid
     R2a = 1  # in several, whose intersection holds training points
     R2b = 2  # in several, whose intersection holds none: their union decides
-    R3 = 3  # in none: the nearest one, grown
+    R3 = 3  # in none: the nearest one, as it is or grown
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,7 +37,7 @@ class Verdicts:
     rule : ndarray of int, shape (n,)
         A `Rule`.
     lead : ndarray of int, shape (n,)
-        The ellipsoid that decides if it is one alone, inside or grown; -1 otherwise.
+        The ellipsoid that decides if it is one alone, around the point or nearest to it; -1 otherwise.
     owner : ndarray of int, shape (n,)
         0 or 1: whose points shaped the deciding region; -1 for those of both. It tells where nothing is counted.
     distance : ndarray of shape (n,)
@@ -54,7 +54,7 @@ class Verdicts:
     >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
     >>> v = rules.judge(np.array([[1.5], [3.0]]))
     >>> v.regions.names().tolist(), v.counts.tolist(), v.distance.round(6).tolist()
-    (['low#1', '~low#1'], [[3, 0], [3, 0]], [0.0, 1.0])
+    (['low#1', 'low#1'], [[3, 0], [3, 0]], [0.0, 1.0])
     """
 
     counts: IntArray
@@ -110,7 +110,7 @@ class RegionNames:
         return which + len(self.ellipsoids)
 
     def around(self, number: int) -> list[int]:
-        """Return the ellipsoids that a point decided by this region lies in."""
+        """Return the ellipsoids that a point decided by this region lies in; one that decides alone may be nearest."""
         k = len(self.ellipsoids)
         if number < k:
             return [number]

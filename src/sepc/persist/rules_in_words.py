@@ -17,7 +17,8 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN
-from sepc.explanations.explanation import RULES_IN_WORDS
+from sepc.explanations.explanation import rules_in_words
+from sepc.model.partition_model import older_rule_of
 from sepc.model.rules import Rules
 
 _VIEWS = {True: "values", False: "normal scores of the values"}
@@ -37,7 +38,8 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         `classes` with their numbers of training records, `features`, `parameters`, `versions`, and `trust`: how the
         regions are read, in words.
 
-        Of a `SEPClassifier` also `rules`, in words; `unit`, what distances are measured in; and `problems`, one for
+        Of a `SEPClassifier` also `rules`, in words; `older_rule`, what to know of a model that was made under an older
+        reading of them, else None; `unit`, what distances are measured in; and `problems`, one for
         two classes, else one for each class against the rest. A problem lists its `regions` as `regions()` does, with
         centre and reach of each feature in the original units, the number of isolated records and why the partition
         ended.
@@ -89,6 +91,7 @@ def _common(clf: TrustClassifier) -> dict[str, Any]:
 
 def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     model = clf._model
+    in_words = rules_in_words(model.grows)
     problems = []
     for p, rules in zip(clf.partitions_, model.rules, strict=True):
         problems.append(
@@ -103,7 +106,8 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     return {
         "trust": TRUST_READINGS[model.trust].meaning,
         "unit": model.unit,
-        "rules": {rule: f"A record is decided by {rule} if {words}." for rule, words in RULES_IN_WORDS.items()},
+        "rules": {rule: f"A record is decided by {rule} if {words}." for rule, words in in_words.items()},
+        "older_rule": older_rule_of(model),
         "problems": problems,
     }
 

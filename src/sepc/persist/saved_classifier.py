@@ -33,6 +33,8 @@ from sepc.persist.saved_parts import (
 )
 
 _UNITS = ("standard deviations", "units")
+# Files of format 1 do not say whether ellipsoids are grown to points outside of them: there they all were.
+_GROWS_IN_FORMAT_1 = True
 
 
 def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
@@ -53,13 +55,14 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
     for k, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problem = writer.under(f"problem{k}")
         problems.append(pack_partition(problem, p, len(model.features)))
-        pack_counts(problem.under(COUNTS), rules.training_counts, training_rows)
+        pack_counts(problem.under(COUNTS), rules.training_counts, training_rows, rules.grows)
     return pack_common(writer, clf, training_rows) | {
         "trust": model.trust,
         "unit": model.unit,
         "is_frame": bool(clf._is_frame),
         "problems": problems,
         "all_vote": bool(model.rules[0].training_counts.all_counted),
+        "grows": model.grows,
         "isolated_points": sum(len(rules.isolated) for rules in model.rules),
     }
 
@@ -104,12 +107,11 @@ def _rules(
 ) -> list[Rules]:
     counts = [reader.under(f"problem{k}").under(COUNTS) for k in range(len(problems))]
     parts = zip(counts, partitions, problems, strict=True)
-    all_counted = require_flag(header["all_vote"])
+    all_counted, grows = require_flag(header["all_vote"]), require_flag(header.get("grows", _GROWS_IN_FORMAT_1))
     if records is None:
-        require(all("gauges" in c or "ladder" in c for c in counts), "gauges")
-        return [unpack_stored_rules(c, p, q.labels, summary.dim, summary.n, all_counted) for c, p, q in parts]
+        return [unpack_stored_rules(c, p, q.labels, summary.dim, summary.n, all_counted, grows) for c, p, q in parts]
     counted = None
     if not all_counted:
         counted = np.zeros(summary.n, dtype=bool)
         counted[reader.integers("voters", (None,), 0, summary.n)] = True
-    return [unpack_rules(c, p, q.labels, records.points, q.side, counted) for c, p, q in parts]
+    return [unpack_rules(c, p, q.labels, records.points, q.side, counted, grows) for c, p, q in parts]

@@ -187,7 +187,7 @@ def _stored_rules(
         for k, part in enumerate(member.parts):
             counts = [reader.under(f"part{k}").under(f"problem{i}").under(COUNTS) for i in range(len(problems))]
             rules[m, k] = [
-                unpack_stored_rules(c, p, q.labels, len(member.plan.features), summary.n, False)
+                unpack_stored_rules(c, p, q.labels, len(member.plan.features), summary.n, False, grows=False)
                 for c, p, q in zip(counts, part.partitions, problems, strict=True)
             ]
     return rules

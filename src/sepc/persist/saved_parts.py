@@ -68,7 +68,7 @@ def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int)
     )
 
 
-def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool = True) -> None:
+def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool) -> None:
     """Put counts of training points into arrays; the partition, and the points if they are wanted, are put elsewhere.
 
     Parameters
@@ -77,7 +77,7 @@ def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool
     counts : TrainingCounts
     training_rows : bool
         Whether the points are wanted.
-    growing : bool, default=True
+    growing : bool
         Whether grown ellipsoids will be asked about.
     """
     for name, array in counts.isolated._asdict().items():
@@ -107,18 +107,20 @@ def unpack_rules(
     points: FloatArray,
     side: NDArray[np.integer],
     counted: Any,
+    grows: bool,
 ) -> Rules:
     """Return the rules of a partition whose training points are there."""
     stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points))
     patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
     members = members_of(patterns, len(stack))
-    return Rules.by(RecordCounts(stack, points, side, counted, members, isolated), _sides(p), labels)
+    return Rules.by(RecordCounts(stack, points, side, counted, members, isolated), _sides(p), labels, grows)
 
 
 def unpack_stored_rules(
-    reader: ArrayReader, p: Partition, labels: Sequence[str], dim: int, n_rows: int, all_counted: bool
+    reader: ArrayReader, p: Partition, labels: Sequence[str], dim: int, n_rows: int, all_counted: bool, grows: bool
 ) -> Rules:
     """Return the rules of a partition of `n_rows` points that were left out."""
+    require(not grows or "gauges" in reader or "ladder" in reader, "gauges")
     stack = _stack(p, dim)
     patterns = reader.bits("patterns", (None, n_words(len(stack))), len(stack))
     pattern_counts = reader.integers("pattern_counts", (len(patterns), 2), 0, n_rows + 1)
@@ -137,7 +139,7 @@ def unpack_stored_rules(
         outside=_outside(reader, len(stack), n_rows) if "gauges" in reader else None,
         grid_counts=_ladder(reader, len(stack), n_rows) if "ladder" in reader else None,
     )
-    return Rules.by(counts, _sides(p), labels)
+    return Rules.by(counts, _sides(p), labels, grows)
 
 
 def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:

@@ -1,6 +1,7 @@
 """Counts of scattered training points: one pass over them finds everything that a verdict will need."""
 
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -29,6 +30,14 @@ _SIGN = -(1 << 63)
 Frames = tuple[FloatArray, FloatArray, FloatArray]
 
 
+class Beyond(Enum):
+    """What is kept of the points that an ellipsoid does not hold, for counts in it once it is grown."""
+
+    NOTHING = auto()  # it is never grown
+    GAUGES = auto()  # the gauge of each
+    GRID = auto()  # how many there are up to each gauge of a grid
+
+
 class SideCounts(NamedTuple):
     """Counts of some points of one side.
 
@@ -42,7 +51,7 @@ class SideCounts(NamedTuple):
         How many points lie in just these.
     outside : list of ndarray
         For each ellipsoid the gauges, ascending, of the points that it does not hold; or how many of these have a
-        gauge up to each of `GAUGE_GRID`.
+        gauge up to each of `GAUGE_GRID`; or nothing at all.
     """
 
     held: IntArray
@@ -52,7 +61,7 @@ class SideCounts(NamedTuple):
 
 
 def counts_of_scattered(
-    partition: Partition, sides: Sequence[Points], isolated: Sequence[LocalPoints], exact: bool
+    partition: Partition, sides: Sequence[Points], isolated: Sequence[LocalPoints], kept: Beyond
 ) -> StoredCounts:
     """Count scattered points of both sides under the ellipsoids of their partition.
 
@@ -63,8 +72,8 @@ def counts_of_scattered(
         All points of A, and of B.
     isolated : pair of LocalPoints
         The isolated ones among them.
-    exact : bool
-        Whether the gauge of every point is kept; else grown ellipsoids are counted on a grid.
+    kept : Beyond
+        Of the points that an ellipsoid does not hold.
 
     Returns
     -------
@@ -72,7 +81,7 @@ def counts_of_scattered(
     """
     stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
     frames = stack.centers[:, 0], stack.axes, stack.radii
-    of_a, of_b = (_counts_of_side(points, frames, exact) for points in sides)
+    of_a, of_b = (_counts_of_side(points, frames, kept) for points in sides)
     from sepc.scale._pattern_merge import merged_patterns  # compiled: only those who fit wait for it
 
     patterns, counts = merged_patterns(of_a.patterns, of_a.counts, of_b.patterns, of_b.counts)
@@ -89,39 +98,51 @@ def counts_of_scattered(
         ),
         patterns=patterns,
         pattern_counts=counts,
-        outside=pairs if exact else None,
-        grid_counts=None if exact else np.array(pairs, dtype=np.int64).reshape(-1, 2, len(GAUGE_GRID)),
+        outside=pairs if kept is Beyond.GAUGES else None,
+        grid_counts=_on_grid(pairs) if kept is Beyond.GRID else None,
     )
 
 
-def _counts_of_side(points: Points, frames: Frames, exact: bool) -> SideCounts:
+def _on_grid(pairs: list[tuple[Any, Any]]) -> IntArray:
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2, len(GAUGE_GRID))
+
+
+def _counts_of_side(points: Points, frames: Frames, kept: Beyond) -> SideCounts:
     if isinstance(points, ScatteredPoints):
-        found: SideCounts = points.fold(partial(_merged, exact=exact), _counts_of_chunk, frames, exact)
+        found: SideCounts = points.fold(partial(_merged, kept=kept), _counts_of_chunk, frames, kept)
         return found
     assert isinstance(points, LocalPoints)
-    return _counts_of_chunk(np, points.array, frames, exact)
+    return _counts_of_chunk(np, points.array, frames, kept)
 
 
-def _counts_of_chunk(xp: Any, points: Any, frames: Frames, exact: bool) -> SideCounts:
+def _counts_of_chunk(xp: Any, points: Any, frames: Frames, kept: Beyond) -> SideCounts:
     # A device takes all at once: what it finds in parts would have to be put together on the processor.
     some = [points] if xp is not np else (points[rows] for rows in chunk_slices(len(points), _ROWS))
-    return _merged((_counts_of_part(xp, x, frames, exact) for x in some), exact)
+    return _merged((_counts_of_part(xp, x, frames, kept) for x in some), kept)
 
 
-def _counts_of_part(xp: Any, points: Any, frames: Frames, exact: bool) -> SideCounts:
+def _counts_of_part(xp: Any, points: Any, frames: Frames, kept: Beyond) -> SideCounts:
     n = points.shape[0]
     words = [xp.zeros(n, dtype=xp.int64, device=points.device) for _ in range(n_words(len(frames[0])))]
-    grid = None if exact else like(xp, points, GAUGE_GRID)
     n_held, outside = np.zeros(len(frames[0]), dtype=np.int64), []
     for k, frame in enumerate(zip(*frames, strict=True)):
         gauge = joined(xp, list(gauges(xp, points, *frame)))
         held = is_held(gauge)
         bit = 1 << k % 64 if k % 64 < 63 else _SIGN
         words[k // 64] = xp.where(held, words[k // 64] + bit, words[k // 64])
-        beyond = xp.sort(xp.take(gauge, xp.nonzero(~held)[0]))
-        n_held[k] = n - beyond.shape[0]
-        outside.append(to_host(beyond if grid is None else xp.searchsorted(beyond, grid, side="right")))
+        n_held[k] = int(xp.count_nonzero(held))
+        outside.append(_of_beyond(xp, xp.take(gauge, xp.nonzero(~held)[0]), kept))
     return SideCounts(n_held, *_distinct(xp, words, n), outside)
+
+
+def _of_beyond(xp: Any, gauges: Any, kept: Beyond) -> Any:
+    """Return what is kept of the gauges of the points that an ellipsoid does not hold."""
+    if kept is Beyond.NOTHING:
+        return np.empty(0)
+    gauges = xp.sort(gauges)
+    if kept is Beyond.GAUGES:
+        return to_host(gauges)
+    return to_host(xp.searchsorted(gauges, like(xp, gauges, GAUGE_GRID), side="right"))
 
 
 def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, IntArray]:
@@ -140,7 +161,7 @@ def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, IntArray]:
     return patterns.view(np.uint64), np.diff(np.append(starts, n))
 
 
-def _merged(found: Iterable[SideCounts], exact: bool) -> SideCounts:
+def _merged(found: Iterable[SideCounts], kept: Beyond) -> SideCounts:
     """Return the counts of several parts as one; those on a grid are added as they come."""
     every, counts, gauges_of_each = [], [], []
     held: Any = 0
@@ -149,16 +170,17 @@ def _merged(found: Iterable[SideCounts], exact: bool) -> SideCounts:
         held = held + of_part.held
         every.append(of_part.patterns)
         counts.append(of_part.counts)
-        if exact:
-            gauges_of_each.append(of_part.outside)
-        else:
+        if kept is Beyond.GRID:
             on_grid = on_grid + np.asarray(of_part.outside)
+        else:
+            gauges_of_each.append(of_part.outside)
     if len(every) == 1:
         return of_part
     patterns, _, back = distinct_patterns(np.concatenate(every))
     n_points = np.bincount(back, np.concatenate(counts), minlength=len(patterns))
-    outside = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
-    return SideCounts(held, patterns, np.rint(n_points).astype(np.int64), outside if exact else list(on_grid))
+    sorted_gauges = [np.sort(np.concatenate(of_one)) for of_one in zip(*gauges_of_each, strict=True)]
+    outside = list(on_grid) if kept is Beyond.GRID else sorted_gauges
+    return SideCounts(held, patterns, np.rint(n_points).astype(np.int64), outside)
 
 
 def _n_copies(points: Points, targets: FloatArray) -> IntArray:

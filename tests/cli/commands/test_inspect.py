@@ -4,6 +4,7 @@ import json
 
 import pytest
 from command_line import do
+from saved_models import fixture_path
 
 import sepc
 
@@ -18,3 +19,13 @@ class TestInspect:
         assert {"name": "colour", "kind": "category"} in found["columns"]
         assert found["n_regions"] == len(sepc.load("model.sepc").regions())
         assert found["rules"]
+
+    def test_it_tells_of_a_model_that_was_made_under_an_older_rule(self, capsys):
+        assert do(f"inspect {fixture_path('v1-binary-paper')}") == 0
+        shown = capsys.readouterr()
+        assert "Rule R3: the model was made when the nearest ellipsoid was grown" in shown.out
+        assert "the model was made when the nearest ellipsoid was grown" in shown.err
+        assert do(f"inspect {fixture_path('v2-binary-paper')}") == 0
+        shown = capsys.readouterr()
+        assert "Rule R3" not in shown.out
+        assert shown.err == ""
