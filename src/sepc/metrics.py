@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from sepc.common.errors import InputError
+from sepc.common.label_kinds import as_they_came, require_labels
 from sepc.common.typing import BoolArray, FloatArray
 
 # Means of float32 probabilities leave [0, 1] by less.
@@ -493,17 +494,14 @@ def _as_classes(labels: ArrayLike, truth: NDArray[Any]) -> NDArray[Any]:
 
 def _as_labels(values: ArrayLike, name: str, n: int, truth: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return `values` as an array of shape (n,), of strings or of numbers as in `truth`, none of them missing."""
-    # NumPy reads a list such as ["a", nan] as strings.
-    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    array = as_they_came(values)
     _check_shape(array, name, n)
+    require_labels(array, name, "Drop the rows without a label, from all arguments.")
     if array.dtype.kind in "OT":
-        kinds = set(map(type, array.tolist()))
-        if any(all(issubclass(kind, family) for kind in kinds) for family in (str, (int, float, np.number, np.bool_))):
-            array = np.array(array.tolist())
-    if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and np.isnan(array).any()):
+        array = np.array(array.tolist())
+    if array.dtype.kind not in "biufU":
         raise InputError(
-            f"{name} holds missing labels, or labels of several kinds; expected strings only, or numbers only. "
-            "Drop the rows without a label, and convert the others with .astype(str)."
+            f"{name} holds {array[0]!r}; expected strings only, or numbers only. Convert the labels with .astype(str)."
         )
     if truth is not None and (array.dtype.kind == "U") != (truth.dtype.kind == "U"):
         raise InputError(

@@ -60,20 +60,28 @@ class TestChoice:
     def test_the_standard_error_is_that_of_the_best(self):
         assert path([[0.1, 0.1], [0.0, 0.4]]).best == 0  # a spread of its own does not help the second
 
-    def test_of_equal_ones_the_largest(self):
-        assert path([[0.1, 0.2], [0.1, 0.2], [0.2, 0.1]], rule="best").best == 2
+    @pytest.mark.parametrize("rule", ["one_se", "best"])
+    def test_of_equal_ones_the_smallest(self, rule):
+        assert path([[0.3, 0.3], [0.1, 0.1], [0.1, 0.1], [0.2, 0.2]], rule=rule).best == 1
+        assert path([[0.3, 0.3], [0.1 + 1e-15, 0.1], [0.1, 0.1]], rule=rule).best == 1
+
+    def test_of_equal_ones_within_a_standard_error_the_smallest(self):
+        # The best is the first: 0.10 +- 0.01; the others are allowed, and tied.
+        assert path([[0.09, 0.11], [0.105, 0.105], [0.105, 0.105], [0.2, 0.2]]).best == 1
 
     def test_a_single_candidate_is_chosen(self):
         assert path([[0.5, 0.7]]).best == 0
 
     @given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=1, max_size=6))
-    def test_one_se_never_chooses_less_than_best(self, risks):
+    def test_the_choice_obeys_its_rule(self, risks):
         one_se, best = path(risks), path(risks, rule="best")
-        assert one_se.best >= best.best
         means = one_se.risks.mean(axis=1)
         error = one_se.risks[means.argmin()].std(ddof=1) / np.sqrt(3)
-        assert means[one_se.best_index] <= means.min() + error + 1e-9
-        assert (means[one_se.best_index + 1 :] > means.min() + error).all()
+        for chosen, allowed in ((one_se.best_index, means.min() + error), (best.best_index, means.min())):
+            assert means[chosen] <= allowed + 1e-9
+            after_the_last_tie = means[np.flatnonzero(np.abs(means - means[chosen]) <= 2e-12)[-1] + 1 :]
+            assert (after_the_last_tie > allowed).all()
+            assert (np.abs(means[:chosen] - means[chosen]) > 1e-13).all()
 
 
 class TestFolds:

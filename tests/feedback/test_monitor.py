@@ -121,8 +121,9 @@ class TestBadInput:
         before = repr(monitor.observe(X, y).report().to_dict())
         for Z, labels, message in (
             (X, y[:3], "y_true has 3 labels for 4 records"),
-            (X, [None, *y[1:]], "no label in 1 rows, first in row 0"),
-            (X, [1.0, 2.0, np.nan, 1.0], "no label in 1 rows, first in row 2"),
+            (X, [None, *y[1:]], r"has 1 missing label\(s\), the first in row 0: None"),
+            (X, [1, *y[1:]], "y_true holds 1 in row 0 and '.*' in row 1; expected texts only, or numbers only"),
+            (X, [1.0, 2.0, np.nan, 1.0], r"has 1 missing label\(s\), the first in row 2: nan"),
             (np.full((2, 4), np.nan), y[:2], "NaN"),
             (X[:, :3], y, "features"),
             (X[:0], y[:0], "0 sample"),

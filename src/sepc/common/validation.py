@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from sepc.common.errors import InputError
+from sepc.common.label_kinds import as_they_came, require_labels
 from sepc.common.text import plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 
@@ -78,7 +79,7 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
     X : array-like of shape (n, d)
         An array, or a pandas or polars frame.
     y : array-like of shape (n,)
-        Labels of any type, two or more different ones.
+        Labels, two or more different ones: texts, numbers, or all of another type; none missing.
     estimator : estimator, optional
         Gets the attributes `n_features_in_` and, where the points have names, `feature_names_in_`.
 
@@ -91,6 +92,7 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
     >>> training_set([[1.0, 0.0], [2.0, 0.0]], [0, 1]).features
     ['x0', 'x1']
     """
+    require_labels(y)
     holder = _Validation() if estimator is None else estimator
     X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(holder, "feature_names_in_", None)
@@ -159,6 +161,7 @@ def labels_of(y: Any) -> tuple[NDArray[Any], IntArray]:
     >>> labels_of(["b", "a", "b"])[1].tolist()
     [1, 0, 1]
     """
+    require_labels(y)
     classes, codes = _classes(column_or_1d(y))
     require_two_classes(classes)
     return classes, codes
@@ -240,7 +243,7 @@ def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
     ['a', 'b']
     """
     n = _n_rows(X, what)
-    array = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    array = as_they_came(y)
     if array.shape == (n, 1):
         array = array.ravel()
     if array.shape != (n,):
@@ -248,13 +251,8 @@ def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
             f"y_{what} has shape {array.shape} and X_{what} {n} rows; expected one label for each. "
             "Pass the labels of these records, in their order."
         )
+    require_labels(array, f"y_{what}", f"Drop the records without one, from X_{what} too.")
     labels: list[Any] = array.tolist()
-    lost = [i for i, label in enumerate(labels) if _is_missing(label)]
-    if lost:
-        raise InputError(
-            f"y_{what} has {len(lost)} missing label(s), the first in row {lost[0]}; expected a label for each record. "
-            f"Drop the records without one, from X_{what} too."
-        )
     return labels
 
 
@@ -263,12 +261,6 @@ def _n_rows(X: Any, what: str) -> int:
     if n == 0:
         raise InputError(f"X_{what} has no rows; expected at least one record. Check the filter on the rows.")
     return n
-
-
-def _is_missing(label: Any) -> bool:
-    return (
-        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
-    )
 
 
 def require_share(value: Any, name: str, example: float) -> None:

@@ -105,7 +105,8 @@ class NImpPath:
         mean, spread = self.risks.mean(axis=1), _standard_error(self.risks)
         least = int(np.argmin(mean))
         allowed = mean[least] + (spread[least] if self.rule == "one_se" else 0.0)
-        return int(np.flatnonzero(mean <= allowed + _ROUNDING)[-1])
+        largest = np.flatnonzero(mean <= allowed + _ROUNDING)[-1]
+        return int(np.flatnonzero(np.abs(mean - mean[largest]) <= _ROUNDING)[0])
 
     @property
     def best(self) -> int | float:
@@ -276,7 +277,8 @@ def select_n_imp(
         The risk: of `sepc.metrics`, by trust, or the share of wrong labels.
     rule : {"one_se", "best"}, default="one_se"
         The largest n_imp whose mean risk over the folds exceeds the least one by at most one standard error of the
-        latter; or, by "best", not at all.
+        latter; or, by "best", not at all. Of several with the same risk the smallest: more impurities would gain
+        nothing.
     n_jobs : int or None, default=None
         Number of processes.
 
@@ -289,7 +291,7 @@ def select_n_imp(
     The risk of the chosen candidate is a little too good, as it was chosen by it: judge the final classifier on records
     that were kept apart. A larger n_imp mostly means fewer ellipsoids, but not where labels overlap so much that a
     small one ends the partition early: look at `n_ellipsoids` in the frame. Where the curve is flat within a standard
-    error, the choice is the last candidate.
+    error, but not tied, the choice is the last candidate.
 
     Examples
     --------

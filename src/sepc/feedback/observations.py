@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
+from sepc.common.label_kinds import require_labels
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.feedback.held_out_models import predicted_codes
 from sepc.feedback.verdict_counts import (
@@ -77,15 +78,10 @@ class Observations:
 
     def encoded(self, y: Any, n: int, name: str) -> EncodedLabels:
         """Return labels as numbers; unknown ones get the next free numbers. Nothing is kept yet."""
+        require_labels(y, name, "Pass records whose label is not known on their own, without labels.")
         values = column_or_1d(y).tolist()
         if len(values) != n:
             raise InputError(f"{name} has {len(values)} labels for {n} records; expected one label for each record.")
-        missing = [i for i, label in enumerate(values) if _is_missing(label)]
-        if missing:
-            raise InputError(
-                f"{name} has no label in {len(missing)} rows, first in row {missing[0]}; expected one label for each "
-                "record. Pass records whose label is not known on their own, without labels."
-            )
         number = {label: i for i, label in enumerate(self.labels)}
         # Not in the order of the rows, which must not matter.
         for label in sorted({label for label in values if label not in number}, key=lambda label: str(label)):
@@ -170,7 +166,3 @@ def _unpacked_counts(arrays: Arrays, name: str) -> list[VerdictCounts]:
 def _count(counts: VerdictCounts, trust: FloatArray, right: BoolArray | None, rows: IntArray) -> None:
     n_right = 0 if right is None else int(np.count_nonzero(right[rows]))
     counts.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right)
-
-
-def _is_missing(label: Any) -> bool:
-    return not isinstance(label, str) and (label is None or str(label) in {"nan", "NaT", "<NA>"})

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
+from sepc.common.label_kinds import require_labels
 from sepc.estimators.classifier import SEPClassifier
 
 
@@ -112,6 +113,7 @@ def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
     >>> labels_of(["b", "a"], 2, np.array(["a", "b"])).tolist()
     [1, 0]
     """
+    require_labels(y)
     labels = np.asarray(y).ravel()
     if len(labels) != n:
         raise InputError(f"y has {len(labels)} labels and X {n} rows; expected one label for each row.")

@@ -8,6 +8,14 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from sepc.common.label_kinds import (
+    MISSING,
+    LabelsOfAKind,
+    joined_kinds,
+    kinds_of,
+    require_labels,
+    require_one_kind,
+)
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import different_labels, names_of
 from sepc.scale.cluster_points import ClusterChunk, ClusterPoints
@@ -36,7 +44,7 @@ def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
     parts = [_raw(block, start) for block, start in zip(blocks, starts[:-1], strict=True)]
     raw = ClusterPoints(parts, X.shape[1], sizes)
     mean, scale = units_of(raw, names, standardize)
-    classes = sorted_classes(dask.compute(*map(_different, labels)))
+    classes = _classes(labels, starts)
     units = delayed((mean, scale), pure=False, traverse=False)
     points = [
         ClusterPoints(
@@ -49,6 +57,13 @@ def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
     return ScatteredTrainingSet(points, classes, mean, scale)
 
 
+def _classes(blocks: Sequence[Delayed], starts: Sequence[int]) -> NDArray[Any]:
+    """Return the sorted labels of all blocks, which begin at these rows."""
+    found = dask.compute(*(_kinds_and_labels(*block) for block in zip(blocks, starts[:-1], strict=True)))
+    require_one_kind(joined_kinds(kinds for kinds, _ in found))
+    return sorted_classes([labels for _, labels in found])
+
+
 def _blocks(X: Any) -> list[Delayed]:
     """Return the rows of X block by block."""
     if hasattr(X, "rechunk"):
@@ -59,6 +74,7 @@ def _blocks(X: Any) -> list[Delayed]:
 def _label_blocks(y: Any, sizes: Sequence[int]) -> list[Delayed]:
     """Return the labels in blocks of these sizes."""
     if not dask.is_dask_collection(y):
+        require_labels(y)
         y = np.asarray(y)
         require_shape((sum(sizes), 1), len(y))
         return [delayed(part, pure=False, traverse=False) for part in np.split(y, np.cumsum(sizes)[:-1])]
@@ -102,8 +118,10 @@ def _array(labels: Any) -> NDArray[Any]:
 
 
 @delayed
-def _different(labels: NDArray[Any]) -> NDArray[Any]:
-    return different_labels(labels)
+def _kinds_and_labels(labels: NDArray[Any], start: int) -> tuple[dict[str, LabelsOfAKind], NDArray[Any]]:
+    """Return the kinds of labels in a block, and, if there is but one, the different labels."""
+    kinds = kinds_of(labels, start)
+    return kinds, different_labels(labels) if len(kinds) == 1 and MISSING not in kinds else labels[:0]
 
 
 @delayed

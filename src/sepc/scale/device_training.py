@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.label_kinds import MISSING, LabelsOfAKind, require_one_kind
 from sepc.common.validation import labels_of
 from sepc.geometry.points.queries import like, to_host
 from sepc.scale.device_points import DeviceChunk, DevicePoints
@@ -45,7 +46,16 @@ def _labels(xp: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
     if isinstance(y, list | tuple | np.ndarray) or not hasattr(y, "device"):
         classes, numbers = labels_of(y)
         return classes, like(xp, X, numbers)
+    _require_no_nan(xp, y)
     values, codes = xp.unique_inverse(y)
     found = to_host(values)
     classes = sorted_classes([found])
     return classes, xp.take(like(xp, X, np.searchsorted(classes, found)), xp.reshape(codes, (-1,)))
+
+
+def _require_no_nan(xp: Any, y: Any) -> None:
+    """Raise an `InputError` if a label is NaN; on a device all of them are numbers."""
+    if xp.isdtype(y.dtype, "real floating"):
+        lost = to_host(xp.nonzero(xp.isnan(xp.reshape(y, (-1,))))[0])
+        if len(lost):
+            require_one_kind({MISSING: LabelsOfAKind(len(lost), int(lost[0]), np.nan)})
