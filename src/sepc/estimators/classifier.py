@@ -125,7 +125,7 @@ class SEPClassifier(TrustClassifier):
             more that are mapped from a file (``numpy.load(path, mmap_mode="r")``) stay on disk, and PyTorch and CuPy
             arrays on their device under scikit-learn's ``array_api_dispatch``; the model then has no training records.
         y : array-like of shape (n,)
-            Labels of any type, two or more different ones.
+            Two or more different labels: texts, numbers, or all of another type; none missing.
 
         Returns
         -------

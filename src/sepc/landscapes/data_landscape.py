@@ -139,7 +139,7 @@ def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape
     X : array-like of shape (n, d)
         An array, or a pandas or polars frame, of finite numbers.
     y : array-like of shape (n,)
-        Labels of any type, two or more different ones.
+        Two or more different labels: texts, numbers, or all of another type; none missing.
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each class and each pair of classes; an error that it raises ends
         the run.

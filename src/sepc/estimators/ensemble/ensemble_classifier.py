@@ -101,7 +101,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         X : array-like of shape (n, n_features)
             An array, or a pandas or polars frame.
         y : array-like of shape (n,)
-            Labels of any type, two or more different ones.
+            Two or more different labels: texts, numbers, or all of another type; none missing.
 
         Returns
         -------
