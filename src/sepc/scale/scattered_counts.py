@@ -131,18 +131,18 @@ def _counts_of_part(xp: Any, points: Any, frames: Frames, kept: Beyond) -> SideC
         bit = 1 << k % 64 if k % 64 < 63 else _SIGN
         words[k // 64] = xp.where(held, words[k // 64] + bit, words[k // 64])
         n_held[k] = int(xp.count_nonzero(held))
-        outside.append(_of_beyond(xp, xp.take(gauge, xp.nonzero(~held)[0]), kept))
+        outside.append(_of_beyond(xp, gauge, held, kept))
     return SideCounts(n_held, *_distinct(xp, words, n), outside)
 
 
-def _of_beyond(xp: Any, gauges: Any, kept: Beyond) -> Any:
-    """Return what is kept of the gauges of the points that an ellipsoid does not hold."""
+def _of_beyond(xp: Any, gauge: Any, held: Any, kept: Beyond) -> Any:
+    """Return what is kept of the points that an ellipsoid does not hold, by the gauges of all points."""
     if kept is Beyond.NOTHING:
         return np.empty(0)
-    gauges = xp.sort(gauges)
+    beyond = xp.sort(xp.take(gauge, xp.nonzero(~held)[0]))
     if kept is Beyond.GAUGES:
-        return to_host(gauges)
-    return to_host(xp.searchsorted(gauges, like(xp, gauges, GAUGE_GRID), side="right"))
+        return to_host(beyond)
+    return to_host(xp.searchsorted(beyond, like(xp, gauge, GAUGE_GRID), side="right"))
 
 
 def _distinct(xp: Any, words: list[Any], n: int) -> tuple[Patterns, IntArray]:
