@@ -63,6 +63,28 @@ def test_local_files_give_the_counts_of_the_paper(folder):  # noqa: ARG001
     assert np.array_equal(np.round(spine.X, 2), spine.X)
 
 
+def test_adult_is_coded_by_rank_over_all_rows(folder):  # noqa: ARG001
+    plain, coded = datasets.load_adult(), datasets.load_adult(coded=True)
+    assert coded.X.shape == (30162, 14)
+    for name in plain.feature_names:
+        values, ranks = (data.X[:, data.feature_names.index(name)] for data in (plain, coded))
+        distinct = np.sort(list(set(values.tolist())))
+        assert np.array_equal(distinct[ranks.astype(int)], values)
+    commonest = [np.bincount(column.astype(int)).argmax() for column in coded.X.T]
+    assert commonest[coded.feature_names.index("native_country")] == 38
+    assert "rank" in " ".join(coded.notes)
+
+
+def test_the_coded_stratum_has_the_ranks_of_the_whole_table(folder):  # noqa: ARG001
+    plain, coded = datasets.load_adult_stratum(), datasets.load_adult_stratum(coded=True)
+    assert plain.feature_names == coded.feature_names
+    assert plain.counts == coded.counts == {"<=50K": 548, ">50K": 255}
+    whole = datasets.load_adult()
+    for k, name in enumerate(plain.feature_names):
+        distinct = np.unique(whole.X[:, whole.feature_names.index(name)])
+        assert np.array_equal(distinct[coded.X[:, k].astype(int)], plain.X[:, k])
+
+
 def test_the_vertebral_loader_rounds_full_precision_to_the_same_data(folder, tmp_path, monkeypatch):
     rounded = datasets.load_vertebral()
     text = (folder / "vertebral_2c_fullprec.csv").read_text()

@@ -36,6 +36,7 @@ _STRATUM = {
     "sex": "Male",
     "native_country": "United-States",
 }
+_CODED = "Each value is its rank among the distinct ones of its column over all 30162 rows, numbers too."
 # Rows of the training part of Adult before those with gaps are left out.
 _ADULT_RAW_ROWS = 32561
 _VERTEBRAL_COLUMNS = (
@@ -44,6 +45,7 @@ _VERTEBRAL_COLUMNS = (
 )
 
 Table = list[list[str]]
+Columns = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,37 +84,47 @@ class DataSet:
         return dict(sorted(Counter(self.y.tolist()).items()))
 
 
-def load_adult(categories: bool = False) -> DataSet:
+def load_adult(categories: bool = False, coded: bool = False) -> DataSet:
     """Load the training part of the Adult (census income) data: rows without gaps, numeric features.
 
     Parameters
     ----------
     categories : bool, default=False
         Whether the 8 categories come along, numbered in alphabetical order.
+    coded : bool, default=False
+        Whether each of the 14 columns, numbers too, is label-encoded: a value becomes its rank among the distinct ones
+        of its column, from 0. This is the paper's form of the data.
 
     Returns
     -------
     DataSet
-        30162 rows and 6 or 14 features; 22654 labels ``<=50K`` and 7508 ``>50K``.
+        30162 rows and 6 features, or 14 with categories or coded; 22654 labels ``<=50K`` and 7508 ``>50K``.
 
     Examples
     --------
     >>> load_adult().X.shape  # doctest: +SKIP
     (30162, 6)
+    >>> load_adult(coded=True).X.max(axis=0)[:4]  # doctest: +SKIP
+    array([   71.,     6., 20262.,    15.])
     """
-    table, source = _adult()
-    columns = dict(zip(_ADULT_COLUMNS, zip(*table, strict=True), strict=True))
-    X, names = _numbers(columns, _ADULT_NUMBERS), [*_ADULT_NUMBERS]
-    if categories:
-        X = np.column_stack([X, *(np.unique(columns[name], return_inverse=True)[1] for name in _STRATUM)])
-        names.extend(_STRATUM)
-    how = "numbered in alphabetical order" if categories else "left out"
-    notes = ("Rows with a gap are left out.", f"The {len(_STRATUM)} features that are no numbers are {how}.")
-    return DataSet(X, np.array(columns["label"]), tuple(names), "Adult", source, notes)
+    columns, source = _adult()
+    names: tuple[str, ...] = _ADULT_NUMBERS
+    how = "The 8 features that are no numbers are left out."
+    if coded:
+        names, how = _ADULT_COLUMNS[:-1], _CODED
+    elif categories:
+        names, how = (*names, *_STRATUM), "The 8 features that are no numbers are numbered in alphabetical order."
+    X = _adult_values(columns, names, coded)
+    return DataSet(X, np.array(columns["label"]), names, "Adult", source, ("Rows with a gap are left out.", how))
 
 
-def load_adult_stratum() -> DataSet:
+def load_adult_stratum(coded: bool = False) -> DataSet:
     """Load the largest stratum of the Adult data: the rows that share the commonest values of all 8 categories.
+
+    Parameters
+    ----------
+    coded : bool, default=False
+        Whether values are ranks among the distinct ones of all 30162 rows, as for `load_adult`.
 
     Returns
     -------
@@ -125,20 +137,21 @@ def load_adult_stratum() -> DataSet:
     >>> load_adult_stratum().counts  # doctest: +SKIP
     {'<=50K': 548, '>50K': 255}
     """
-    table, source = _adult()
-    wanted = [(_ADULT_COLUMNS.index(name), value) for name, value in _STRATUM.items()]
-    rows = [row for row in table if all(row[k] == value for k, value in wanted)]
-    columns = dict(zip(_ADULT_COLUMNS, zip(*rows, strict=True), strict=True))
-    features = tuple(name for name in _ADULT_NUMBERS if len(set(columns[name])) > 1)
+    columns, source = _adult()
+    rows = np.logical_and.reduce([np.array(columns[name]) == value for name, value in _STRATUM.items()])
+    values = _adult_values(columns, _ADULT_NUMBERS, coded)[rows]
+    varies = np.ptp(values, axis=0) > 0
+    features = tuple(name for name, one in zip(_ADULT_NUMBERS, varies, strict=True) if one)
     data = DataSet(
-        X=_numbers(columns, features),
-        y=np.array(columns["label"]),
+        X=values[:, varies],
+        y=np.array(columns["label"])[rows],
         feature_names=features,
         name="Adult, largest stratum",
         source=source,
         notes=(
             f"The rows with {', '.join(_STRATUM.values())}.",
             "Of the numeric features, education_num is constant there and left out.",
+            *((_CODED,) if coded else ()),
         ),
     )
     return _counted(data, {"<=50K": 548, ">50K": 255})
@@ -329,15 +342,15 @@ def _fetched(remote: _Remote, folder: str | None) -> Any:
         ) from error
 
 
-def _adult() -> tuple[Table, str]:
-    """Return the rows of Adult without gaps."""
+def _adult() -> tuple[Columns, str]:
+    """Return the columns of Adult, rows without gaps alone."""
     rows, source = _load(_ADULT)
     parts = [rows] if len(rows) <= _ADULT_RAW_ROWS else [rows[:_ADULT_RAW_ROWS], rows[-_ADULT_RAW_ROWS:]]
     for part in parts:  # OpenML has the test rows, too, in front
         full = [row for row in part if "?" not in row]
         counts = Counter(row[-1] for row in full)
         if counts == {"<=50K": 22654, ">50K": 7508}:
-            return full, source
+            return dict(zip(_ADULT_COLUMNS, zip(*full, strict=True), strict=True)), source
     raise InputError(
         f"{source} has {len(full)} rows without gaps, labels {dict(counts)}; expected 30162 rows, 22654 of '<=50K' and "
         "7508 of '>50K'. Take the training part of Adult."
@@ -371,8 +384,17 @@ def _texts(frame: Any) -> Table:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _numbers(columns: dict[str, tuple[str, ...]], names: Sequence[str]) -> FloatArray:
-    return np.column_stack([np.array(columns[name], dtype=np.float64) for name in names])
+def _adult_values(columns: Columns, names: Sequence[str], coded: bool) -> FloatArray:
+    """Return columns of Adult, shape (n, n_names): numbers as they are, or all as ranks among the distinct values."""
+
+    def values(name: str) -> FloatArray:
+        is_number = name in _ADULT_NUMBERS
+        column = np.array(columns[name], dtype=np.float64 if is_number else str)
+        if is_number and not coded:
+            return column
+        return np.unique(column, return_inverse=True)[1].astype(np.float64)
+
+    return np.column_stack([values(name) for name in names])
 
 
 def _counted(data: DataSet, expected: dict[str, int]) -> DataSet:

@@ -192,3 +192,16 @@ class TestHonestCounts:
             z = (np.vstack([Z, X])[i] - clf.mean_) / clf.scale_
             inside = ellipsoids[a.region[i][1:]].grown_to(z).contains(V)
             assert a.counts[i].sum() == np.count_nonzero(inside)
+
+
+@ignore_isolated
+@pytest.mark.parametrize("trust", ["local", "paper", "counts"])
+def test_fits_of_whole_numbers_do_not_hang_on_last_bits(trust):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(150, 4)).astype(float)
+    y = (X.sum(axis=1) + rng.integers(-3, 4, size=150) > 10).astype(int)
+    sizes = {
+        repr(SEPClassifier(trust=trust).fit(X * (1.0 + 1e-11 * noise), y).partitions_)
+        for noise in (0.0, *rng.standard_normal((4, *X.shape)))
+    }
+    assert len(sizes) == 1

@@ -3,17 +3,14 @@
 from math import inf
 
 import pytest
-from paper_data import require_data
 
 from sepc.experiments import EXPERIMENTS
-from sepc.experiments.running import run
 from sepc.experiments.statements import Kind
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(name):
-    require_data(name)
-    result = run(EXPERIMENTS[name], False, 1, None)
+def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(runs, name):
+    result = runs(name)
     assert result.n_runs == EXPERIMENTS[name].quick
     assert set(result.values) == set(result.experiment.measures())
     for statement in result.experiment.statements:
@@ -27,10 +24,11 @@ def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(name):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_changed_number_flips_a_verdict(runs, name):
     result = runs(name)
+    n = result.n_runs
     for statement in result.experiment.statements:
         expectations = (*statement.expects, *(e for reading in statement.others for e in reading))
-        as_said = {e.measure: [e.high if e.low == -inf else e.low] for e in expectations}
-        beyond_it = {e.measure: [e.low - 1.0 if e.high == inf else e.high + 1.0] for e in expectations}
+        as_said = {e.measure: n * [e.high if e.low == -inf else e.low] for e in expectations}
+        beyond_it = {e.measure: n * [e.low - 1.0 if e.high == inf else e.high + 1.0] for e in expectations}
         assert statement.verdict({**result.values, **as_said}).kind is Kind.MATCHES
         assert statement.verdict({**result.values, **beyond_it}).kind is Kind.DIFFERS
         for e in statement.expects:

@@ -45,6 +45,21 @@ def test_sentences_give_the_range_of_other_readings_number_by_number():
     assert sentence.endswith("No other reading that was tried comes to it; they give 5 to 7 and 3.")
 
 
+def test_a_verdict_that_moves_with_the_seeds_is_borderline():
+    statement = Statement("", "4", (FOUR,))
+    steady, moving = {"n": [4] * 18 + [5] * 2}, {"n": [4] * 11 + [5] * 9}
+    assert statement.verdict(steady).borderline == ""
+    assert statement.verdict(moving).kind is Kind.MATCHES
+    assert statement.verdict(moving).borderline.startswith("borderline: other seeds may say otherwise (matches in part")
+    assert statement.verdict({"n": moving["n"][:19]}).borderline == ""  # too few to tell
+
+
+def test_the_line_of_a_statement_is_what_came_out_or_what_explains_it():
+    statement = Statement("", "4", (FOUR,), reason="The number of points is not given.")
+    assert statement.line({"n": [4]}) == "Iterations: 4"
+    assert statement.line({"n": [5]}) == "The number of points is not given."
+
+
 def test_sentences_give_the_median_the_range_and_how_often():
     sentence = Statement("", "4", (FOUR,)).verdict({"n": [4, 4, 4, 7, 9]}).sentence
     assert sentence == "Iterations: 4 (4 to 9), expected 4 (in 3 of 5 runs)."

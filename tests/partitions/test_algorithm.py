@@ -129,6 +129,54 @@ def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():
     assert P.stopped == "at most 3 points, the number of features, remained of A and B"
 
 
+def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():
+    A = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]])
+    B = A + np.array([9.0, 0.0])
+    assert sizes(sepc.partition(A, B, 0)) == "A 5 | B 5"
+    first = sepc.partition(A, B, 0, early_exit=False).blocks[0]
+    assert A[first.members].tolist() == [[0.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds())
+def test_without_the_early_exit_the_laws_hold_and_scattered_points_agree(seed):
+    A, B, n_imp = labelled_points(seed)
+    P = sepc.partition(A, B, n_imp, early_exit=False)
+    for side, n in ((0, len(A)), (1, len(B))):
+        rows = [b.members for b in P.blocks if b.side == side]
+        assert sorted(np.concatenate([*rows, P.isolated[side]]).tolist()) == list(range(n))
+    far = sepc.partition(*(scattered("file", X) for X in (A, B)), n_imp, early_exit=False)
+    assert sizes(far) == sizes(P)
+
+
+def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_leaves():
+    # The centroid of B lies well inside the hull of A: the nearest points are one point.
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((60, 2)), 0.2 * rng.standard_normal((20, 2)) + [0.3, 0.0]
+    pair = sepc.nearest_points(A, B)
+    assert pair.meet
+    by_centroids, by_noise = (
+        partitioning._Run(
+            tuple(map(partitioning._Side, (A.copy(), B.copy()))),
+            2,
+            partitioning.PartitionOptions(where_hulls_meet=where),
+            np.ones(2),
+            None,
+        )
+        for where in ("centroids", "noise")
+    )
+    centroids = A.mean(axis=0) - B.mean(axis=0)
+    cut = by_centroids.cut(*by_centroids.remaining)
+    assert cut.hyperplane.normal @ centroids == pytest.approx(np.linalg.norm(centroids))
+    noise = by_noise.cut(*by_noise.remaining)
+    assert noise is None or np.linalg.norm(noise.direction) <= 1e-8 * pair.data_range
+
+
+def test_a_way_to_cut_that_there_is_not_is_refused():
+    with pytest.raises(sepc.InputError, match=r"where_hulls_meet is 'guess'; expected 'centroids' or 'noise'"):
+        sepc.partition([[0.0], [1.0]], [[5.0], [6.0]], where_hulls_meet="guess")
+
+
 def test_coinciding_centroids_stop_the_run():
     square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     P = sepc.partition(square, 2 * square, n_imp=0)

@@ -4,13 +4,23 @@ import numpy as np
 from hypothesis import given, settings
 from strategies import labelled_points, seeds
 
-from sepc.partitions.ordering import canonical_order, canonical_rows
+from sepc.partitions.ordering import canonical_order, canonical_rows, without_last_bits
 
 
 @given(seeds())
 def test_the_canonical_order_sorts_by_all_columns(seed):
     X = np.random.default_rng(seed).integers(0, 3, size=(20, 3)).astype(float)
     assert X[canonical_order(X)].tolist() == sorted(X.tolist())
+
+
+@given(seeds())
+def test_without_last_bits_whole_numbers_keep_their_order_whatever_is_added_to_the_last_digits(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, size=(30, 3)).astype(float)
+    ranks = without_last_bits(X, np.ones(3))
+    for whole, rank in zip(X.T, ranks.T, strict=True):
+        assert np.array_equal(np.unique(whole, return_inverse=True)[1], rank)
+    assert np.array_equal(without_last_bits(X + rng.uniform(-1e-11, 1e-11, X.shape), np.ones(3)), ranks)
 
 
 @settings(max_examples=50)

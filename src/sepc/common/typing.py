@@ -16,7 +16,7 @@ BoolArray = NDArray[np.bool_]
 # The largest size of a coordinate: squares of larger numbers may overflow float64.
 LARGEST_COORDINATE = 1e150
 # The smallest standard deviation of a feature that is not constant: its square must not underflow.
-SMALLEST_SPREAD = 1e-150
+SMALLEST_SPREAD = 1e-152
 
 
 def compact(numbers: NDArray[np.integer], n: int) -> NDArray[Any]:

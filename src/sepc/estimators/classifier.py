@@ -137,7 +137,7 @@ class SEPClassifier(TrustClassifier):
         ['a']
         """
         with as_it_was_on_error(self):
-            settings = FitSettings(self.n_imp, self.trust, self.standardize, self.n_jobs)
+            settings = self._settings()
             settings.check()
             fit, training = self._training(X, y)
             progress = Progress(self, problem_names(training.classes), self.verbose)
@@ -148,6 +148,9 @@ class SEPClassifier(TrustClassifier):
             self._keep(fitted, FrameMaker.like(X))
         self._warn_of_isolated()
         return self
+
+    def _settings(self) -> FitSettings:
+        return FitSettings(self.n_imp, self.trust, self.standardize, self.n_jobs)
 
     def _training(self, X: Any, y: Any) -> tuple[Callable[..., Fitted], Any]:
         """Return the way to fit a training set, and the set itself, checked."""

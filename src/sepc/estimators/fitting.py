@@ -23,10 +23,10 @@ from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import GROWING_READINGS, HELD_OUT_READINGS, READINGS_WITHOUT_ORDER, require_reading
 from sepc.model.rules import Rules
-from sepc.partitions.algorithm import OnStep, impurity_count, partition_of_sets
+from sepc.partitions.algorithm import OnStep, PartitionOptions, impurity_count, partition_of_sets
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems, class_blocks
-from sepc.partitions.ordering import canonical_rows
+from sepc.partitions.ordering import canonical_order, canonical_rows, without_last_bits
 from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
 from sepc.scale.scattered_counts import KEPT_GAUGES, Beyond, counts_of_scattered
 from sepc.scale.training_sets import ScatteredTrainingSet
@@ -42,6 +42,7 @@ class FitSettings(NamedTuple):
     trust: str
     standardize: bool
     n_jobs: int | None
+    partition_options: PartitionOptions = PartitionOptions()
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is computed."""
@@ -124,7 +125,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         mean, scale = _standardise(points, settings.standardize)
         center, unit = location_and_unit(points)
         problems = binary_problems(codes, training.classes)
-        held_out = _held_out(codes) if settings.trust in HELD_OUT_READINGS else None
+        held_out = _held_out(points, codes, unit) if settings.trust in HELD_OUT_READINGS else None
         # Points that are only counted shape nothing, not even the units.
         shaping = None if held_out is None else ~held_out
         partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
@@ -180,7 +181,7 @@ def fit_scattered(
     partitions, rules, components = [], [], []
     for k, problem in enumerate(problems):
         sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)
-        run = _ScatteredProblem(sides, settings.n_imp, progress.of(k))
+        run = _ScatteredProblem(sides, settings, progress.of(k))
         partitions.append(run.partition)
         rules.append(run.rules(problem.labels, settings.grows))
         components += run.components(codes=(0, 1) if len(problems) == 1 else (k,))
@@ -211,9 +212,13 @@ def _standardise(points: FloatArray, standardize: bool) -> tuple[FloatArray, Flo
     return mean, scale
 
 
-def _held_out(codes: IntArray) -> BoolArray:
-    """Return which points are only counted: every third one in canonical order, from all over each class."""
-    return np.asarray(deal(codes, _HELD_OUT, first=lambda rows: int(rows[0])) == _HELD_OUT - 1)
+def _held_out(points: FloatArray, codes: IntArray, unit: FloatArray) -> BoolArray:
+    """Return which points are only counted: every third one by coordinates, from all over each class."""
+    ranks = without_last_bits(points, unit)
+    parts = deal(
+        codes, _HELD_OUT, order=lambda rows: canonical_order(ranks, among=rows), first=lambda rows: int(rows[0])
+    )
+    return np.asarray(parts == _HELD_OUT - 1)
 
 
 def class_slices(class_count: IntArray) -> list[slice]:
@@ -236,14 +241,15 @@ def _partitions(
     progress: Progress,
 ) -> list[Partition]:
     """Return the partition of each binary problem; members are numbered among the points of their side."""
+    how = {"options": settings.partition_options, "unit": unit}
     if len(problems) > 1 and settings.n_jobs not in (None, 1):
         # A copy for each job: at the same time they must not use the same points as room to work in.
         taking = np.full(len(points), True) if shaping is None else shaping
-        jobs = (delayed(problem.partition)(points, settings.n_imp, taking, unit=unit) for problem in problems)
+        jobs = (delayed(problem.partition)(points, settings.n_imp, taking, **how) for problem in problems)
         return list(Parallel(n_jobs=settings.n_jobs)(jobs))  # a job in another process cannot call back
     on_steps = [progress.of(k) if progress.is_followed else None for k in range(len(problems))]
     return [
-        problem.partition(points, settings.n_imp, shaping, unit=unit, on_step=on_step)
+        problem.partition(points, settings.n_imp, shaping, **how, on_step=on_step)
         for problem, on_step in zip(problems, on_steps, strict=True)
     ]
 
@@ -251,13 +257,21 @@ def _partitions(
 class _ScatteredProblem:
     """One binary problem of scattered points: its partition, and what passes over the points tell of it."""
 
-    def __init__(self, sides: Sequence[Any], n_imp: int | float, on_step: OnStep | None) -> None:
+    def __init__(self, sides: Sequence[Any], settings: FitSettings, on_step: OnStep | None) -> None:
         self.sides = sides
         self.unit = units_from(location_and_scale_of(*sides)[1])
         self.moments: list[tuple[int, Component]] = []
-        allowed = impurity_count(n_imp, min(map(len, sides)))
+        allowed = impurity_count(settings.n_imp, min(map(len, sides)))
         a, b = (points.at_hand() for points in sides)
-        self.partition, rest = partition_of_sets(a, b, allowed, unit=self.unit, on_step=on_step, on_block=self._note)
+        self.partition, rest = partition_of_sets(
+            a,
+            b,
+            allowed,
+            unit=self.unit,
+            options=settings.partition_options,
+            on_step=on_step,
+            on_block=self._note,
+        )
         self.alone = [_in_memory(points) for points in rest]
         for side, points in enumerate(self.alone):
             if len(points):

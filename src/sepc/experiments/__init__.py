@@ -7,8 +7,10 @@ from sepc.experiments import (
     adult,
     adult_stratum,
     circles,
+    claims,
     imbalance,
     iris,
+    many_features,
     moons,
     overlap_2d,
     reduced_hulls,
@@ -30,6 +32,8 @@ _MODULES = (
     vertebral,
     iris,
     imbalance,
+    many_features,
+    claims,
 )
 EXPERIMENTS: dict[str, Experiment] = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
 

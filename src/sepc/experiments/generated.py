@@ -1,21 +1,24 @@
 """Common parts of Circles and Moons: points from a generator, under settings that the paper does not give."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sepc.datasets import DataSet
 from sepc.experiments.experiment import Column, Row, Table
 from sepc.experiments.figures import panels
-from sepc.experiments.shared_measures import acceptance, classifier, n_ellipsoids, n_left_over
-from sepc.experiments.statements import Expectation, Statement, Values
-from sepc.partitions.algorithm import partition
+from sepc.experiments.paper_readings import MAIN, READINGS, PaperReading, readings_table
+from sepc.experiments.shared_measures import acceptance, classifier, n_ellipsoids, n_isolated, n_left_over
+from sepc.experiments.statements import Expectation, Statement, Values, spread_in_words
 from sepc.plot import PartitionDisplay
 
 _COLUMNS = (
     Column("n_iter", "iterations", "count"),
     Column("n", "ellipsoids", "count"),
-    Column("left", "points left over", "count"),
+    Column("left", "points left to the last ones", "count"),
+    Column("alone", "points left alone", "count"),
 )
+BY_READING = readings_table(*_COLUMNS)
 Settings = Mapping[str, Mapping[str, float]]
 
 
@@ -34,12 +37,12 @@ def tried(settings: Settings) -> Table:
     return Table("Tried: other settings of the generator", rows, _COLUMNS, note)
 
 
-def separated(n_iter: int, settings: Settings) -> tuple[Statement, ...]:
+def separated(n_iter: int, settings: Settings, reason: str) -> tuple[Statement, ...]:
     """Return the paper's statement that all points are in ellipsoids after some iterations.
 
     Examples
     --------
-    >>> separated(4, {"a": {"n": 100}})[0].reported
+    >>> separated(4, {"a": {"n": 100}}, "")[0].reported
     '4 iterations'
     """
     first, *others = settings
@@ -47,15 +50,29 @@ def separated(n_iter: int, settings: Settings) -> tuple[Statement, ...]:
         Statement(
             f"The points of either label are in their ellipsoids after {n_iter} iterations.",
             f"{n_iter} iterations",
+            (Expectation(f"{first}.n_iter", "iterations", "count", n_iter, n_iter),),
             (
-                Expectation(f"{first}.n_iter", "iterations", "count", n_iter, n_iter),
-                Expectation(f"{first}.left", "points left over", "count", 0, 0),
+                *(
+                    (Expectation(f"r_{key}.n_iter", f"iterations, {reading.text}", "count", n_iter, n_iter),)
+                    for key, reading in READINGS.items()
+                    if reading is not MAIN
+                ),
+                *(
+                    (Expectation(f"{key}.n_iter", f"iterations with {row.text}", "count", n_iter, n_iter),)
+                    for key, row in zip(others, tried(settings).rows[1:], strict=True)
+                ),
             ),
-            tuple(
-                (Expectation(f"{key}.n_iter", f"iterations with {row.text}", "count", n_iter, n_iter),)
-                for key, row in zip(others, tried(settings).rows[1:], strict=True)
-            ),
+            partial(_left_over, first),
+            reason,
         ),
+    )
+
+
+def _left_over(key: str, values: Values) -> str:
+    left, alone = (spread_in_words(values[f"{key}.{column}"], "count") for column in ("left", "alone"))
+    return (
+        f"The iterations leave {left} points to a last ellipsoid of each label (line 27 of Algorithm 1) and {alone} as "
+        "ellipsoids of their own (line 30)."
     )
 
 
@@ -65,22 +82,28 @@ def measure(make: Callable[..., DataSet], settings: Settings, n_imp: int, seed: 
     Examples
     --------
     >>> from sepc.datasets import make_moons
-    >>> measure(make_moons, {"a": {"n": 60, "noise": 0.1}}, 2, 0)["a.n"]
+    >>> measure(make_moons, {"a": {"n": 60, "noise": 0.1}}, 2, 0)["r_exit.n"]
     4
     """
     found: dict[str, float] = {}
     for key, setting in settings.items():
-        data = make(**setting, seed=seed)
-        A, B = (data.X[data.y == label] for label in data.counts)
-        p = partition(A, B, n_imp)
-        found |= {
-            f"{key}.n_iter": p.n_iter,
-            f"{key}.n": n_ellipsoids(p, 0) + n_ellipsoids(p, 1),
-            f"{key}.left": n_left_over(p),
-        }
+        found |= _partition(key, MAIN, make(**setting, seed=seed), n_imp)
     first = next(iter(settings.values()))
+    for key, reading in READINGS.items():
+        found |= _partition(f"r_{key}", reading, make(**first, seed=seed), n_imp)
     train, test = make(**first, seed=seed), make(**first, seed=10_000 + seed)
     return found | acceptance(train.X, train.y, test.X, test.y, n_imp)
+
+
+def _partition(key: str, reading: PaperReading, data: DataSet, n_imp: int) -> dict[str, float]:
+    A, B = (data.X[data.y == label] for label in data.counts)
+    p = reading.partition(A, B, n_imp)
+    return {
+        f"{key}.n_iter": p.n_iter,
+        f"{key}.n": n_ellipsoids(p, 0) + n_ellipsoids(p, 1),
+        f"{key}.left": n_left_over(p) - n_isolated(p),
+        f"{key}.alone": n_isolated(p),
+    }
 
 
 def draw(make: Callable[..., DataSet], settings: Settings, n_imp: int, n_iter: int, values: Values) -> Any:

@@ -107,6 +107,7 @@ EXPERIMENT = Experiment(
                 f"{in_words(spread(values['svm_weighted.drop']).median, 'share')}; the best possible balanced accuracy "
                 f"is {in_words(_LIMIT, 'share')}."
             ),
+            reason="Where the classes overlap, most points of a region are the majority's, and these give the label.",
         ),
         Statement(
             "Imbalanced data sets can be handled (experiments of the paper that it does not show).",
@@ -121,6 +122,7 @@ EXPERIMENT = Experiment(
                 f"{in_words(spread(values['svm_weighted.recall_10']).median, 'share')} and "
                 f"{in_words(spread(values['svm_weighted.recall_100']).median, 'share')}."
             ),
+            reason="At 1:10 and 1:100 most points of the minority are taken for the majority.",
         ),
     ),
     tables=(

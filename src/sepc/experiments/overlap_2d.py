@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from math import inf
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,28 @@ from sepc.common.errors import SepcError
 from sepc.common.typing import FloatArray
 from sepc.experiments.experiment import Column, Experiment, Row, Table
 from sepc.experiments.figures import ellipse, legend, panels, scatter
-from sepc.experiments.shared_measures import ACCEPTANCE, acceptance, classifier, mean, n_ellipsoids
-from sepc.experiments.statements import Expectation, Statement, Values
+from sepc.experiments.paper_readings import MAIN, READINGS, PaperReading, readings_table
+from sepc.experiments.shared_measures import ACCEPTANCE, MIN_TRUST, acceptance, classifier, mean, n_ellipsoids
+from sepc.experiments.statements import Expectation, Statement, Values, in_words, spread
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import separate
 from sepc.landscapes.class_summaries import PairOverlap
 from sepc.landscapes.data_landscape import landscape
-from sepc.partitions.algorithm import partition
 from sepc.partitions.blocks import Partition
 from sepc.plot import PartitionDisplay, class_styles
 
 _N, _APART, _N_IMP = 100, 2.5, 2
 _ROW = Row("plane", "two normal distributions")
+_LIMITS = (0, 2, 5, 10, 20)
+_BALL = """\
+>>> from sepc import Ellipsoid, cover_intersection
+>>> discs = Ellipsoid([0, 0], [[1, 0], [0, 1]], [1, 1]), Ellipsoid([1, 0], [[1, 0], [0, 1]], [1, 1])
+>>> cover_intersection(*discs).ellipsoid.radii.round(2).tolist()
+[0.87, 0.87]
+>>> ellipses = Ellipsoid([0, 0], [[1, 0], [0, 1]], [1, 1]), Ellipsoid([1, 0], [[1, 0], [0, 1]], [1, 1.5])
+>>> cover_intersection(*ellipses).ellipsoid.radii.round(2).tolist()
+[0.98, 0.88]
+"""
 
 
 def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
@@ -36,8 +47,10 @@ def data(seed: int, part: int = 0) -> tuple[FloatArray, NDArray[Any]]:
 def _measure(seed: int) -> dict[str, float]:
     """Return how the two classes overlap, and how their partition lies."""
     X, y = data(seed)
-    pair = landscape(X, y).overlaps[0]
-    p = partition(X[y == "L+1"], X[y == "L-1"], _N_IMP)
+    view = landscape(X, y)
+    pair = view.overlaps[0]
+    A, B = X[y == "L+1"], X[y == "L-1"]
+    p = MAIN.partition(A, B, _N_IMP)
     outermost, inwards = _inwards(p)
     cover, points = _overlaps(pair)
     found = {
@@ -49,8 +62,46 @@ def _measure(seed: int) -> dict[str, float]:
         "outermost": outermost,
         "inwards": inwards,
         "crossing": _n_crossing(p),
+        "apart": _apart(p),
     }
-    return {f"plane.{key}": value for key, value in found.items()} | acceptance(X, y, *data(seed, 1), _N_IMP)
+    by_limit = {n_imp: MAIN.partition(A, B, n_imp) for n_imp in _LIMITS}
+    return {
+        **{f"plane.{key}": value for key, value in found.items()},
+        **{f"limit_{n_imp}.n_iter": part.n_iter for n_imp, part in by_limit.items()},
+        **{f"limit_{n_imp}.size": _median_size(part) for n_imp, part in by_limit.items()},
+        "limits.fewer": by_limit[2].n_iter - by_limit[20].n_iter,
+        "limits.larger": _median_size(by_limit[20]) / _median_size(by_limit[2]),
+        **_far(X, y, view.ellipsoids, seed),
+        **{f"r_{key}.{name}": value for key, r in READINGS.items() for name, value in _counts(r, A, B).items()},
+        **acceptance(X, y, *data(seed, 1), _N_IMP),
+    }
+
+
+def _counts(reading: PaperReading, A: FloatArray, B: FloatArray) -> dict[str, float]:
+    p = reading.partition(A, B, _N_IMP)
+    return {"n_iter": p.n_iter, "n": len(p.blocks), "apart": _apart(p)}
+
+
+def _median_size(p: Partition) -> float:
+    return median(len(block.members) for block in p.blocks)
+
+
+def _far(X: FloatArray, y: NDArray[Any], whole: tuple[Ellipsoid, ...], seed: int) -> dict[str, float]:
+    """Return how new points that do not lie in the ellipsoids of both classes fare."""
+    T, t = data(seed, 1)
+    far = ~np.logical_and.reduce([E.contains(T) for E in whole])
+    a = classifier("paper", _N_IMP).fit(X, y).assess(T[far])
+    sure = a.trust >= MIN_TRUST
+    return {"far.points": int(far.sum()), "far.sure": mean(sure), "far.right": mean((a.label == t[far])[sure])}
+
+
+def _apart(p: Partition) -> float:
+    """Return the share of the iterations with two ellipsoids, one of each label, where these do not meet."""
+    rounds: dict[int, list[Ellipsoid]] = {}
+    for block in p.blocks:
+        rounds.setdefault(block.iteration, []).append(block.ellipsoid)
+    pairs = [both for iteration, both in rounds.items() if iteration and len(both) == 2]
+    return mean(np.array([separate(*both).disjoint for both in pairs]))
 
 
 def _overlaps(pair: PairOverlap) -> tuple[Ellipsoid, Ellipsoid]:
@@ -95,6 +146,11 @@ def _draw(values: Values) -> Any:  # noqa: ARG001
     return figure
 
 
+def _by_limit(values: Values) -> str:
+    each = (f"{in_words(spread(values[f'limit_{n}.n_iter']).median, 'count')} with {n}" for n in _LIMITS)
+    return f"Iterations by n_imp (medians): {', '.join(each)}."
+
+
 EXPERIMENT = Experiment(
     name="overlap_2d",
     title="Overlapping classes in the plane",
@@ -119,6 +175,8 @@ EXPERIMENT = Experiment(
                 Expectation("plane.larger", "volume of the cover over that by points", "number", 1.0, inf),
                 Expectation("plane.roundness", "shortest over longest radius of the cover", "number", 0.99, 1.0),
             ),
+            reason="Too large it is; its shape is a mix of those of the two ellipsoids, a ball only where both are.",
+            example=_BALL,
         ),
         Statement(
             "Ellipsoids are found from the outside in, towards the overlap.",
@@ -127,11 +185,42 @@ EXPERIMENT = Experiment(
                 Expectation("plane.outermost", "first one of each label the outermost", "yes", 1, 1),
                 Expectation("plane.inwards", "pairs found from the outside in", "share", 0.9, 1.0),
             ),
+            reason="The first are the outermost; later ones lie side by side where the classes overlap.",
         ),
         Statement(
             "In the overlap, ellipsoids of different labels overlap as well.",
             "they can be expected to",
             (Expectation("plane.crossing", "pairs that meet", "count", 1, inf),),
+        ),
+        Statement(
+            "The two ellipsoids that one iteration finds do not overlap.",
+            "none",
+            (Expectation("plane.apart", "iterations whose two ellipsoids are apart", "share", 1.0, 1.0),),
+            tuple(
+                (Expectation(f"r_{key}.apart", reading.text, "share", 1.0, 1.0),)
+                for key, reading in READINGS.items()
+                if reading is not MAIN
+            ),
+            reason="Each side is cut back until it holds few points of the other, not until the ellipsoids part.",
+        ),
+        Statement(
+            "n_imp above 0 limits the number of iterations, and ellipsoids do not become small.",
+            "fewer and larger",
+            (
+                Expectation("limits.fewer", "iterations with n_imp 2 less those with 20", "count", 1, inf),
+                Expectation("limits.larger", "median size of an ellipsoid, in times", "number", 1.01, inf),
+            ),
+            note=_by_limit,
+            reason="With 20 there are as many iterations, or ellipsoids as small, as with 2.",
+        ),
+        Statement(
+            "Points far from the overlap can be given a label with high trust.",
+            "high",
+            (
+                Expectation("far.sure", "of them with a trust of 95 % or more", "share", 0.5, 1.0),
+                Expectation("far.right", "of these right", "share", 0.95, 1.0),
+            ),
+            reason="Some lie in ellipsoids with points of the other label.",
         ),
     ),
     tables=(
@@ -147,6 +236,31 @@ EXPERIMENT = Experiment(
                 Column("outermost", "the first is the outermost", "yes"),
                 Column("inwards", "pairs found from the outside in", "share"),
                 Column("crossing", "pairs of different labels that meet", "count"),
+                Column("apart", "iterations whose two ellipsoids are apart", "share"),
+            ),
+        ),
+        readings_table(
+            Column("n_iter", "iterations", "count"),
+            Column("n", "ellipsoids", "count"),
+            Column("apart", "iterations whose two ellipsoids are apart", "share"),
+        ),
+        Table(
+            "By n_imp",
+            tuple(Row(f"limit_{n_imp}", f"n_imp {n_imp}") for n_imp in _LIMITS),
+            (Column("n_iter", "iterations", "count"), Column("size", "median points in an ellipsoid", "number")),
+        ),
+        Table(
+            "n_imp 20 beside 2",
+            (Row("limits", "the same partitions"),),
+            (Column("fewer", "iterations fewer", "count"), Column("larger", "median size, in times", "number")),
+        ),
+        Table(
+            "New points that do not lie in both class ellipsoids",
+            (Row("far", "the paper's trust"),),
+            (
+                Column("points", "points", "count"),
+                Column("sure", "with a trust of 95 % or more", "share"),
+                Column("right", "of these right", "share"),
             ),
         ),
         ACCEPTANCE,

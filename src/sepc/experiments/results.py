@@ -11,6 +11,7 @@ from typing import Any
 from sepc import __version__
 from sepc.common.atomic_files import written_whole
 from sepc.experiments.experiment import Experiment, Table
+from sepc.experiments.paper_readings import READINGS
 from sepc.experiments.shared_measures import ACCEPTANCE
 from sepc.experiments.statements import RULE, Kind, Values, spread, spread_in_words
 
@@ -97,7 +98,14 @@ def _of_result(result: Result) -> dict[str, Any]:
         ends = {} if not n else {"median": middle, "low": low, "high": high}
         measures[name] = {**ends, "values": values}
     verdicts = [
-        {"statement": s.text, "reported": s.reported, "verdict": verdict.kind.value, "sentence": verdict.sentence}
+        {
+            "statement": s.text,
+            "reported": s.reported,
+            "verdict": verdict.kind.value,
+            "borderline": verdict.borderline,
+            "reason": s.line(result.values),
+            "sentence": verdict.sentence,
+        }
         for s in result.experiment.statements
         for verdict in [s.verdict(result.values)]
     ]
@@ -113,12 +121,16 @@ def document(results: Iterable[Result]) -> dict[str, Any]:
     >>> document([])["verdicts"]
     {'matches': 0, 'matches in part': 0, 'differs': 0}
     """
-    sections = [_section(result) for result in results]
+    every = list(results)
+    sections = [_section(result) for result in every]
     counts = Counter(s["verdict"] for section in sections for s in section["statements"])
     return {
         "version": __version__,
         "rule": RULE,
+        "forms": sorted({"--full" if result.full else "the quick form" for result in every}),
+        "readings": [reading.text for reading in READINGS.values()],
         "verdicts": {kind.value: counts[kind.value] for kind in Kind},
+        "n_borderline": sum(bool(s["borderline"]) for section in sections for s in section["statements"]),
         "sections": sections,
         "acceptance": [
             (section["title"], table) for section in sections for table in section["tables"] if table["is_acceptance"]
@@ -133,7 +145,10 @@ def _section(result: Result) -> dict[str, Any]:
             "text": s.text,
             "reported": s.reported,
             "ours": s.ours(values),
+            "line": s.line(values),
+            "example": s.example,
             "verdict": v.kind.value,
+            "borderline": v.borderline,
             "sentence": v.sentence,
         }
         for s in experiment.statements

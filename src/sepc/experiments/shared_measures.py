@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.estimators.classifier import SEPClassifier
 from sepc.experiments.experiment import Column, Row, Table
+from sepc.experiments.paper_readings import PaperClassifier
 from sepc.geometry.hulls import nearest_points
 from sepc.model.assessment import Assessment
 from sepc.model.readings import trust_of
@@ -17,7 +18,7 @@ from sepc.partitions.blocks import Partition
 MIN_TRUST = 0.95
 
 _READINGS = (
-    Row("paper", "the paper's trust, raw features"),
+    Row("paper", "the paper's trust, features as they are"),
     Row("scaled", "the paper's trust, `standardize=True`"),
     Row("local", 'the default: `trust="local"`, `standardize=True`'),
 )
@@ -34,18 +35,19 @@ ACCEPTANCE = Table(
 )
 
 
-def classifier(reading: str, n_imp: int | float) -> SEPClassifier:
-    """Return an unfitted classifier: in the paper's form, with scaled features, or with the default trust."""
-    forms: dict[str, dict[str, Any]] = {
-        "paper": {"trust": "paper", "standardize": False},
-        "scaled": {"trust": "paper", "standardize": True},
-        "local": {},
-    }
-    return SEPClassifier(n_imp=n_imp, **forms[reading])
+def classifier(form: str, n_imp: int) -> SEPClassifier:
+    """Return an unfitted classifier: in the paper's form, the same with scaled features, or the package's default.
+
+    Examples
+    --------
+    >>> classifier("scaled", 2).standardize, classifier("local", 2).trust
+    (True, 'local')
+    """
+    return SEPClassifier(n_imp=n_imp) if form == "local" else PaperClassifier(n_imp, standardize=form == "scaled")
 
 
 def acceptance(
-    X: FloatArray, y: NDArray[Any], X_test: FloatArray, y_test: NDArray[Any], n_imp: int | float
+    X: FloatArray, y: NDArray[Any], X_test: FloatArray, y_test: NDArray[Any], n_imp: int
 ) -> dict[str, float]:
     """Return, for each reading, the accuracy, the share of accepted labels, and the accuracy of these.
 
@@ -53,7 +55,7 @@ def acceptance(
     ----------
     X, X_test : ndarray of shape (n, d), (n_test, d)
     y, y_test : ndarray of shape (n,), (n_test,)
-    n_imp : int or float
+    n_imp : int
 
     Returns
     -------
@@ -112,15 +114,16 @@ def n_left_over(p: Partition) -> int:
     return sum(len(b.members) for b in p.blocks if b.left_over) + sum(map(len, p.isolated))
 
 
-def regions_hit(regions: NDArray[Any]) -> int:
-    """Return in how many different regions points lie; a grown ellipsoid counts as the ellipsoid.
+def n_isolated(p: Partition) -> int:
+    """Return how many points are in no ellipsoid.
 
     Examples
     --------
-    >>> regions_hit(np.array(["a#1", "~a#1", "b#1"]))
-    2
+    >>> from sepc import partition
+    >>> n_isolated(partition([[0.0], [1.0]], [[5.0], [6.0]]))
+    0
     """
-    return len({str(name).replace("~", "") for name in regions})
+    return sum(map(len, p.isolated))
 
 
 def by_the_letter(a: Assessment) -> NDArray[Any]:
@@ -128,7 +131,7 @@ def by_the_letter(a: Assessment) -> NDArray[Any]:
 
     The labels of an assessment differ from these where an ellipsoid is outnumbered by the other label.
     """
-    names = [str(region).lstrip("~") for region in a.region]
+    names = [str(region) for region in a.region]
     alone = [not any(sign in name for sign in "&|@") for name in names]
     own = [name.rpartition("#")[0] for name in names]
     return np.where(alone, own, a.label)
@@ -151,7 +154,7 @@ def trust_in(label: NDArray[Any], a: Assessment, y: NDArray[Any]) -> FloatArray:
     Examples
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat(["low", "high"], 3)
-    >>> trust_in(y[::-1], classifier("paper", 0).fit(X, y).assess(X), y).round(2).tolist()
+    >>> trust_in(y[::-1], PaperClassifier(0, "exit").fit(X, y).assess(X), y).round(2).tolist()
     [0.31, 0.31, 0.31, 0.31, 0.31, 0.31]
     """
     own, other = np.where(label == a.label, a.counts.T, a.counts.T[::-1])

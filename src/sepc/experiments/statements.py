@@ -1,5 +1,6 @@
 """Statements of the paper as data, and verdicts on them by what comes out."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,15 +9,22 @@ from math import inf, isfinite
 from statistics import median_low
 from typing import NamedTuple
 
+import numpy as np
+
 from sepc.common.text import percent
 
 Values = Mapping[str, Sequence[float]]
 
 RULE = (
     "A statement *matches* if the median over the runs of each of its numbers lies in the range that the paper's "
-    "words or rounding allow. It *matches in part* if that holds for some of its numbers, if all of them lie there in "
-    "one and the same run, or if another reading that was tried comes to it. Else it *differs*."
+    "words or rounding allow; a larger count or a share from one split that nobody knows may be off by a tenth, or by "
+    "three points. It *matches in part* if that holds for some of its numbers, if all of them lie there in one and the "
+    "same run, or if another reading that was tried comes to it. Else it *differs*. A verdict is *borderline* if runs "
+    "drawn again from those that were made, as many as they are, give another one in more than a twentieth of 400 "
+    "draws."
 )
+# From so many runs on the verdict is tried on runs drawn again; so many draws; and which share may differ.
+_ENOUGH_RUNS, _N_DRAWS, _UNSTEADY = 20, 400, 0.05
 
 
 class Spread(NamedTuple):
@@ -58,8 +66,8 @@ def in_words(value: float, kind: str) -> str:
 
     Examples
     --------
-    >>> in_words(17.0, "count"), in_words(0.5252, "share"), in_words(0.00562, "number"), in_words(1.0, "yes")
-    ('17', '52.5 %', '0.0056', 'yes')
+    >>> in_words(30162.0, "count"), in_words(0.5252, "share"), in_words(0.00562, "number"), in_words(1.0, "yes")
+    ('30162', '52.5 %', '0.0056', 'yes')
     """
     if not isfinite(value):
         return "none"
@@ -67,7 +75,9 @@ def in_words(value: float, kind: str) -> str:
         return "yes" if value else "no"
     if kind == "share":
         return percent(value)
-    return f"{value:.3g}" if kind == "count" or abs(value) >= 0.01 else f"{value:.2g}"
+    if kind == "count":
+        return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) >= 0.01 else f"{value:.2g}"
 
 
 def spread_in_words(values: Sequence[float], kind: str) -> str:
@@ -122,10 +132,20 @@ class Kind(StrEnum):
 
 
 class Verdict(NamedTuple):
-    """Verdict on a statement of the paper, and one sentence that says why."""
+    """Verdict on a statement of the paper.
+
+    Attributes
+    ----------
+    kind : Kind
+    sentence : str
+        What came out, number by number.
+    borderline : str
+        What runs drawn again would say, if the verdict moves with the seeds; else empty.
+    """
 
     kind: Kind
     sentence: str
+    borderline: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +164,10 @@ class Statement:
         The same under other readings that were tried.
     note : callable, optional
         Turns the values into a further sentence.
+    reason : str
+        Why it does not match, in one line that a reader can check; shown where it does not.
+    example : str
+        A small case that a reader can run, as a doctest.
 
     Examples
     --------
@@ -157,6 +181,8 @@ class Statement:
     expects: tuple[Expectation, ...]
     others: tuple[tuple[Expectation, ...], ...] = ()
     note: Callable[[Values], str] | None = None
+    reason: str = ""
+    example: str = ""
 
     def verdict(self, values: Values) -> Verdict:
         """Return the verdict by the values of its measures, one for each seed.
@@ -175,7 +201,23 @@ class Statement:
             parts.append(self._of_others(values))
         if self.note:
             parts.append(self.note(values))
-        return Verdict(kind, " ".join(f"{part[0].upper()}{part[1:].removesuffix('.')}." for part in parts))
+        sentence = " ".join(f"{part[0].upper()}{part[1:].removesuffix('.')}." for part in parts)
+        return Verdict(kind, sentence, self._borderline(kind, values))
+
+    def _borderline(self, kind: Kind, values: Values) -> str:
+        """Say what runs drawn again would say, if that is often something else."""
+        expectations = [*self.expects, *(e for reading in self.others for e in reading)]
+        own = {e.measure: np.array(values[e.measure], dtype=np.float64) for e in expectations}
+        n = len(next(iter(own.values())))
+        if n < _ENOUGH_RUNS:
+            return ""
+        draws = np.random.default_rng(0).integers(n, size=(_N_DRAWS, n))
+        drawn = Counter(self._kind({name: column[rows].tolist() for name, column in own.items()}) for rows in draws)
+        if drawn[kind] >= (1.0 - _UNSTEADY) * _N_DRAWS:
+            return ""
+        others = (other for other in Kind if drawn[other] and other is not kind)
+        told = " and ".join(f"{other.value} in {percent(drawn[other] / _N_DRAWS)}" for other in others)
+        return f"borderline: other seeds may say otherwise ({told} of the draws)"
 
     def _kind(self, values: Values) -> Kind:
         middle = [_is_met(e, values) for e in self.expects]
@@ -194,6 +236,13 @@ class Statement:
         numbers = zip_longest(*self.others)
         reach = " and ".join(_reach_in_words([e for e in number if e], values) for number in numbers)
         return f"no other reading that was tried comes to it; they give {reach}"
+
+    def line(self, values: Values) -> str:
+        """Return the reason of the verdict in one line: what came out where it matches, else what explains it."""
+        if self._kind(values) is not Kind.MATCHES:
+            return self.reason
+        ours = self.ours(values)
+        return ours[0].upper() + ours[1:]
 
     def ours(self, values: Values) -> str:
         """Return what came out for each of its numbers."""

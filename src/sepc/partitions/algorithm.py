@@ -44,12 +44,39 @@ OnStep = Callable[[int, int], None]
 T = TypeVar("T")
 
 
+class PartitionOptions(NamedTuple):
+    """How a partition is made where the paper can be read in more ways than one: as `partition` describes them.
+
+    Examples
+    --------
+    >>> PartitionOptions(early_exit=False).where_hulls_meet
+    'centroids'
+    """
+
+    relax: bool = False
+    early_exit: bool = True
+    where_hulls_meet: str = "centroids"
+
+    def check(self) -> None:
+        """Refuse a way to cut that there is not."""
+        if self.where_hulls_meet not in ("centroids", "noise"):
+            raise InputError(
+                f"where_hulls_meet is {self.where_hulls_meet!r}; expected 'centroids' or 'noise'. Use 'centroids' "
+                "unless a program that does not look is to be imitated."
+            )
+
+
+_DEFAULT = PartitionOptions()
+
+
 def partition(
     A: ArrayLike | Points,
     B: ArrayLike | Points,
     n_imp: int | float = 2,
     *,
     relax: bool = False,
+    early_exit: bool = True,
+    where_hulls_meet: str = "centroids",
     unit: ArrayLike | None = None,
     on_step: OnStep | None = None,
 ) -> Partition:
@@ -67,6 +94,12 @@ def partition(
     relax : bool, default=False
         Whether to double the allowed number, and go on, where no further ellipsoid can be made: ellipsoids of falling
         purity then cover an overlap, instead of one left-over for each label.
+    early_exit : bool, default=True
+        Whether two sets whose ellipsoids are disjoint are taken whole, as the paper's Algorithm 2 has it. Its published
+        counts come out without this: such sets are then cut like all others.
+    where_hulls_meet : {"centroids", "noise"}, default="centroids"
+        What is cut along where the reduced hulls meet and give no direction: that of the two centroids, or what
+        rounding leaves of the difference of their nearest points, as a program does that does not look.
     unit : array-like of shape (d,), optional
         Unit of length of each feature, which decides what counts as flat (a spread below 1e-6 units). By default its
         standard deviation over A and B, or the largest one of the other features where that is 0.
@@ -90,14 +123,16 @@ def partition(
     points_a, points_b = as_set(A, "A"), as_set(B, "B")
     same_features(points_b, points_a.dim, "B", "A")
     length = None if unit is None else as_vector(unit, "unit", points_a.dim)
+    options = PartitionOptions(relax, early_exit, where_hulls_meet)
+    options.check()
     if isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints):
         a, b = points_a.array.copy(), points_b.array.copy()
-        found = partition_in_place(a, b, n_imp, relax=relax, unit=length, on_step=on_step)
+        found = partition_in_place(a, b, n_imp, options=options, unit=length, on_step=on_step)
         return renumbered(found, [np.arange(len(a)), np.arange(len(b))])
     allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
     if length is None:
         length = units_from(location_and_scale_of(points_a, points_b)[1])
-    return partition_of_sets(points_a, points_b, allowed, relax=relax, unit=length, on_step=on_step)[0]
+    return partition_of_sets(points_a, points_b, allowed, options=options, unit=length, on_step=on_step)[0]
 
 
 OnBlock = Callable[[int, Points], None]
@@ -109,7 +144,7 @@ def partition_of_sets(
     allowed: int,
     *,
     unit: FloatArray,
-    relax: bool = False,
+    options: PartitionOptions = _DEFAULT,
     on_step: OnStep | None = None,
     on_block: OnBlock | None = None,
 ) -> tuple[Partition, tuple[Points, Points]]:
@@ -120,8 +155,9 @@ def partition_of_sets(
     a, b : Points
     allowed : int
         How many points of the other label an ellipsoid may hold.
-    unit, relax, on_step
+    unit, on_step
         As for `partition`.
+    options : PartitionOptions, optional
     on_block : callable, optional
         Called as ``on_block(side, points)`` when a block leaves its set.
 
@@ -137,7 +173,7 @@ def partition_of_sets(
     >>> partition_of_sets(a, b, 0, unit=np.ones(1))[0]
     Partition(A 3 | B 3, n_imp=0, n_iter=1)
     """
-    run = _Run((_Scattered(a), _Scattered(b)), allowed, relax, unit, on_step, on_block)
+    run = _Run((_Scattered(a), _Scattered(b)), allowed, options, unit, on_step, on_block)
     run.beside = a.beside()
     result = run.result()
     rest_a, rest_b = run.remaining
@@ -149,7 +185,7 @@ def partition_in_place(
     b: FloatArray,
     n_imp: int | float,
     *,
-    relax: bool = False,
+    options: PartitionOptions = _DEFAULT,
     unit: FloatArray | None = None,
     on_step: OnStep | None = None,
 ) -> Partition:
@@ -166,7 +202,7 @@ def partition_in_place(
     """
     allowed = impurity_count(n_imp, min(len(a), len(b)))
     sides = _Side(a), _Side(b)
-    run = _Run(sides, allowed, relax, units_of_length(a, b) if unit is None else unit, on_step)
+    run = _Run(sides, allowed, options, units_of_length(a, b) if unit is None else unit, on_step)
     with one_blas_thread(a.size + b.size):  # each solver would ask for it
         result = run.result()
     for side in sides:
@@ -295,14 +331,14 @@ class _Run:
         self,
         sides: tuple[_Remaining, _Remaining],
         allowed: int,
-        relax: bool,
+        options: PartitionOptions,
         unit: FloatArray,
         on_step: OnStep | None,
         on_block: OnBlock | None = None,
     ) -> None:
         self.sides, self.on_block = sides, on_block
         self.n_imp = self.allowed = allowed
-        self.relax, self.unit, self.on_step = relax, unit, on_step
+        self.options, self.unit, self.on_step = options, unit, on_step
         self.total = sum(map(len, self.remaining))
         self.blocks: list[Block] = []
         self.hyperplanes: list[Hyperplane] = []
@@ -333,7 +369,7 @@ class _Run:
 
     def more_allowed(self) -> bool:
         """Allow twice as many points of the other label, if that is asked for and can make a difference."""
-        if not self.relax or self.allowed >= max(map(len, self.remaining)):
+        if not self.options.relax or self.allowed >= max(map(len, self.remaining)):
             return False
         self.allowed = max(1, 2 * self.allowed)
         return True
@@ -403,7 +439,7 @@ class _Run:
 
     def split(self, a: _Cloud, b: _Cloud) -> _Cut | None:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
-        if _surely_meet(a.points, b.points, self.unit):
+        if not self.options.early_exit or _surely_meet(a.points, b.points, self.unit):
             return self.cut(a, b)
         if self.beside is None:
             return self.between(a, b) or self.cut(a, b)
@@ -429,16 +465,16 @@ class _Run:
         """Keep what lies beyond the nearest points of the reduced hulls; None if there is no direction to cut along."""
         pair = nearest_points(a.points, b.points)
         self.report()
-        c, d, w, meet = pair.c, pair.d, pair.normal, pair.meet
-        if meet:  # reduce the larger hull all the way
+        c, d, w, reach = pair.c, pair.d, pair.normal, pair.data_range
+        least = 0.0
+        if pair.meet and self.options.where_hulls_meet == "centroids":  # reduce the larger hull all the way
             c, d = a.points.extent.mean, b.points.extent.mean
             w = c - d
             reach = max(cloud.points.extent.reach(c) for cloud in (a, b))
-            if sqrt(w @ w) <= _SAME_POINT * reach:
-                return None
-        else:
-            reach = pair.data_range
+            least = _SAME_POINT * reach
         length = sqrt(w @ w)
+        if length <= least:
+            return None
         slack = _HALF_SPACE_TOLERANCE * length * reach
         normal = w / length
         return _Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)

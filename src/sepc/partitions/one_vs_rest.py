@@ -38,7 +38,7 @@ class BinaryProblem(NamedTuple):
         taking : ndarray of bool, shape (n,), optional
             Which points take part; all by default.
         **options
-            For `sepc.partition`.
+            For `partition_in_place`.
 
         Returns
         -------

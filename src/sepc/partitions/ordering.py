@@ -4,6 +4,9 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray, compact
 
+# Values that differ by less, in units of the feature, are the same to a person.
+_SAME = 1e-9
+
 
 def canonical_order(points: FloatArray, among: IntArray | None = None) -> IntArray:
     """Return the row numbers that sort the points, or those `among` them, by their coordinates.
@@ -27,6 +30,35 @@ def canonical_order(points: FloatArray, among: IntArray | None = None) -> IntArr
         rows = order[tied]
         order[tied] = rows[np.lexsort(points[rows, ::-1].T)]
     return order
+
+
+def without_last_bits(points: FloatArray, unit: FloatArray) -> FloatArray:
+    """Return numbers that sort like the coordinates, and are equal for values that hardly differ.
+
+    In the canonical order the last bits of a column decide over all columns after it. Where records are chosen by that
+    order, others would be chosen after a change that nobody can see.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    unit : ndarray of shape (d,)
+        Neighbours among the values of a feature are equal if they differ by less than 1e-9 units.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> without_last_bits(np.array([[2.0], [1.0 + 1e-12], [1.0]]), np.ones(1)).ravel().tolist()
+    [1.0, 0.0, 0.0]
+    """
+    ranks = np.empty_like(points)
+    for k, column in enumerate(points.T):
+        order = np.argsort(column, kind="stable")
+        steps = np.diff(column[order]) > _SAME * unit[k]
+        ranks[order, k] = np.concatenate([[0.0], np.cumsum(steps)])
+    return ranks
 
 
 def canonical_rows(X: FloatArray, codes: IntArray, n_classes: int) -> IntArray:

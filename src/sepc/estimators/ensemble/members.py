@@ -19,6 +19,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import VIEWS
 from sepc.model.densities import LocalDensities, local_densities
 from sepc.model.rules import Rules
+from sepc.partitions.algorithm import PartitionOptions
 from sepc.partitions.blocks import Partition
 from sepc.partitions.one_vs_rest import binary_problems, class_blocks
 from sepc.partitions.units import location_and_unit
@@ -252,7 +253,7 @@ def _part(
     mine = points[rows]
     asked = binary_problems(codes[rows], classes)
     center, unit = location_and_unit(mine)
-    found = [problem.partition(mine, n_imp, relax=True, unit=unit) for problem in asked]
+    found = [problem.partition(mine, n_imp, options=PartitionOptions(relax=True), unit=unit) for problem in asked]
     count = np.bincount(codes[rows], minlength=len(classes))
     blocks = list(class_blocks(found, asked))
     densities = local_densities(mine, [(b.code, b.rows) for b in blocks], count, center, unit)
