@@ -42,7 +42,7 @@ def told(clf, X):
     """Return all that a classifier says of some records, without what needs the training records."""
     a, sets = clf.assess(X), clf.predict_set(X)
     out = {name: getattr(a, name) for name in ("label", "trust", "rule", "reason", "region", "counts", "distance")}
-    out |= {"bound": a.error_bound, "frame": a.to_frame().to_numpy(), "regions": clf.regions().to_numpy()}
+    out |= {"local_overlap": a.local_overlap, "frame": a.to_frame().to_numpy(), "regions": clf.regions().to_numpy()}
     out |= {"predict": clf.predict(X), "proba": clf.predict_proba(X), "score": clf.trust_score(X)}
     out |= {"sets": sets.sets, "thresholds": sets.thresholds}
     if hasattr(clf, "sample"):

@@ -125,6 +125,6 @@ def agree(found, expected, X, tmp_path):
 
 def same_bits(one, two, Z):
     a, b = one.assess(Z), two.assess(Z)
-    for name in (*FIELDS, "trust", "odds", "distance", "error_bound"):
+    for name in (*FIELDS, "trust", "odds", "distance", "local_overlap"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     np.testing.assert_array_equal(one.predict_proba(Z), two.predict_proba(Z))

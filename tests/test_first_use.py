@@ -111,7 +111,7 @@ def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path)
         import pickle, sys
         clf = pickle.load(open({str(model)!r}, "rb"))
         X = clf._model.original(clf._model.records.points)
-        clf.predict(X), clf.predict_proba(X), clf.assess(X).to_frame(), clf.assess(X).error_bound
+        clf.predict(X), clf.predict_proba(X), clf.assess(X).to_frame(), clf.assess(X).local_overlap
         clf.explain(X[0]).text, clf.regions(), clf.calibrate(X, clf.predict(X)).predict_set(X).labels()
         assert "numba" not in sys.modules
         """

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sepc import SEPClassifier
+from sepc.common.text import percent
 
 
 class TestExplain:
@@ -66,21 +67,21 @@ class TestExplain:
         assert "The nearest training record is" in why.text
 
 
-def test_an_explanation_tells_the_bound_of_the_error_only_where_the_records_do_not_refute_it():
+def test_an_explanation_tells_how_alike_the_labels_are_at_the_point_and_promises_nothing():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     X[200:, 0] += 1.5
     clf = SEPClassifier(n_imp=20).fit(X, np.repeat(["a", "b"], 200))
     a = clf.assess(X)
-    told = {True: 0, False: 0}
-    for i in np.flatnonzero(a.reason == "overlap")[:60]:
-        why = clf.explain(X[i])
-        if why.error_bound is not None:
-            own, others = why.counts.values()
-            refuted = others > why.error_bound * (own + others)
-            assert ("which bounds the error" in why.text) is not refuted
-            told[refuted] += 1
-    assert all(told.values())
+    between = np.flatnonzero((a.reason == "overlap") & ~np.isnan(a.local_overlap))
+    assert len(between) > 20
+    for i in between[:20]:
+        text, overlap = clf.explain(X[i]).text, a.local_overlap[i]
+        shares = f"most alike at this point have {percent(1.0 - overlap)} and {percent(overlap)} of their joint density"
+        assert shares in text
+        assert "bound" not in text.replace("boundary", "")
+    alone = clf.explain(X[a.reason == "inside"][0])
+    assert "joint density" not in alone.text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
-"""Assessments: labels that are accepted or not, odds, the deciding region, the bound of the error."""
+"""Assessments: labels that are accepted or not, odds, the deciding region, the local overlap."""
+
+import pickle
 
 import numpy as np
 import pytest
+from normal_reading import largest_local_overlap
 from sklearn.datasets import load_iris
 
 import sepc
@@ -46,16 +49,40 @@ def test_the_winner_s_problem_gives_rule_region_counts_and_trust():
     assert all(label in region for label, region in zip(a.label, a.region, strict=True))
 
 
-def test_verdicts_and_explanations_carry_it():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [2, 0]], 150, axis=0)
-    clf = sepc.SEPClassifier(n_imp=10).fit(X, np.repeat(["a", "b"], 150))
-    a = clf.assess(X)
-    bounded = np.flatnonzero(~np.isnan(a.error_bound))
-    assert len(bounded)
-    assert set(a.rule[bounded]) <= {"R2a", "R2b"}
-    assert ((a.error_bound[bounded] > 0) & (a.error_bound[bounded] <= 1)).all()
-    why = clf.explain(X[bounded[0]])
-    assert why.error_bound == a.error_bound[bounded[0]]
-    alone = np.flatnonzero(a.rule == "R1")[0]
-    assert clf.explain(X[alone]).error_bound is None
+class TestLocalOverlap:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def overlapping(cls):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 100, axis=0)
+        return X, np.repeat(["a", "b", "c"], 100)
+
+    @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
+    def test_it_is_that_of_the_problem_that_decides_the_label(self, overlapping, labels):
+        X, y = (part[np.isin(overlapping[1], labels)] for part in overlapping)
+        clf = SEPClassifier(n_imp=10).fit(X, y)
+        a, Z = clf.assess(X), clf._model.units(X)
+        found = 0
+        for i, label in enumerate(a.label):
+            rules = clf._model.rules[labels.index(label) if len(labels) > 2 else 0]
+            expected = largest_local_overlap(rules.stack.ellipsoids, rules.sides, Z[i])
+            assert a.local_overlap[i] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+            found += not np.isnan(expected)
+        assert 0 < found < len(X)
+
+    def test_explanations_carry_it(self, overlapping):
+        X, y = overlapping
+        clf = SEPClassifier(n_imp=10).fit(X, y)
+        a = clf.assess(X)
+        between = np.flatnonzero(~np.isnan(a.local_overlap))
+        assert set(a.rule[between]) <= {"R2a", "R2b"}
+        assert clf.explain(X[between[0]]).local_overlap == a.local_overlap[between[0]]
+        assert clf.explain(X[a.rule == "R1"][0]).local_overlap is None
+
+    def test_it_goes_with_the_points_that_are_taken_joined_and_sent_to_other_processes(self, overlapping):
+        X, y = overlapping
+        a = SEPClassifier(n_imp=10).fit(X, y).assess(X)
+        rows = np.array([7, 0, 7, 250, 120])
+        halves = a.taken(np.arange(150)), pickle.loads(pickle.dumps(a.taken(np.arange(150, 300))))
+        for same, expected in ((a.taken(rows), a.local_overlap[rows]), (a.joined(halves), a.local_overlap)):
+            np.testing.assert_array_equal(same.local_overlap, expected)

@@ -19,7 +19,8 @@ def verdicts_with(counts):
     """Return verdicts with these counts, none of them by one ellipsoid alone."""
     n = len(counts)
     nobody = np.full(n, -1)
-    return Verdicts(np.array(counts), np.zeros(n, dtype=int), nobody, nobody, np.zeros(n), RegionNames([], n))
+    rule, distance, points = np.zeros(n, dtype=int), np.zeros(n), np.zeros((n, 1))
+    return Verdicts(np.array(counts), rule, nobody, nobody, distance, RegionNames([], n), points)
 
 
 def random_counts(seed):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from normal_reading import largest_local_overlap
 from planted_partitions import discs, make_rules, planted
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc.geometry.coefficient import overlap_coefficient
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import StoredCounts
 from sepc.model.verdicts import Rule
@@ -184,28 +184,43 @@ def test_many_ellipsoids_are_more_than_one_word_of_bits():
     assert v.counts.tolist() == [[1, 0]]
 
 
-class TestErrorBound:
-    """The paper's remark: what overlaps may be confused, and by how much."""
-
+class TestLocalOverlaps:
     A = np.array([[0.0, 0.0], [0.5, 0.0], [0.75, 0.1]])
     B = np.array([[1.5, 0.0], [0.75, 0.0], [9.0, 0.0]])
     rules = make_rules(A, B, planted(discs((0.0, 0.0), (0.3, 0.0), (1.5, 0.0), (9.0, 0.0)), (0, 0, 1, 1)))
 
-    def bound(self, *z):
-        v = self.rules.judge(np.array([z]))
-        return self.rules.error_bounds(v.regions, np.array([0]))[0]
+    def at(self, *z):
+        return self.rules.local_overlaps(np.array([z]))[0]
 
-    def test_it_is_the_largest_overlap_of_two_labels_around_the_point(self):
-        near, middle, far, _ = self.rules.stack.ellipsoids
-        both = overlap_coefficient(near, far), overlap_coefficient(middle, far)
-        assert both[0] < both[1] < 1
-        assert self.bound(0.75, 0.0) == both[1]
-        assert self.bound(1.1, 0.0) == both[1]
+    def test_it_is_that_of_the_most_alike_of_different_labels_around_the_point(self):
+        assert self.at(0.75, 0.0) == pytest.approx(0.5)  # half-way between the first and the third
+        for z in ((0.75, 0.0), (0.8, 0.3), (1.1, 0.0)):
+            expected = largest_local_overlap(self.rules.stack.ellipsoids, self.rules.sides, z)
+            assert self.at(*z) == pytest.approx(expected)
 
     def test_one_label_alone_has_none(self):
-        assert np.isnan(self.bound(-0.5, 0.0))
-        assert np.isnan(self.bound(0.2, 0.0))
-        assert np.isnan(self.bound(9.0, 0.0))
+        assert np.isnan([self.at(-0.5, 0.0), self.at(0.2, 0.0), self.at(9.0, 0.0)]).all()
 
     def test_outside_there_is_none(self):
-        assert np.isnan(self.bound(5.0, 0.0))
+        assert np.isnan(self.at(5.0, 0.0))
+
+    def test_ellipsoids_of_one_label_only(self):
+        rules = make_rules(self.A, self.B, planted(discs((0.0, 0.0), (0.3, 0.0)), (0, 0)))
+        assert np.isnan(rules.local_overlaps(np.array([[0.2, 0.0]]))).all()
+
+    def test_it_is_there_where_ellipsoids_of_both_labels_hold_the_point(self):
+        Z = np.column_stack([np.linspace(-2.0, 11.0, 300), np.zeros(300)])
+        v = self.rules.judge(Z)
+        assert 0 < v.between_labels.sum() < len(Z)
+        assert np.array_equal(v.between_labels, ~np.isnan(self.rules.local_overlaps(Z)))
+
+    def test_a_point_alone_and_among_others_has_the_same(self):
+        Z = np.random.default_rng(0).uniform([0.4, -0.5], [1.4, 0.5], (300, 2))
+        alone = np.array([self.at(*z) for z in Z])
+        np.testing.assert_array_equal(self.rules.local_overlaps(Z), alone)
+
+    def test_verdicts_that_are_taken_keep_their_points(self):
+        Z = np.array([[0.75, 0.0], [5.0, 0.0], [1.1, 0.0]])
+        some = self.rules.judge(Z).taken(np.array([2, 0, 2]))
+        assert some.points.tolist() == Z[[2, 0, 2]].tolist()
+        assert some.between_labels.all()

@@ -20,7 +20,7 @@ from sepc.scale import array_api
 from sepc.scale.array_api import Place
 
 HERE, THERE = xp.Device("CPU_DEVICE"), xp.Device("device1")
-NUMBERS = ("trust", "odds", "counts", "distance", "error_bound")
+NUMBERS = ("trust", "odds", "counts", "distance", "local_overlap")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,8 @@ def same_records(clf, X):
     np.testing.assert_array_equal(here(found.counts), expected.counts)
     np.testing.assert_allclose(here(found.trust), expected.trust, rtol=0, atol=1e-9)
     np.testing.assert_allclose(here(found.distance), expected.distance, rtol=1e-9)
-    np.testing.assert_array_equal(here(found.error_bound), expected.error_bound)
+    for overlap in (here(found.local_overlap), found.to_numpy().local_overlap):
+        np.testing.assert_allclose(overlap, expected.local_overlap, rtol=0, atol=1e-9)
 
 
 class TestAgreement:
@@ -97,6 +98,18 @@ class TestAgreement:
         new = clear(clf, rng.normal(size=(400, 2)))
         assert {"R1", "R2a", "R3"} <= set(clf.assess(new).rule)
         agree(clf, new)
+
+    @pytest.mark.parametrize("trust", ["local", "paper"])
+    def test_ellipsoids_of_different_labels_around_points_of_several_problems(self, trust):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(240, 2)), np.repeat(["a", "b", "c"], 80)
+        X[y == "b", 0] += 1.5
+        X[y == "c", 1] += 1.5
+        clf = SEPClassifier(n_imp=15, trust=trust).fit(X, y)
+        a = clf.assess(X)
+        assert set(a.label[~np.isnan(a.local_overlap)]) == {"a", "b", "c"}
+        assert np.isnan(a.local_overlap).any()
+        agree(clf, clear(clf, X))
 
     @pytest.mark.parametrize("trust", READINGS)
     def test_blocks_of_few_rows(self, trust, monkeypatch):

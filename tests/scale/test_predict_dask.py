@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.model.assessment import Assessment
 
-FIELDS = ("label", "trust", "odds", "rule", "reason", "region", "counts", "distance", "error_bound")
+FIELDS = ("label", "trust", "odds", "rule", "reason", "region", "counts", "distance", "local_overlap")
 CHUNKS = [1, 7, 1000, (0, 30, 0, 8, 0)]
 
 

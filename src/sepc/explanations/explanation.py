@@ -166,8 +166,8 @@ class Explanation(TextExplanation):
 
     Attributes
     ----------
-    label, trust, odds, rule, reason, region, distance, error_bound
-        As in `Assessment`; no error bound is None.
+    label, trust, odds, rule, reason, region, distance, local_overlap
+        As in `Assessment`; no local overlap is None.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all others.
     regions : tuple of RegionNote
@@ -207,7 +207,7 @@ class Explanation(TextExplanation):
     region: str
     counts: dict[str, int]
     distance: float
-    error_bound: float | None
+    local_overlap: float | None
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
     neighbours: tuple[Neighbour, ...]
@@ -272,19 +272,9 @@ class Explanation(TextExplanation):
             )
         if self.reason == "outside" and not (self.regions and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE):
             return "No group of training records covers it: treat the label as a guess from what is nearest."
-        if self.error_bound is not None and self.reason == "overlap":
-            return f"Labels overlap here: look at the counts before relying on it.{self._bound(self.error_bound)}"
+        if self.local_overlap is not None and self.reason == "overlap":
+            return f"Labels overlap here: look at the counts before relying on it. {_alike(self.local_overlap)}"
         return ""
-
-    def _bound(self, error_bound: float) -> str:
-        """Tell the paper's bound of the error, unless the records that are there refute it."""
-        own, others = self.counts.values()
-        if others > error_bound * (own + others):
-            return ""
-        return (
-            " Read as normal distributions, two of these ellipsoids of different labels overlap by "
-            f"{percent(error_bound)}, which bounds the error."
-        )
 
     def _length(self, distance: float) -> str:
         return length_in_words(distance, self.unit)
@@ -330,7 +320,7 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         region=str(a.region[0]),
         counts={str(a.label[0]): own, "others": others},
         distance=float(a.distance[0]),
-        error_bound=None if np.isnan(a.error_bound[0]) else float(a.error_bound[0]),
+        local_overlap=None if np.isnan(a.local_overlap[0]) else float(a.local_overlap[0]),
         regions=tuple(_note(rules, k, gauges[k], z) for k in which),
         features=_features(model, rules.stack[which[0]], x, vocabulary) if which else (),
         neighbours=nearest_records(model, x, vocabulary),
@@ -340,6 +330,15 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         reading=model.trust,
         grows=model.grows,
         is_of_older_rule=model.is_of_older_rule,
+    )
+
+
+def _alike(local_overlap: float) -> str:
+    """Tell how alike two ellipsoids are at a point, by the share of each in the sum of both densities."""
+    return (
+        "Read as normal distributions, the two of these ellipsoids of different labels that are most alike at this "
+        f"point have {percent(1.0 - local_overlap)} and {percent(local_overlap)} of their joint density there: 50 % "
+        "each would be no difference."
     )
 
 

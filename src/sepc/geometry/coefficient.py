@@ -1,4 +1,4 @@
-"""The overlapping coefficient of two ellipsoids: how much they have in common as distributions.
+"""The overlapping coefficient of two ellipsoids: how alike they are as distributions.
 
 Let f and g be two normal densities and ``K(t) = log(integral of f^(1-t) g^t)`` their Chernoff function, which is convex
 with ``K(0) = K(1) = 0``. The log ratio ``log(g/f)`` has the moment-generating function ``exp(K(t))`` under f and
@@ -47,15 +47,16 @@ _MAX_SEGMENTS = 1000
 
 
 def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
-    """Return the overlapping coefficient of two ellipsoids, each read as a normal distribution.
+    """Return the likeness of two ellipsoids, each read as a normal distribution: their overlapping coefficient.
 
     The distribution of an ellipsoid has its centre as mean, and the covariance of the uniform distribution on it,
     ``axes @ diag(radii^2) @ axes.T / (d + 2)``. With the densities f and g the coefficient is the integral of
     ``min(f, g)``: 1 for equal ellipsoids, 0 for ellipsoids far apart.
 
-    It bounds errors. The rule "the label whose density is larger" errs on points of f with one probability, on points
-    of g with another. The coefficient is their sum: each of them is at most the coefficient, and for equally frequent
-    labels the error is half of it.
+    It is a likeness of two whole distributions. The rule "the label whose density is larger" errs on points of f with
+    one probability, on points of g with another, and the coefficient is their sum. Of the label of a given point it
+    says nothing: half-way between two distributions that have little in common the error is one half. What does is
+    `Assessment.local_overlap`.
 
     Parameters
     ----------

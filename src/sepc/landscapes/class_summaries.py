@@ -58,8 +58,9 @@ class PairOverlap:
     n_inside : tuple of two int
         Records that do.
     ovl : float
-        Overlapping coefficient of the class ellipsoids, see `overlap_coefficient`. Read as normal distributions they
-        lead to errors of assignment with a probability of at most this for either class, and of half of it on average.
+        Likeness of the class ellipsoids, read as normal distributions: their overlapping coefficient, see
+        `overlap_coefficient`. Half of it, `mean_error` in tables, is how often the rule "the larger density" errs on
+        points of these two distributions, if both are equally frequent.
     separable : bool
         Whether a hyperplane separates the records of the two classes: their convex hulls do not meet.
     ellipsoids_meet : bool

@@ -44,8 +44,8 @@ class Assessment:
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
         standardises.
-    error_bound : ndarray of shape (n,)
-        The paper's bound on the error where ellipsoids of different labels overlap; NaN elsewhere.
+    local_overlap : ndarray of shape (n,)
+        How alike the ellipsoids of different labels that hold the point are there, up to one half; NaN where no two do.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Assessment:
         "region",
         "counts",
         "distance",
-        "error_bound",
+        "local_overlap",
     )
 
     def __init__(
@@ -90,7 +90,7 @@ class Assessment:
         self.rule = np.array([r.name for r in Rule])[rule]
         self.reason = self.reasons(rule, np.asarray(decision.contested))
         self._classes, self._problem = classes, problem
-        self._rules, self._regions = rules, [v.regions for v in verdicts]
+        self._rules, self._verdicts = rules, verdicts
         self._frames = frames
 
     @staticmethod
@@ -143,21 +143,26 @@ class Assessment:
         """Name of the deciding region, shape (n,)."""
         region = np.empty(len(self), dtype=object)
         for k, rows in self._by_problem():
-            region[rows] = self._regions[k].names(rows)
+            region[rows] = self._verdicts[k].regions.names(rows)
         return region
 
     @cached_property
-    def error_bound(self) -> FloatArray:
-        """The paper's bound on the error of the label where ellipsoids of different labels overlap, shape (n,).
+    def local_overlap(self) -> FloatArray:
+        """How alike the ellipsoids of different labels that hold the point are there, shape (n,).
 
-        The overlapping coefficient of the two ellipsoids of different labels, around the point, that overlap most; each
-        is read as a normal distribution. NaN where no two ellipsoids of different labels hold the point. It speaks of
-        these two distributions, not of the classes as a whole.
+        Two ellipsoids, each read as a normal distribution, have densities f and g at the point; the number is
+        ``min(f, g) / (f + g)`` of the two of different labels that hold the point and are most alike there: one half
+        where nothing tells them apart, next to 0 where one of them is far the denser. NaN where no two ellipsoids of
+        different labels hold the point.
+
+        It compares two densities at one point. It bounds no error, and is no probability of one: it knows neither how
+        frequent the labels are, nor the other ellipsoids around the point.
         """
-        bound = np.empty(len(self))
+        overlap = np.full(len(self), np.nan)
         for k, rows in self._by_problem():
-            bound[rows] = self._rules[k].error_bounds(self._regions[k], rows)
-        return bound
+            between = rows[self._verdicts[k].between_labels[rows]]
+            overlap[between] = self._rules[k].local_overlaps(self._verdicts[k].points[between])
+        return overlap
 
     def _by_problem(self) -> Iterator[tuple[int, IntArray]]:
         for k in np.unique(self._problem).tolist():

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import is_held
+from sepc.geometry.local_overlap import local_overlap
 from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates
 from sepc.model.bitsets import distinct_patterns, packed
 from sepc.model.counts import TABLE, RecordCounts, TrainingCounts, common_side, records_are_missing
@@ -110,7 +110,6 @@ class Rules:
         self.names = _numbered(sides, labels, "#")
         self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
         self.isolated_names = _numbered(named, labels, "@")
-        self._ovl: dict[tuple[int, int], float] = {}
 
     @property
     def side(self) -> NDArray[np.integer]:
@@ -160,7 +159,7 @@ class Rules:
         Verdicts
             On n_sets points in these sets, then on those outside.
         """
-        points = np.concatenate([np.zeros((len(sets), self.stack.dim)), outside])
+        points = np.concatenate([np.full((len(sets), self.stack.dim), np.nan), outside])
         return _VerdictBuilder(self, points, count_outside=True).verdicts_by(sets, candidates)
 
     def distances_to_isolated(self, points: FloatArray) -> FloatArray:
@@ -171,36 +170,25 @@ class Rules:
             out[:, k] = np.sqrt(np.einsum("ij,ij->i", away, away))
         return out
 
-    def error_bounds(self, regions: RegionNames, rows: IntArray) -> FloatArray:
-        """Return the paper's bound on the error of a label, from the overlap of the ellipsoids that hold a point.
-
-        With the ellipsoids read as normal distributions, the probabilities of taking a point of one for a point of the
-        other sum to their overlapping coefficient. The bound is the largest coefficient of two ellipsoids of different
-        labels that both hold the point.
+    def local_overlaps(self, points: FloatArray) -> FloatArray:
+        """Return how alike the ellipsoids of different labels that hold a point are there; see `local_overlap`.
 
         Parameters
         ----------
-        regions : RegionNames
-            Of some verdicts.
-        rows : ndarray of int, shape (n,)
-            The points that are asked about.
+        points : ndarray of shape (n, d)
 
         Returns
         -------
         ndarray of shape (n,)
-            NaN for points that no two ellipsoids of different labels hold.
+            Between 0 and one half; NaN for points that no two ellipsoids of different labels hold. None depends on the
+            other points.
         """
-        distinct, back = np.unique(regions.number[rows], return_inverse=True)
-        return np.array([self._error_bound(regions.around(i)) for i in distinct.tolist()])[back]
-
-    def _error_bound(self, which: list[int]) -> float:
-        a, b = ([k for k in which if self.sides[k] == side] for side in (0, 1))
-        return max((self._overlap(i, j) for i in a for j in b), default=np.nan)
-
-    def _overlap(self, i: int, j: int) -> float:
-        if (i, j) not in self._ovl:
-            self._ovl[i, j] = overlap_coefficient(self.stack[i], self.stack[j])
-        return self._ovl[i, j]
+        out = np.full(len(points), np.nan)
+        if len(np.unique(self.sides)) < 2:
+            return out
+        for rows in chunk_slices(len(points), max(TABLE // (len(self.stack) + 1), 1)):
+            out[rows] = local_overlap(np, self.stack, self.stack.gauges(points[rows]).T, self.sides)
+        return out
 
 
 class _VerdictBuilder:
@@ -246,7 +234,7 @@ class _VerdictBuilder:
 
     def _done(self) -> Verdicts:
         self._grow()
-        return Verdicts(self.counts, self.rule, self.lead, self.owner, self.distance, self.regions)
+        return Verdicts(self.counts, self.rule, self.lead, self.owner, self.distance, self.regions, self.points)
 
     def _in_one(self, rows: IntArray, which: IntArray) -> None:
         self.counts[rows] = self.rules.counts[which]

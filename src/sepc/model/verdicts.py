@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.bitsets import unpacked
 
 
@@ -44,6 +44,8 @@ class Verdicts:
         To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid.
     regions : RegionNames
         Of the deciding regions.
+    points : ndarray of shape (n, d)
+        The points; NaN where it is only known which ellipsoids hold them.
 
     Examples
     --------
@@ -63,6 +65,12 @@ class Verdicts:
     owner: IntArray
     distance: FloatArray
     regions: "RegionNames"
+    points: FloatArray
+
+    @property
+    def between_labels(self) -> BoolArray:
+        """Whether ellipsoids of both labels hold the point, shape (n,)."""
+        return np.asarray((self.owner < 0) & (self.rule != Rule.R3))
 
     def taken(self, rows: IntArray) -> "Verdicts":
         """Return the verdicts on some of the points, of each as often as it is in `rows`."""
@@ -73,6 +81,7 @@ class Verdicts:
             self.owner[rows],
             self.distance[rows],
             self.regions.taken(rows),
+            self.points[rows],
         )
 
 
@@ -109,14 +118,6 @@ class RegionNames:
         """Return the numbers of ellipsoids that were grown."""
         return which + len(self.ellipsoids)
 
-    def around(self, number: int) -> list[int]:
-        """Return the ellipsoids that a point decided by this region lies in; one that decides alone may be nearest."""
-        k = len(self.ellipsoids)
-        if number < k:
-            return [number]
-        region = "" if number < 2 * k else self.special[number - 2 * k]
-        return [] if isinstance(region, str) else _bits(region[0], k)
-
     def _names(self, numbers: list[int]) -> list[str]:
         regions = [*self.ellipsoids, *(f"~{name}" for name in self.ellipsoids), *self.special]
         chosen = [regions[number] for number in numbers]
@@ -136,8 +137,3 @@ class RegionNames:
 def joined_name(names: list[str], union: bool) -> str:
     """Return the name of an intersection, or of a union, of regions."""
     return ("|" if union else "&").join(names)
-
-
-def _bits(words: NDArray[np.uint64], k: int) -> list[int]:
-    """Return which of k flags are set in a row of words."""
-    return np.flatnonzero(unpacked(words[None], k)).tolist()

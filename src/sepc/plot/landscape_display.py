@@ -64,7 +64,7 @@ class LandscapeDisplay:
         How many regions are not shown.
     measure : str, default="margin"
         What `Edge.overlap` is: "margin", that of `sepc.Separation` (-1 for a common centre, 0 for regions that only
-        touch), or "ovl", the overlapping coefficient of two classes.
+        touch), or "ovl", the likeness of two classes (their overlapping coefficient).
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from sklearn.utils._array_api import _convert_to_numpy
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import LARGEST_HELD, is_held
+from sepc.geometry.local_overlap import local_overlap
 from sepc.geometry.points.queries import squares
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
@@ -158,8 +159,49 @@ def inside(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Array:
     >>> inside(np, np.array([[1.0], [8.5]]), np.array([[0.0], [9.0]]), np.array([[[0.5]], [[1.0]]])).tolist()
     [[True, False], [False, True]]
     """
-    gauges = (xp.sqrt(_squares(xp, Z, *frame)) for frame in zip(centers, frames, strict=True))
-    return xp.stack([is_held(gauge) for gauge in gauges], axis=1)
+    return xp.stack([is_held(gauge) for gauge in _gauges(xp, Z, centers, frames)], axis=1)
+
+
+def _gauges(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Iterator[Array]:
+    """Yield the gauges of points under each ellipsoid, shape (n,)."""
+    return (xp.sqrt(_squares(xp, Z, *frame)) for frame in zip(centers, frames, strict=True))
+
+
+def local_overlaps(stack: EllipsoidStack, sides: IntArray, Z: Array, place: Place) -> Array:
+    """Return how alike the ellipsoids of different labels that hold a point are there, as `Rules.local_overlaps` does.
+
+    Parameters
+    ----------
+    stack : EllipsoidStack
+    sides : ndarray of int, shape (n_ellipsoids,)
+        0 or 1: the label of each.
+    Z : array of shape (n, d)
+        Double precision, at least one row.
+    place : Place
+        Where it is.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> from sepc import Ellipsoid
+    >>> stack = EllipsoidStack([Ellipsoid([0.0], [[1.0]], [2.0]), Ellipsoid([1.0], [[1.0]], [2.0])], dim=1)
+    >>> Z = xp.asarray([[0.5], [2.5]])
+    >>> local_overlaps(stack, np.array([0, 1]), Z, Place(xp, Z.device))
+    Array([0.5, nan], dtype=array_api_strict.float64)
+    """
+    centers, frames = _frames(stack)
+    blocks = (Z[rows, :] for rows in _blocks(Z.shape[0], max(len(stack), stack.dim)))
+    found = [local_overlap(place.xp, stack, _gauges(place.xp, z, centers, frames), sides) for z in blocks]
+    return place.xp.concat(found)
+
+
+def _frames(stack: EllipsoidStack) -> tuple[FloatArray, FloatArray]:
+    """Return centres, and axes divided by their radii, shapes (k, d) and (k, d, d)."""
+    return stack.centers[:, 0], stack.axes / stack.radii[:, None]
 
 
 class Groups(NamedTuple):
@@ -241,7 +283,7 @@ def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
     xp, n = place.xp, Z.shape[0]
     if not len(stack):
         return [xp.zeros(n, dtype=xp.int64, device=place.device)]
-    centers, frames = stack.centers[:, 0], stack.axes / stack.radii[:, None]
+    centers, frames = _frames(stack)
     words = list(chunk_slices(len(stack), _WORD))
     if hasattr(xp, "row_words"):
         own = [xp.row_words(Z, centers[word], frames[word], LARGEST_HELD) for word in words]

@@ -1,7 +1,7 @@
 """Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
 from sepc.model.assessment import Assessment
-from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule, Verdicts
-from sepc.scale.array_api import Array, Groups, Place, distinct, groups_of, posterior
+from sepc.scale.array_api import Array, Groups, Place, distinct, groups_of, local_overlaps, posterior
 from sepc.scale.cuda_passes import with_own_pass
 
 
@@ -117,7 +117,33 @@ class _PointsThere:
         model = self.model
         decision, verdicts, which = self._by_counts if model.densities is None else self._by_density()
         of_cases = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
-        return ArrayAssessment(of_cases, which, self.decision.trust, self.place)
+        problem = deciding_problem(decision.label, len(verdicts))[0]
+        between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]
+        local_overlap = partial(self._local_overlap, np.where(between, problem, -1), which)
+        return ArrayAssessment(of_cases, which, self.decision.trust, local_overlap, self.place)
+
+    def _local_overlap(self, problem_of_case: IntArray, which: Array) -> Array:
+        """Return how alike ellipsoids of different labels are at each point, shape (n,).
+
+        Parameters
+        ----------
+        problem_of_case : ndarray of int, shape (n_cases,)
+            The binary problem whose ellipsoids hold the point; -1 where they are not of different labels.
+        which : array of int, shape (n,)
+            The case of each point.
+        """
+        xp, problem = self.place.xp, self.place.look_up(problem_of_case, which)
+        problems = np.unique(problem_of_case).tolist()
+        rows = [xp.nonzero(problem == k)[0] for k in problems]
+        found = [self._local_overlap_in(k, mine) for k, mine in zip(problems, rows, strict=True)]
+        return xp.take(xp.concat(found), xp.argsort(xp.concat(rows)))
+
+    def _local_overlap_in(self, problem: int, rows: Array) -> Array:
+        xp = self.place.xp
+        if problem < 0:
+            return xp.full(rows.shape[0], xp.nan, dtype=xp.float64, device=self.place.device)
+        rules = self.model.rules[problem]
+        return local_overlaps(rules.stack, rules.sides, xp.take(self.Z, rows, axis=0), self.place)
 
     @cached_property
     def _by_counts(self) -> tuple[Decision, list[Verdicts], Array]:
@@ -172,6 +198,8 @@ class ArrayAssessment:
         The case of each point.
     trust : array of shape (n,)
         Of the points.
+    local_overlap : callable
+        Returns that of the points, an array of shape (n,); it is called when it is asked for.
     place : Place
         Where these are.
 
@@ -186,9 +214,11 @@ class ArrayAssessment:
     (Array([ True, False], dtype=array_api_strict.bool), ['0#1', '~0#1'])
     """
 
-    def __init__(self, cases: Assessment, which: Array, trust: Array, place: Place) -> None:
+    def __init__(
+        self, cases: Assessment, which: Array, trust: Array, local_overlap: Callable[[], Array], place: Place
+    ) -> None:
         self.trust = trust
-        self._cases, self._which, self._place = cases, which, place
+        self._cases, self._which, self._local_overlap, self._place = cases, which, local_overlap, place
 
     def __len__(self) -> int:
         return int(self.trust.shape[0])
@@ -241,9 +271,9 @@ class ArrayAssessment:
         return self._numbers("distance")
 
     @cached_property
-    def error_bound(self) -> Array:
-        """The paper's bound on the error, shape (n,)."""
-        return self._numbers("error_bound")
+    def local_overlap(self) -> Array:
+        """How alike ellipsoids of different labels are at the point, shape (n,)."""
+        return self._local_overlap()
 
     def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> Array:
         """Return which labels to accept, shape (n,); see `Assessment.accepted`.
@@ -281,7 +311,7 @@ class ArrayAssessment:
         Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 1 with a trust of at least 0.95
         """
         here = self._cases.taken(self._codes)
-        here.trust = self._place.fetch(self.trust)
+        here.trust, here.local_overlap = self._place.fetch(self.trust), self._place.fetch(self.local_overlap)
         return here
 
     def to_frame(self) -> Any:

@@ -115,7 +115,7 @@ class DaskAssessment:
     region = _lazily("region", "Name of the deciding region, shape (n,).")
     counts = _lazily("counts", "Training points of that label, and of all others, in the region, shape (n, 2).")
     distance = _lazily("distance", "To the nearest ellipsoid or isolated point, shape (n,).")
-    error_bound = _lazily("error_bound", "The paper's bound on the error, shape (n,).")
+    local_overlap = _lazily("local_overlap", "How alike ellipsoids of different labels are at the point, shape (n,).")
     agreement = _lazily("agreement", "Of an ensemble: the share of its weight that has the same label, shape (n,).")
 
     def _field(self, name: str) -> da.Array:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from normal_reading import largest_local_overlap
 
 
 class TestVerdicts:
@@ -15,9 +16,21 @@ class TestVerdicts:
         assert ((a.agreement >= 0) & (a.agreement <= 1 + 1e-12)).all()
         assert set(a.reason) <= {"inside", "overlap", "outside", "contested"}
         assert (fitted.weights_ >= 0).all()
-        bound = a.error_bound
-        assert (np.isnan(bound) | ((bound >= 0) & (bound <= 1))).all()
-        assert set(a.rule[~np.isnan(bound)]) <= {"R2a", "R2b"}
+
+    def test_the_local_overlap_is_that_of_the_member_that_speaks_most_for_the_label(self, fitted, asked):
+        model, a = fitted._model, fitted.assess(asked)
+        evidence, views = model.evidence(asked), model.views(asked)
+        leads = model.leads(asked, evidence.decision.label, evidence.other, evidence.added.argmax(axis=0))
+        leader = evidence.added.argmax(axis=0)
+        found = 0
+        for lead in leads:
+            for i in lead.rows:
+                plan = model.members[leader[i]].plan
+                z = views[plan.view][i, plan.features]
+                expected = largest_local_overlap(lead.rules.stack.ellipsoids, lead.rules.sides, z)
+                assert a.local_overlap[i] == pytest.approx(expected, abs=1e-7, nan_ok=True)
+                found += not np.isnan(expected)
+        assert 0 < found < len(asked)
 
     def test_a_label_that_a_third_of_the_weight_denies_is_contested(self, fitted, asked):
         a = fitted.assess(asked)

@@ -86,13 +86,16 @@ class EnsembleAssessment(Assessment):
         return region
 
     @cached_property
-    def error_bound(self) -> FloatArray:
-        """The paper's bound on the error in that member's overlap of ellipsoids, shape (n,); NaN elsewhere."""
-        bound = np.empty(len(self))
+    def local_overlap(self) -> FloatArray:
+        """How alike that member's ellipsoids of different labels are at a point that they hold, shape (n,).
+
+        As in `Assessment`: between 0 and one half; NaN where no two ellipsoids of different labels hold the point.
+        """
+        overlap = np.full(len(self), np.nan)
         for lead in self._leads:
-            every = np.arange(len(lead.rows))
-            bound[lead.rows] = lead.rules.error_bounds(lead.verdicts.regions, every)
-        return bound
+            between = lead.verdicts.between_labels
+            overlap[lead.rows[between]] = lead.rules.local_overlaps(lead.verdicts.points[between])
+        return overlap
 
 
 def _agreement(weights: FloatArray, same: BoolArray) -> FloatArray:

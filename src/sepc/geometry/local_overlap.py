@@ -1,0 +1,55 @@
+"""The local overlap of ellipsoids: how alike two of them are at a point, each read as a normal distribution."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sepc.common.typing import IntArray
+from sepc.geometry.ellipsoid import is_held
+from sepc.geometry.stack import EllipsoidStack
+
+
+def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: IntArray) -> Any:
+    """Return how alike the two ellipsoids of different groups are that hold a point and are most alike there.
+
+    Each ellipsoid is read as the normal distribution that `overlap_coefficient` reads it as. With the densities f and g
+    of two of them at the point, they are alike there by ``min(f, g) / (f + g)``: one half where the densities are
+    equal, next to 0 where one of them is far the larger. It compares two densities, and limits no error.
+
+    Parameters
+    ----------
+    xp : module
+        Library of the arrays.
+    stack : EllipsoidStack
+    gauges : iterable of arrays of shape (n,)
+        Of the points under each ellipsoid.
+    group : ndarray of int, shape (n_ellipsoids,)
+        0 or 1: the group of each; both have some.
+
+    Returns
+    -------
+    array of shape (n,)
+        Between 0 and one half; NaN for points that no two ellipsoids of different groups hold. The same after any
+        common affine map.
+
+    Examples
+    --------
+    Two intervals that hold both points; half-way between their centres nothing tells them apart:
+
+    >>> import numpy as np
+    >>> from sepc.geometry.ellipsoid import Ellipsoid
+    >>> stack = EllipsoidStack([Ellipsoid([0.0], [[1.0]], [2.0]), Ellipsoid([1.0], [[1.0]], [2.0])], dim=1)
+    >>> gauges = stack.gauges(np.array([[0.5], [1.5], [2.5]])).T
+    >>> local_overlap(np, stack, gauges, np.array([0, 1])).round(4).tolist()
+    [0.5, 0.3208, nan]
+    """
+    # At points that an ellipsoid does not hold its density counts as infinitely far from all of the other group.
+    log_densities: tuple[list[Any], list[Any]] = ([], [])
+    for E, k, gauge in zip(stack.ellipsoids, group.tolist(), gauges, strict=True):
+        log_density = -0.5 * (stack.dim + 2.0) * gauge * gauge - E.log_volume
+        log_densities[k].append(xp.where(is_held(gauge), log_density, xp.inf if k else -xp.inf))
+    first, second = (xp.stack(logs, axis=1) for logs in log_densities)
+    gap = xp.full_like(first[:, 0], xp.inf)
+    for k in range(first.shape[1]):
+        gap = xp.minimum(gap, xp.min(xp.abs(second - first[:, k : k + 1]), axis=1))
+    ratio = xp.exp(-gap)
+    return xp.where(gap < xp.inf, ratio / (1.0 + ratio), xp.nan)
