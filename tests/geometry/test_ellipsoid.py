@@ -72,6 +72,19 @@ def test_unit_balls_have_their_volume(d, volume):
     assert Ellipsoid(np.zeros(d), np.eye(d), np.ones(d)).log_volume == pytest.approx(math.log(volume))
 
 
+@given(seed=seeds(), d=st.integers(1, 12))
+@settings(max_examples=50, deadline=None)
+def test_half_widths_are_those_of_the_smallest_box(seed, d):
+    E = random_ellipsoid(d, np.random.default_rng(seed))
+    # The point that is farthest along a coordinate is the image of the unit vector along that row of the frame.
+    frame = E.axes * E.radii
+    farthest = E.center + (frame / np.linalg.norm(frame, axis=1, keepdims=True)) @ frame.T
+    np.testing.assert_allclose(E.gauge(farthest), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(farthest.diagonal() - E.center, E.half_widths, rtol=1e-9, atol=1e-9)
+    inside = around(E, 50, np.random.default_rng(seed), spread=1.0)
+    assert (np.abs(inside - E.center) <= E.half_widths * (1 + 1e-9)).all()
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_volume_agrees_with_monte_carlo(d):
     E = random_ellipsoid(d, np.random.default_rng(d))

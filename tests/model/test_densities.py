@@ -90,6 +90,18 @@ class TestPosterior:
         sizes = np.array([len(rows) for _, rows in blocks])
         assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
 
+    @settings(max_examples=50)
+    @given(seeds())
+    def test_of_one_class_a_point_belongs_to_what_it_would_belong_to_without_the_others(self, seed):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        local = read_locally(X, blocks, count, unit)
+        apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]
+        sizes = np.array([len(rows) for _, rows in blocks])
+        by_block = plain_posterior(X, apart, sizes, unit, Z)
+        for k, _ in local.of_classes():
+            found = np.where(local.codes == k, by_block, -1.0).argmax(axis=1)
+            assert np.array_equal(local.claims(Z, k), found)
+
     def test_many_features_are_judged_a_few_rows_at_a_time(self, monkeypatch):
         rng = np.random.default_rng(0)
         X, Z = rng.normal(size=(30, 40)), rng.normal(size=(20, 40))

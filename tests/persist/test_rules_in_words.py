@@ -40,6 +40,22 @@ class TestRulesDict:
         regions = [region["region"] for member in told["members"] for region in member["regions"]]
         assert regions == clf.regions()["region"].tolist()
 
+    def test_regions_of_members_reach_in_the_original_units(self, fitted):
+        clf, _ = fitted["ensemble"]
+        smallest, largest = clf._model.views.bounds
+        told = sepc.rules_dict(clf)
+        number = {name: j for j, name in enumerate(told["features"])}
+        in_view = set()
+        for member in told["members"]:
+            for region in member["regions"]:
+                assert (region["reach"] is None) == region["region"].endswith("@")
+                for name, ends in (region["reach"] or {}).items():
+                    known = [end for end in ends.values() if end is not None]
+                    assert all(smallest[number[name]] < end < largest[number[name]] for end in known)
+                    assert known == sorted(known)
+                    in_view |= {member["looks_at"]} if known else set()
+        assert in_view == {"values", "normal scores of the values"}
+
     def test_what_is_no_classifier_is_refused(self):
         with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
             sepc.rules_dict("model")

@@ -216,7 +216,7 @@ class SEPClassifier(TrustClassifier):
         n_own, n_others = (int(rules.training_counts.totals[s]) for s in (block.side, 1 - block.side))
         E = block.ellipsoid
         center = E.center * self.scale_ + self.mean_
-        half = np.sqrt(np.square(E.axes * E.radii).sum(axis=1)) * self.scale_
+        half = E.half_widths * self.scale_
         row = {
             "region": rules.names[k],
             "label": rules.labels[block.side],

@@ -142,14 +142,10 @@ class TextExplanation(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        out = {
-            name: [item._asdict() for item in value] if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        out = {field.name: _in_plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         out["odds"] = self.odds if np.isfinite(self.odds) else None
         if self.counterfactual is not None:
-            changes = [change._asdict() for change in self.counterfactual.changes]
+            changes = _in_plain(self.counterfactual.changes)
             out["counterfactual"] = {**asdict(self.counterfactual), "changes": changes}
         return {**out, "text": self.text}
 
@@ -158,6 +154,15 @@ class TextExplanation(ABC):
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.text)}</p>"
+
+
+def _in_plain(value: Any) -> Any:
+    """Return named tuples as dicts and other tuples as lists, at any depth."""
+    if not isinstance(value, tuple):
+        return value
+    if hasattr(value, "_asdict"):
+        return {name: _in_plain(item) for name, item in value._asdict().items()}
+    return [_in_plain(item) for item in value]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

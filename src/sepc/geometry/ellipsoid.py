@@ -161,6 +161,11 @@ class Ellipsoid:
         """Logarithm of the d-dimensional volume."""
         return float(np.log(self.radii).sum()) + log_unit_ball_volume(self.dim)
 
+    @property
+    def half_widths(self) -> FloatArray:
+        """How far it reaches from its centre in each coordinate, shape (d,)."""
+        return np.asarray(np.sqrt(np.square(self.axes * self.radii).sum(axis=1)))
+
     def gauge(self, points: ArrayLike) -> FloatArray:
         """Return the factor by which the ellipsoid must be scaled about its centre to reach each point.
 

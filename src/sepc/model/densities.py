@@ -98,11 +98,19 @@ class LocalDensities:
         bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
         return [(k, slice(first, end)) for k, (first, end) in enumerate(pairwise(bounds)) if end > first]
 
-    def claims(self, points: FloatArray) -> IntArray:
-        """Return the component to which each point most likely belongs, shape (n,)."""
+    def claims(self, points: FloatArray, code: int | None = None) -> IntArray:
+        """Return the component to which each point most likely belongs, shape (n,); of one class alone if it is given.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        code : int, optional
+            A class that has components.
+        """
+        first, end = (0, len(self.codes)) if code is None else np.searchsorted(self.codes, [code, code + 1])
         out = np.empty(len(points), dtype=np.int64)
         for rows, by_component in self._blocks(points):
-            out[rows] = by_component.argmax(axis=1)[: rows.stop - rows.start]
+            out[rows] = first + by_component[: rows.stop - rows.start, first:end].argmax(axis=1)
         return out
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray]]:

@@ -16,6 +16,7 @@ from sepc.estimators.base import TrustClassifier
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.ensemble.evidence import Extent
 from sepc.estimators.ensemble.feature_views import PLAIN
 from sepc.explanations.explanation import rules_in_words
 from sepc.model.partition_model import older_rule_of
@@ -45,7 +46,8 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         ended.
 
         Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
-        with their features, weights and regions.
+        with their features, weights and regions. The reach of a region is in the original units, whatever the member
+        looks at; None where it goes beyond all training records, and for isolated records.
 
         Of a `TablePipeline` what its classifier has, and `columns`: what was made of the raw columns, in sentences.
 
@@ -131,7 +133,7 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
             "weight": float(ensemble.stack.weights[m]),
             "features": [ensemble.features[j] for j in member.plan.features],
             "looks_at": _VIEWS[member.plan.view == PLAIN],
-            "regions": records(clf._regions_of(m)),
+            "regions": _regions_of_member(clf, m),
         }
         for m, member in enumerate(ensemble.members)
     ]
@@ -140,6 +142,22 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
         "leaning": [{"label": plain(label), "leaning": value} for label, value in leaning],
         "members": members,
     }
+
+
+def _regions_of_member(clf: SEPEnsembleClassifier, m: int) -> list[dict[str, Any]]:
+    ensemble = clf._model
+    parts = ensemble.members[m].parts
+    extents = [ensemble.extent(m, k, c) for k, part in enumerate(parts) for c in range(len(part.names))]
+    features = [ensemble.features[j] for j in ensemble.members[m].plan.features]
+    return [
+        row | {"reach": None if extent is None else _ends(features, extent)}
+        for row, extent in zip(records(clf._regions_of(m)), extents, strict=True)
+    ]
+
+
+def _ends(features: list[str], extent: Extent) -> dict[str, dict[str, Any]]:
+    ends = zip(features, extent.low, extent.high, strict=True)
+    return {name: {"low": _for_json(low), "high": _for_json(high)} for name, low, high in ends}
 
 
 def _for_json(value: Any) -> Any:

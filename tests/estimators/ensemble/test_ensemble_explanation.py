@@ -1,9 +1,155 @@
 """Explanations of an ensemble's verdicts."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from fitted_ensembles import overlapping
+from real_sets import real_set
+
+from sepc import SEPEnsembleClassifier
+from sepc.common.text import plural
+from sepc.estimators.ensemble import ensemble_explanation
+from sepc.estimators.ensemble.ensemble_explanation import Reach, Voice
+from sepc.estimators.ensemble.feature_views import SCORES
+
+
+def split(name):
+    """Return training and test records, a third of them; skip the test where the set cannot be had."""
+    X, y = overlapping(n=60, seed=3) if name == "overlapping" else real_set(name)
+    if name == "overlapping":
+        X = np.exp(X)
+    out = np.isin(np.arange(len(y)), np.random.default_rng(0).permutation(len(y))[: len(y) // 3])
+    return X[~out], y[~out], X[out]
+
+
+@pytest.fixture(scope="module", params=["vertebral_2c", "haberman", "overlapping"])
+def told(request):
+    """An ensemble, its training records, and what it says of all test records."""
+    X, y, new = split(request.param)
+    clf = SEPEnsembleClassifier(n_estimators=8).fit(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        # The search for a change takes nearly all of the time, and none of these tests looks at it.
+        patch.setattr(ensemble_explanation, "counterfactual", lambda *_, **__: None)
+        return clf, X, new, [clf.explain(x) for x in new]
+
+
+def place(region):
+    """Return member, part and label of a region, the first two as numbers from 0."""
+    member, part, label = re.fullmatch(r"(\d+)([abc]):(.*)(?:#\d+|@)", region).groups()
+    return int(member) - 1, "abc".index(part), label
+
+
+class TestWhatIsCited:
+    def test_regions_are_of_the_label_that_their_members_speak_for(self, told):
+        *_, explanations = told
+        signs = set()
+        for why in explanations:
+            for voice in why.voices:
+                favoured = why.label if voice.evidence > 0 else why.runner_up
+                assert voice.evidence == 0 or place(voice.region)[2] == favoured
+                signs |= {np.sign(voice.evidence)}
+            assert place(why.region)[2] == why.label
+        assert {-1.0, 1.0} <= signs
+
+    def test_regions_are_of_the_part_with_the_largest_odds_for_what_is_said(self, told):
+        clf, _, new, explanations = told
+        model, number = clf._model, {label: k for k, label in enumerate(clf.classes_)}
+        for x, why in zip(new, explanations, strict=True):
+            views = model.views(x[None])
+            for voice in why.voices:
+                m, cited, _ = place(voice.region)
+                plan, parts = model.members[m].plan, model.members[m].parts
+                p = [part.densities.posterior(views[plan.view][:, plan.features])[0] for part in parts]
+                log_odds = [np.log(q[number[why.label]] / q[number[why.runner_up]]) for q in p]
+                odds = np.sign(voice.evidence) * np.array(log_odds)
+                assert voice.evidence == 0 or (odds[cited] > 0 and odds[cited] == pytest.approx(odds.max()))
+
+    def test_the_text_cites_for_the_label_what_is_of_it_and_against_it_what_is_of_the_runner_up(self, told):
+        *_, explanations = told
+        cited_against = 0
+        for why in explanations:
+            speak_for, _, against = why.text.partition("Most against it")
+            for said, label in ((speak_for, why.label), (against, why.runner_up)):
+                cited = re.findall(r"likens it to region (\S+) beside", said)
+                assert all(place(region)[2] == label for region in cited)
+                assert len(cited) <= 2
+            cited_against += bool(against)
+        assert cited_against > 0
+
+    def test_counts_are_of_the_records_that_belong_to_the_region(self, told):
+        clf, *_, explanations = told
+        regions = clf.regions().set_index("region")
+        for why in explanations[::5]:
+            for voice in why.voices:
+                row = regions.loc[voice.region]
+                own = (row["n_label"], row["n_others"])
+                assert voice.n_label + voice.n_others == sum(own)
+                if row["label"] == why.label:
+                    assert (voice.n_label, voice.n_others) == own
+
+    def test_members_in_normal_scores_are_told_in_the_original_units(self, told):
+        clf, X, new, explanations = told
+        model = clf._model
+        number = {name: j for j, name in enumerate(model.features)}
+        ends = []
+        for x, why in zip(new, explanations, strict=True):
+            for voice in why.voices:
+                if model.members[voice.member - 1].plan.view == SCORES:
+                    assert {reach.feature for reach in voice.reach} in (set(voice.features), set())
+                    assert all(reach.value == x[number[reach.feature]] for reach in voice.reach)
+                    ends += [(number[r.feature], end) for r in voice.reach for end in r[2:] if end is not None]
+        assert ends
+        features, values = (np.array(column) for column in zip(*ends, strict=True))
+        assert (X.min(axis=0)[features] <= values).all()
+        assert (values <= X.max(axis=0)[features]).all()
+        every = np.arange(len(ends))
+        records = X[np.zeros_like(every)]
+        records[every, features] = values
+        back = model.views.original(model.views(records)[SCORES], SCORES)
+        assert back[every, features] == pytest.approx(values)
+
+    def test_the_text_tells_where_the_regions_lie(self, told):
+        *_, explanations = told
+        for why in explanations[::5]:
+            first = why.voices[0]
+            words = [words for reach in first.reach if (words := reach.in_words())][:2]
+            assert not words or f"({'; '.join(words)})" in why.text
+            assert json.loads(json.dumps(why.to_dict()))["voices"][0]["reach"] == [r._asdict() for r in first.reach]
+
+
+class TestInWords:
+    @pytest.mark.parametrize(
+        ("low", "high", "text"),
+        [
+            (40.0, 65.0, "age 40 to 65, here 61"),
+            (None, 65.0, "age up to 65, here 61"),
+            (40.0, None, "age from 40 on, here 61"),
+            (61.0, 61.0, "age 61, here 61"),
+            (None, None, ""),
+        ],
+    )
+    def test_an_end_beyond_all_training_records_is_left_open(self, low, high, text):
+        assert Reach("age", 61.0, low, high).in_words() == text
+
+    @pytest.mark.parametrize(
+        ("evidence", "n_label", "n_others", "borne_out"),
+        [(0.5, 3, 1, True), (0.5, 1, 3, False), (-0.5, 1, 3, True), (-0.5, 3, 1, False), (-0.5, 2, 2, True)],
+    )
+    def test_counts_that_say_the_opposite_do_not_bear_it_out(self, evidence, n_label, n_others, borne_out):
+        voice = Voice(1, ("age",), evidence, 0.2, "low", "1a:low#1", n_label, n_others)
+        assert voice.is_borne_out is borne_out
+
+    def test_the_text_says_where_held_out_records_say_otherwise(self, told):
+        *_, explanations = told
+        for why in explanations:
+            for sentence in re.split(r"(?<=\.) (?=Most|Next|The )", why.text):
+                found = re.search(r"region (\S+) beside (\d+) held-out records? of \S+ and (\d+)", sentence)
+                if found:
+                    voice = next(v for v in why.voices if v.region == found[1])
+                    assert (int(found[2]), int(found[3])) == (voice.n_label, voice.n_others)
+                    assert ("although these say otherwise" in sentence) is not voice.is_borne_out
 
 
 class TestExplain:
@@ -26,7 +172,7 @@ class TestExplain:
         why = fitted.explain(asked[0])
         first = why.voices[0]
         assert f"member {first.member} ({', '.join(first.features)})" in why.text
-        assert f"region {first.region} beside {first.n_label} held-out records" in why.text
+        assert f"region {first.region} beside {first.n_label} held-out {plural('record', first.n_label)} of" in why.text
         assert json.loads(json.dumps(why.to_dict()))["text"] == why.text == repr(why)
         assert why._repr_html_().startswith("<p>")
 

@@ -1,8 +1,12 @@
 """The model of an ensemble."""
 
 import numpy as np
+import pytest
+from fitted_ensembles import overlapping
 
+from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.estimators.ensemble.feature_views import VIEWS
 
 
 def test_the_leading_region_counts_records_that_did_not_shape_it(data, fitted, asked):
@@ -18,6 +22,63 @@ def test_the_leading_region_counts_records_that_did_not_shape_it(data, fitted, a
         there = part.densities.claims(training[plan.view][out][:, plan.features]) == part.names.index(name)
         right = y[out] == a.label[i]
         assert a.counts[i].tolist() == [np.count_nonzero(there & right), np.count_nonzero(there & ~right)]
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    """Skewed features without ties, and an ensemble that is fitted to them."""
+    X, y = overlapping(n=60)
+    X = np.exp(X)
+    return X, SEPEnsembleClassifier(n_estimators=6).fit(X, y)
+
+
+def test_a_region_reaches_as_far_in_the_original_units_as_its_ellipsoid_does_in_the_view(skewed):
+    X, clf = skewed
+    model = clf._model
+    seen = set()
+    for m, member in enumerate(model.members):
+        view, features = member.plan.view, member.plan.features
+        smallest, largest = model.views(np.stack([X.min(axis=0), X.max(axis=0)]))[view][:, features]
+        for k, part in enumerate(member.parts):
+            for c in range(len(part.names)):
+                E, extent = part.ellipsoid(c), model.extent(m, k, c)
+                if E is None:
+                    assert extent is None
+                    continue
+                ends = [E.center - E.half_widths, E.center + E.half_widths]
+                for end, told, beyond in zip(ends, extent[:2], (ends[0] <= smallest, ends[1] >= largest), strict=True):
+                    assert np.array_equal(~np.isfinite(told), beyond)
+                    record = np.tile(X[:1], (len(features), 1))
+                    record[np.arange(len(features)), features] = np.where(beyond, X[0, features], told)
+                    back = model.views(record)[view][np.arange(len(features)), features]
+                    assert back[~beyond] == pytest.approx(end[~beyond], abs=1e-9)
+                    seen |= {(view, bool(b)) for b in beyond}
+    assert seen == {(view, beyond) for view in VIEWS for beyond in (False, True)}
+
+
+def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_the_largest_odds(fitted, asked):
+    model = fitted._model
+    rng = np.random.default_rng(0)
+    code = rng.integers(3, size=len(asked))
+    rival, members = (code + rng.integers(1, 3, size=len(asked))) % 3, rng.integers(6, size=len(asked))
+    views, found = model.views(asked), []
+    for cited in model.citations(asked, code, rival, members):
+        found.extend(cited.rows)
+        member = model.members[cited.member]
+        assert np.array_equal(cited.points, views[member.plan.view][cited.rows][:, member.plan.features])
+        assert set(members[cited.rows]) == {cited.member}
+        assert set(code[cited.rows]) == {cited.code}
+        odds = [
+            part.densities.log_joint(cited.points)[np.arange(len(cited.rows)), k]
+            for part in member.parts
+            for k in (code[cited.rows], rival[cited.rows])
+        ]
+        lead = np.array(odds[::2]) - np.array(odds[1::2])
+        assert (lead[cited.part] >= np.minimum(lead.max(axis=0), 11.9)).all()
+        part = member.parts[cited.part]
+        assert set(part.densities.codes[cited.components]) == {cited.code}
+        assert np.array_equal(cited.claimed, part.claimed[cited.components])
+    assert sorted(found) == list(range(len(asked)))
 
 
 def test_an_ensemble_knows_its_members(fitted):

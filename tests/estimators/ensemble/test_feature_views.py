@@ -33,6 +33,30 @@ class TestViews:
         views = FeatureViews.of(X)
         assert views(np.array([[-1e9], [1e9]]))[SCORES].ravel().tolist() == views(X)[SCORES][[0, -1], 0].tolist()
 
+    @settings(max_examples=30)
+    @given(seeds())
+    def test_the_way_back_leads_to_where_a_point_came_from(self, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.lognormal(sigma=2, size=(int(rng.integers(5, 200)), 3))
+        views = FeatureViews.of(X)
+        inside = np.clip(X, *np.sort(X, axis=0)[[1, -2]])
+        some = np.array([2, 0])
+        for view, there in enumerate(views(inside)):
+            assert views.original(there, view) == pytest.approx(inside)
+            assert views.original(there[:, some], view, some) == pytest.approx(inside[:, some])
+
+    def test_scores_beyond_all_training_points_come_back_as_the_last_of_them(self):
+        X = np.random.default_rng(0).lognormal(sigma=2, size=(400, 2))
+        views = FeatureViews.of(X)
+        beyond = np.array([[-9.0, -9.0], [9.0, 9.0]])
+        assert np.array_equal(views.original(beyond, SCORES), [X.min(axis=0), X.max(axis=0)])
+        assert np.array_equal(views.bounds, [X.min(axis=0), X.max(axis=0)])
+
+    def test_tied_values_come_back_as_they_are(self):
+        X = np.repeat([0.0, 1.0, 4.0, 9.0], [40, 30, 20, 10])[:, None]
+        views = FeatureViews.of(X)
+        assert views.original(views(X)[SCORES], SCORES) == pytest.approx(X)
+
     def test_constant_features_are_finite(self):
         X = np.column_stack([np.arange(9.0), np.full(9, 3.0)])
         views = FeatureViews.of(X)

@@ -44,6 +44,24 @@ class TestGrown:
                 assert set(codes[rows]) == {0, 1, 2}
         assert np.isfinite(honest).all()
 
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_the_ellipsoid_of_a_region_holds_what_shaped_it(self, n_classes):
+        X, y = overlapping(n_classes)
+        codes = np.unique(y, return_inverse=True)[1]
+        member, _ = grow(Plan(0, np.arange(3), 0), X, codes, np.unique(y), 2)
+        isolated = []
+        for part in member.parts:
+            for region, name in enumerate(part.names):
+                E, code = part.ellipsoid(region), part.densities.codes[region]
+                if E is None:
+                    isolated.append(name)
+                    continue
+                mine = part.rows[codes[part.rows] == code]
+                assert np.count_nonzero(E.contains(X[mine])) >= part.sizes[region]
+                center = list(part.densities.frames())[region][0]
+                assert E.contains(center[None])[0]
+        assert all(name.endswith("@") for name in isolated)
+
     def test_relevant_features_are_drawn_more_often_and_constant_ones_never(self):
         rng = np.random.default_rng(0)
         codes = np.repeat([0, 1], 50)

@@ -62,9 +62,10 @@ class EnsembleAssessment(Assessment):
         self.counts, self.distance = np.zeros((n, 2), dtype=np.int64), np.zeros(n)
         rule = np.zeros(n, dtype=np.int64)
         self._leads = list(leads)
-        for lead in self._leads:
-            self.counts[lead.rows], rule[lead.rows] = lead.counts, lead.verdicts.rule
-            self.distance[lead.rows] = lead.verdicts.distance
+        for cited, verdicts, _ in self._leads:
+            own = cited.claimed[:, cited.code]
+            self.counts[cited.rows] = np.column_stack([own, cited.claimed.sum(axis=1) - own])
+            rule[cited.rows], self.distance[cited.rows] = verdicts.rule, verdicts.distance
         self.agreement = _agreement(weights, evidence.opinions.argmax(axis=2) == label)
         outnumbered = self.counts[:, 0] < self.counts[:, 1]
         self.rule = np.array([r.name for r in Rule])[rule]
@@ -76,13 +77,13 @@ class EnsembleAssessment(Assessment):
 
     @cached_property
     def region(self) -> NDArray[np.object_]:
-        """The region that the point most likely belongs to, by the member that speaks most for the label, shape (n,).
+        """The region of the label that the point most likely belongs to, by the member that speaks most for it, (n,).
 
         ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member.
         """
         region = np.empty(len(self), dtype=object)
         for lead in self._leads:
-            region[lead.rows] = lead.regions
+            region[lead.citation.rows] = lead.citation.regions
         return region
 
     @cached_property
@@ -94,7 +95,7 @@ class EnsembleAssessment(Assessment):
         overlap = np.full(len(self), np.nan)
         for lead in self._leads:
             between = lead.verdicts.between_labels
-            overlap[lead.rows[between]] = lead.rules.local_overlaps(lead.verdicts.points[between])
+            overlap[lead.citation.rows[between]] = lead.rules.local_overlaps(lead.verdicts.points[between])
         return overlap
 
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import listed, percent
+from sepc.common.text import in_words, percent, plural
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
-from sepc.estimators.ensemble.evidence import Lead
+from sepc.estimators.ensemble.evidence import Citation
 from sepc.explanations.counterfactual import Counterfactual, counterfactual
 from sepc.explanations.explanation import (
     Neighbour,
@@ -19,11 +19,48 @@ from sepc.explanations.explanation import (
     nearest_in_words,
     nearest_records,
 )
-from sepc.explanations.vocabulary import Vocabulary
+from sepc.explanations.vocabulary import Value, Vocabulary, Word
 
 _N_IN_TEXT = 2
+_N_FEATURES_IN_TEXT = 2
 # Voices that change the odds by less than this factor, as a logarithm, say nothing.
 _AUDIBLE = 0.01
+
+
+class Reach(NamedTuple):
+    """From where to where a region reaches in one feature, in the original units, whatever its member looks at.
+
+    Of a raw table it is a column of numbers or dates; the values of categories have no order to reach along.
+
+    Attributes
+    ----------
+    feature : str
+    value : float, str or None
+        What the point that is explained has there; None if it is missing.
+    low, high : float, str or None
+        None where the region reaches beyond all training records.
+
+    Examples
+    --------
+    >>> Reach("age", 61.0, 40.0, 65.0).in_words()
+    'age 40 to 65, here 61'
+    >>> Reach("age", 61.0, None, 65.0).in_words()
+    'age up to 65, here 61'
+    """
+
+    feature: str
+    value: Value
+    low: Value
+    high: Value
+
+    def in_words(self) -> str:
+        """Return it as part of a sentence; empty if the region reaches beyond all training records at both ends."""
+        low, high = in_words(self.low), in_words(self.high)
+        if self.low is None:
+            ends = "" if self.high is None else f"up to {high}"
+        else:
+            ends = f"from {low} on" if self.high is None else low if low == high else f"{low} to {high}"
+        return f"{self.feature} {ends}, here {in_words(self.value)}" if ends else ""
 
 
 class Voice(NamedTuple):
@@ -42,9 +79,11 @@ class Voice(NamedTuple):
     label : object
         Its own likeliest label.
     region : str
-        The region that the point most likely belongs to.
+        The region that it likens the point to: one of the label if it speaks for it, else one of the runner-up.
     n_label, n_others : int
         Training records of the verdict's label, and of other labels, that belong there and did not shape it.
+    reach : tuple of Reach
+        Where that region lies, the narrowest first; empty for isolated records.
 
     Examples
     --------
@@ -60,6 +99,12 @@ class Voice(NamedTuple):
     region: str
     n_label: int
     n_others: int
+    reach: tuple[Reach, ...] = ()
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether the held-out records of its region do not say the opposite."""
+        return self.n_label == self.n_others or (self.n_label > self.n_others) == (self.evidence > 0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,19 +161,23 @@ class EnsembleExplanation(TextExplanation):
             f"Predicted {self.label} with a trust of {percent(self.trust)}: of {len(self.voices)} members "
             f"{len(speak_for)} speak for it and {len(against)} for {self.runner_up} instead."
         )
-        yield self._say("Most for it", speak_for)
-        yield self._say("Most against it", against)
+        yield from self._say("most for it", speak_for)
+        yield from self._say("most against it", against)
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit)
 
-    def _say(self, what: str, voices: list[Voice]) -> str:
-        said = [
-            f"{member_name(v.member - 1, v.features)}, which puts it to region {v.region} beside {v.n_label} held-out "
-            f"records of {self.label} and {v.n_others} of other labels, by odds of {np.exp(abs(v.evidence)):.3g}"
-            for v in voices[:_N_IN_TEXT]
-        ]
-        return f"{what} is {listed(said)}." if len(said) == 1 else f"{what} are {listed(said)}." if said else ""
+    def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
+        for voice, order in zip(voices[:_N_IN_TEXT], (what, "next"), strict=False):
+            yield f"{order.capitalize()}, by odds of {np.exp(abs(voice.evidence)):.3g}, is {self._said_by(voice)}."
+
+    def _said_by(self, voice: Voice) -> str:
+        told = [told for reach in voice.reach if (told := reach.in_words())][:_N_FEATURES_IN_TEXT]
+        return (
+            f"{member_name(voice.member - 1, voice.features)}, which likens it to region {voice.region} beside "
+            f"{voice.n_label} held-out {plural('record', voice.n_label)} of {self.label} and {voice.n_others} of other "
+            f"labels{'' if voice.is_borne_out else ', although these say otherwise'}"
+        ) + (f" ({'; '.join(told)})" if told else "")
 
     def _caution(self) -> str:
         if self.reason == "contested":
@@ -165,36 +214,80 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
     X = x[None]
     a = model.assess(X, FrameMaker())
     evidence = model.evidence(X)
-    label, other = evidence.decision.label, evidence.other
-    # One copy of the point for each member: all are asked in one go.
-    n = len(model.members)
-    asked = model.leads(np.repeat(X, n, axis=0), np.repeat(label, n), np.repeat(other, n), np.arange(n))
-    leads = {int(lead.rows[0]): lead for lead in asked}
-    added = evidence.added[:, 0]
-    own = model.classes[evidence.opinions[:, 0].argmax(axis=1)]
-    leaning = model.stack.leaning[label[0]] - model.stack.leaning[other[0]]
+    label, other = int(evidence.decision.label[0]), int(evidence.other[0])
+    opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
+    cited = _citations(model, X, opinions, label, other)
+    own = model.classes[opinions.argmax(axis=1)]
     return EnsembleExplanation(
         label=plain(a.label[0]),
-        runner_up=plain(model.classes[other[0]]),
+        runner_up=plain(model.classes[other]),
         trust=float(a.trust[0]),
         odds=float(a.odds[0]),
         reason=str(a.reason[0]),
         region=str(a.region[0]),
         agreement=float(a.agreement[0]),
-        leaning=float(leaning),
+        leaning=float(model.stack.leaning[label] - model.stack.leaning[other]),
         voices=tuple(
-            _voice(model, m, float(added[m]), plain(own[m]), leads[m], vocabulary)
+            Voice(
+                member=m + 1,
+                features=vocabulary.named([model.features[j] for j in model.members[m].plan.features]),
+                evidence=float(added[m]),
+                weight=float(model.stack.weights[m]),
+                label=plain(own[m]),
+                region=str(cited[m].regions[0]),
+                n_label=int(cited[m].claimed[0, label]),
+                n_others=int(cited[m].claimed[0].sum() - cited[m].claimed[0, label]),
+                reach=_reach(model, cited[m], x, vocabulary),
+            )
             for m in np.argsort(-added, kind="stable").tolist()
         ),
         neighbours=nearest_records(model, x, vocabulary),
         # Regions of members are regions of some features only: none that a whole record could be moved into.
-        counterfactual=counterfactual(model, x, int(label[0]), vocabulary, ways=()),
+        counterfactual=counterfactual(model, x, label, vocabulary, ways=()),
         unit=model.unit,
     )
 
 
-def _voice(model: EnsembleModel, m: int, evidence: float, label: Any, lead: Lead, vocabulary: Vocabulary) -> Voice:
-    features = vocabulary.named([model.features[j] for j in model.members[m].plan.features])
-    n_label, n_others = lead.counts[0].tolist()
-    weight = float(model.stack.weights[m])
-    return Voice(m + 1, features, evidence, weight, label, str(lead.regions[0]), n_label, n_others)
+def _citations(model: EnsembleModel, X: FloatArray, opinions: FloatArray, label: int, other: int) -> list[Citation]:
+    """Return what each member cites on one point, X of shape (1, d): for the label or for the other one, as it speaks.
+
+    Parameters
+    ----------
+    model : EnsembleModel
+    X : ndarray of shape (1, d)
+    opinions : ndarray of shape (n_members, n_classes)
+    label, other : int
+    """
+    speaks_for = opinions[:, label] >= opinions[:, other]
+    code, rival = np.where(speaks_for, [[label], [other]], [[other], [label]])
+    # One copy of the point for each member: all are asked in one go, and answer in their order.
+    n = len(model.members)
+    return list(model.citations(np.repeat(X, n, axis=0), code, rival, np.arange(n)))
+
+
+def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Vocabulary) -> tuple[Reach, ...]:
+    """Return where the region lies that a member cites, the narrowest feature first."""
+    extent = model.extent(cited.member, cited.part, int(cited.components[0]))
+    if extent is None:
+        return ()
+    words = {word.at.start: word for word in vocabulary.words if not word.is_level}
+    features = model.members[cited.member].plan.features
+    return tuple(
+        Reach(
+            words[j].name,
+            vocabulary.asked(words[j], x),
+            *(_end(words[j], float(end[i]), len(x), vocabulary) for end in (extent.low, extent.high)),
+        )
+        for i in np.argsort(extent.half_width, kind="stable").tolist()
+        if (j := int(features[i])) in words
+    )
+
+
+def _end(word: Word, end: float, dim: int, vocabulary: Vocabulary) -> Value:
+    """Return what one end of a region means in a column; None if it is beyond all training records."""
+    if not np.isfinite(end):
+        return None
+    # All else is 0: where a feature says that a number is missing, this one is known.
+    record = np.zeros(dim)
+    record[word.at.start] = end
+    return vocabulary.value(word, record)

@@ -11,7 +11,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.text import ENSEMBLE, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
-from sepc.estimators.ensemble.evidence import Evidence, Lead
+from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
 from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
 from sepc.estimators.ensemble.members import Member, log_probability
 from sepc.estimators.ensemble.stacking import Stack
@@ -93,7 +93,7 @@ class EnsembleModel:
 
     def original(self, Z: FloatArray) -> FloatArray:
         """Return points in the units that they came in."""
-        return np.asarray(Z * self.scale + self.mean)
+        return self.views.original(Z, PLAIN)
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities."""
@@ -104,8 +104,7 @@ class EnsembleModel:
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return a full record of each point."""
         evidence = self.evidence(X)
-        leads = self.leads(X, evidence.decision.label, evidence.other, evidence.added.argmax(axis=0))
-        return EnsembleAssessment(evidence, leads, self.stack.weights, self.classes, frames)
+        return EnsembleAssessment(evidence, self.leads(X, evidence), self.stack.weights, self.classes, frames)
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
@@ -131,38 +130,67 @@ class EnsembleModel:
         added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
         return Evidence(Decision(label, proba.max(axis=1), proba), other, opinions, added)
 
-    def leads(self, X: FloatArray, label: IntArray, other: IntArray, leader: IntArray) -> Iterator[Lead]:
-        """Yield what the leading member of each point says of it, by the part that speaks most clearly.
+    def citations(self, X: FloatArray, code: IntArray, rival: IntArray, members: IntArray) -> Iterator[Citation]:
+        """Yield the regions by which a member speaks for a class, by the part with the largest odds for it.
+
+        A member whose opinion is for the class has such a part: its opinion is the mean of theirs.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
-        label, other : ndarray of int, shape (n,)
-            The label, and the one it is held against.
-        leader : ndarray of int, shape (n,)
-            Number of the member.
+        code, rival : ndarray of int, shape (n,)
+            The class that is spoken for, and the one that it is held against.
+        members : ndarray of int, shape (n,)
+            Numbers of the members that are asked.
         """
         views = self.views(X)
-        for m in np.unique(leader).tolist():
+        for m in np.unique(members).tolist():
             plan = self.members[m].plan
-            mine = np.flatnonzero(leader == m)
+            mine = np.flatnonzero(members == m)
             points = views[plan.view][mine][:, plan.features]
             said = np.stack([log_probability(part.densities, points) for part in self.members[m].parts])
             every = np.arange(len(mine))
-            clearest = (said[:, every, label[mine]] - said[:, every, other[mine]]).argmax(axis=0)
-            for part in np.unique(clearest).tolist():
-                for k in np.unique(label[mine[clearest == part]]).tolist():
-                    chosen = (clearest == part) & (label[mine] == k)
-                    yield self._lead(m, part, k, mine[chosen], points[chosen])
+            clearest = (said[:, every, code[mine]] - said[:, every, rival[mine]]).argmax(axis=0)
+            for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():
+                chosen = (clearest == part) & (code[mine] == k)
+                yield self._citation(mine[chosen], points[chosen], m, part, k)
 
-    def _lead(self, member: int, part: int, label: int, rows: IntArray, points: FloatArray) -> Lead:
-        known = self.rules(member, part)
-        rules = known[0] if len(known) == 1 else known[label]
+    def _citation(self, rows: IntArray, points: FloatArray, member: int, part: int, code: int) -> Citation:
         chosen = self.members[member].parts[part]
-        claims = chosen.densities.claims(points)
-        regions = np.array([self.region_name(member, part, chosen.names[c]) for c in claims], dtype=object)
-        held, own = chosen.claimed[claims].sum(axis=1), chosen.claimed[claims, label]
-        return Lead(rows, regions, np.column_stack([own, held - own]), rules.judge(points, count_outside=False), rules)
+        components = chosen.densities.claims(points, code)
+        regions = np.array([self.region_name(member, part, chosen.names[c]) for c in components], dtype=object)
+        return Citation(rows, points, member, part, code, components, regions, chosen.claimed[components])
+
+    def leads(self, X: FloatArray, evidence: Evidence) -> Iterator[Lead]:
+        """Yield what the member that speaks most for the label of each point says of it.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        evidence : Evidence
+            On these points.
+        """
+        leaders = evidence.added.argmax(axis=0)
+        for cited in self.citations(X, evidence.decision.label, evidence.other, leaders):
+            known = self.rules(cited.member, cited.part)
+            rules = known[0] if len(known) == 1 else known[cited.code]
+            yield Lead(cited, rules.judge(cited.points, count_outside=False), rules)
+
+    def extent(self, member: int, part: int, component: int) -> Extent | None:
+        """Return how far a region reaches, in the units that points come in; None for isolated points.
+
+        Parameters
+        ----------
+        member, part, component : int
+            As in a `Citation`.
+        """
+        plan, E = self.members[member].plan, self.members[member].parts[part].ellipsoid(component)
+        if E is None:
+            return None
+        ends = np.stack([E.center - E.half_widths, E.center + E.half_widths])
+        low, high = self.views.original(ends, plan.view, plan.features)
+        smallest, largest = self.views.bounds[:, plan.features]
+        return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), E.half_widths)
 
     def rules(self, member: int, part: int) -> list[Rules]:
         """Return the rules of a part of a member; kept once they were asked for."""

@@ -31,25 +31,64 @@ class Evidence(NamedTuple):
     added: FloatArray
 
 
-class Lead(NamedTuple):
-    """The part of a member that speaks most clearly for the label of some points, and where they lie in it.
+class Citation(NamedTuple):
+    """Regions of one class that some points are likened to, by the part of a member that speaks most clearly for it.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
         Which points.
+    points : ndarray of shape (n, n_features_of_the_member)
+        The same, as the member sees them.
+    member, part, code : int
+        Numbers of the member, of its part, and of the class.
+    components : ndarray of int, shape (n,)
+        Numbers of the regions in that part: those of the class that the points most likely belong to.
     regions : ndarray of str, shape (n,)
-        The regions that they most likely belong to, with the member and the part.
-    counts : ndarray of int, shape (n, 2)
-        Training points that were left out and belong there, too: of the label, and of all others.
+        Their names, with the member and the part.
+    claimed : ndarray of int, shape (n, n_classes)
+        Training points of each class that were left out and belong there, too.
+    """
+
+    rows: IntArray
+    points: FloatArray
+    member: int
+    part: int
+    code: int
+    components: IntArray
+    regions: NDArray[np.object_]
+    claimed: IntArray
+
+
+class Lead(NamedTuple):
+    """What the member that speaks most for the label of some points says of them.
+
+    Attributes
+    ----------
+    citation : Citation
+        Of regions of the label.
     verdicts : Verdicts
         Where the points lie, by the rules of the paper; what grown ellipsoids hold is not counted.
     rules : Rules
         That gave these verdicts.
     """
 
-    rows: IntArray
-    regions: NDArray[np.object_]
-    counts: IntArray
+    citation: Citation
     verdicts: Verdicts
     rules: Rules
+
+
+class Extent(NamedTuple):
+    """How far a region reaches in each feature of its member.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_features_of_the_member,)
+        In the units that points come in; infinite where it reaches beyond all training points.
+    half_width : ndarray of shape (n_features_of_the_member,)
+        Of the ellipsoid, in standard deviations of what the member looks at.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    half_width: FloatArray

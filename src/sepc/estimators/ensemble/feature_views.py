@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.preprocessing import QuantileTransformer
 
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.partitions.units import location_and_scale
 
 PLAIN, SCORES = VIEWS = (0, 1)
@@ -58,6 +59,39 @@ class FeatureViews:
             np.asarray((Z - m) / s) for Z, m, s in zip((X, _scores(self.ranks, X)), self.mean, self.scale, strict=True)
         )
         return plain, scores
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest value of each feature, of the training points that the ranks are made of, (2, d)."""
+        return np.asarray(self.ranks.quantiles_[[0, -1]])
+
+    def original(self, Z: FloatArray, view: int, features: IntArray | slice = slice(None)) -> FloatArray:
+        """Return points of one view in the units that they came in; scores of the last quantile become that quantile.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (..., d), or (..., n_features) of some of them
+        view : int
+        features : ndarray of int, shape (n_features,), optional
+            Which ones; all by default.
+
+        Returns
+        -------
+        ndarray of the same shape
+
+        Examples
+        --------
+        >>> views = FeatureViews.of(np.array([[1.0], [2.0], [3.0], [100.0]]))
+        >>> views.original(np.array([[-9.0], [0.0], [1.4]]), SCORES).round(1).tolist()
+        [[1.0], [2.5], [100.0]]
+        """
+        values = Z * self.scale[view][features] + self.mean[view][features]
+        if view == PLAIN:
+            return np.asarray(values)
+        share = np.select([values <= -_LARGEST_SCORE, values >= _LARGEST_SCORE], [0.0, 1.0], ndtr(values))
+        quantiles = self.ranks.quantiles_[:, features].T
+        columns = zip(np.moveaxis(share, -1, 0), quantiles, strict=True)
+        return np.stack([np.interp(p, self.ranks.references_, q) for p, q in columns], axis=-1)
 
 
 def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:

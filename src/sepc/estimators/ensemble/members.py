@@ -17,6 +17,7 @@ from scipy.stats import rankdata
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import VIEWS
+from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.densities import LocalDensities, local_densities
 from sepc.model.rules import Rules
 from sepc.partitions.algorithm import PartitionOptions
@@ -78,6 +79,15 @@ class Part:
     names: list[str]
     sizes: IntArray
     claimed: IntArray
+
+    def ellipsoid(self, region: int) -> Ellipsoid | None:
+        """Return the ellipsoid of a region, as the member sees the features; None for isolated points."""
+        code = int(self.densities.codes[region])
+        # Of several classes each has a problem of its own, where it is side 0.
+        problem, side = (0, code) if len(self.partitions) == 1 else (code, 0)
+        blocks = [block for block in self.partitions[problem].blocks if block.side == side]
+        place = region - int(np.searchsorted(self.densities.codes, code))
+        return blocks[place].ellipsoid if place < len(blocks) else None
 
 
 @dataclass(frozen=True, eq=False)
