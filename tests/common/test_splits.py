@@ -98,7 +98,8 @@ def test_held_out_models_lack_records_in_one_shuffled_order(codes, n_parts):
 @given(class_codes(in_order=True))
 def test_points_that_are_only_counted_are_every_third_of_all(codes):
     expected = (np.arange(len(codes)) % 3 == 2) & (np.bincount(codes)[codes] > 1)
-    assert _held_out(codes).tolist() == expected.tolist()
+    points = np.arange(float(len(codes)))[:, None]  # in canonical order
+    assert _held_out(points, codes, np.ones(1)).tolist() == expected.tolist()
 
 
 @settings(max_examples=60)

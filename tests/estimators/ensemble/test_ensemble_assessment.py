@@ -20,11 +20,11 @@ class TestVerdicts:
     def test_the_local_overlap_is_that_of_the_member_that_speaks_most_for_the_label(self, fitted, asked):
         model, a = fitted._model, fitted.assess(asked)
         evidence, views = model.evidence(asked), model.views(asked)
-        leads = model.leads(asked, evidence.decision.label, evidence.other, evidence.added.argmax(axis=0))
+        leads = model.leads(asked, evidence)
         leader = evidence.added.argmax(axis=0)
         found = 0
         for lead in leads:
-            for i in lead.rows:
+            for i in lead.citation.rows:
                 plan = model.members[leader[i]].plan
                 z = views[plan.view][i, plan.features]
                 expected = largest_local_overlap(lead.rules.stack.ellipsoids, lead.rules.sides, z)
