@@ -64,7 +64,7 @@ def _pairs(view: DataLandscape) -> dict[str, Any]:
         ("class_a", "class", "label"),
         ("class_b", "and class", "label"),
         ("n_both", "records in the ellipsoids of both", "count"),
-        ("ovl", "likeness (overlapping coefficient)", "number"),
+        ("ovl", "likeness (OVL)", "number"),
         ("separable", "a hyperplane separates them", "text"),
     ]
     rows = [
