@@ -33,6 +33,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/drift.py --quick
 	$(RUN) bench/guarantee.py
 	$(RUN) bench/outside.py --splits 2
+	$(RUN) bench/paper_trust.py --repeats 1
 	$(RUN) bench/trust.py --seeds 1
 
 clean:

@@ -52,7 +52,7 @@ class SEPClassifier(TrustClassifier):
         - "bound": the same counts, but the trust is what that share exceeds with a probability of 95 %: a region of
           2 points gets less of it than one of 2000.
         - "paper": the paper's formula, from the counts of all training points. A point outside of all ellipsoids is
-          decided by the nearest one as it is.
+          decided by the nearest one as it is, with its trust, however far away: ``allow_outside=False`` refuses it.
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
