@@ -3,8 +3,8 @@
 Prints a Markdown table: how many parts (blocks, and the isolated points of a class) hold the same rows as in memory, up
 to the first that does not, and for how many rows label, rule, region and counts are the same. Each set is cut into a
 dozen chunks; sets that have shrunk to ``--share`` of it come into memory, a twentieth unless told. Sets are read from
-the folder that SEPC_DATA names, text columns left out; those of scikit-learn are always there. ``--on`` names the
-forms; torch and cupy need a CUDA device. ``--most`` limits the rows.
+the folder that SEPC_DATA names, text columns left out; those of scikit-learn and two generated ones are always there.
+``--on`` names the forms; torch and cupy need a CUDA device. ``--most`` limits the rows.
 """
 
 import os
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from measure import row, table, versions
-from sets import BUNDLED, files, numbers
+from sets import names_with_numbers, numbers
 from sklearn import config_context
 
 from sepc import SEPClassifier
@@ -48,7 +48,7 @@ def main() -> None:
     table("set", "rows", "features", "classes", "parts", *options.on)
     with ExitStack() as stack:
         forms = {name: FORMS[name](stack) for name in options.on}
-        for name in options.sets or [*BUNDLED, *(path.stem for path in files())]:
+        for name in options.sets or names_with_numbers():
             X, y = numbers(name)
             if len(X) <= options.most:
                 compare(name, X, y, forms, int(options.share * X.size))

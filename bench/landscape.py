@@ -22,7 +22,7 @@ from sepc import Ellipsoid, landscape, overlap_coefficient
 PAPER = {
     "vertebral_2c": "Abnormal 0.006 and 157, Normal 0.67 and 7",
     "vertebral_2c_fullprec": "(the same data at full precision)",
-    "adult_train_clean": "0.6 for the minority",
+    "adult": "0.6 for the minority",
 }
 
 

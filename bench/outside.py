@@ -4,8 +4,9 @@ Fits of `SEPClassifier(trust="counts")` to two thirds of the rows, several times
 judged in both ways by the same partitions, and pooled. Prints Markdown tables: for each set and for each half of the
 sets the log loss and the Brier score of the probabilities, the calibration error and the AURC of the trust, and for
 "bound" the AURC and the coverage. The coverage is the share of rows in those tenths, by the bound, whose share of right
-labels is at least their mean bound. A way is chosen by every other set in alphabetical order, and judged by the rest.
-Sets are read from the folder that SEPC_DATA names, text columns left out; those of scikit-learn are always there.
+labels is at least their mean bound. The halves are those of bench/sets.py: a way is chosen by one, and judged by the
+other. Sets are read from the folder that SEPC_DATA names, text columns left out; those of scikit-learn and two
+generated ones are always there.
 """
 
 import os
@@ -18,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 from measure import row, table, versions
-from sets import BUNDLED, files, numbers
+from sets import HALVES, names_with_numbers, numbers, of_half, some_rows
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from sepc import SEPClassifier
@@ -27,9 +28,6 @@ from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 
-# The test rows of adult are left out, and a second copy of the same set at another precision.
-NOT_SETS = ("adult_test_clean", "vertebral_2c_fullprec")
-LEAST_ROWS_OF_A_CLASS = 7
 # Fewer test rows outside, those of all splits together, say too little.
 LEAST_OUTSIDE = 50
 WAYS = {"as found": False, "grown": True}
@@ -48,8 +46,7 @@ def main() -> None:
     print(versions("numpy", "scipy", "scikit-learn"))
     table("set", "rows outside", "share", *(f"{measure}: {' / '.join(WAYS)}" for measure in MEASURES))
     found = {}
-    names = {*BUNDLED, *(path.stem for path in files())} - set(NOT_SETS)
-    for name in sorted(options.sets or names):
+    for name in options.sets or names_with_numbers():
         X, y = some_rows(*numbers(name), options.most)
         outside, share = judged(X, y, options.splits)
         if len(outside["grown"]["right"]) < LEAST_OUTSIDE:
@@ -59,14 +56,6 @@ def main() -> None:
         row(name, len(outside["grown"]["right"]), f"{share:.0%}", *cells)
     print()
     compare(found)
-
-
-def some_rows(X: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most so many rows, without classes that are too small to split."""
-    rows = np.random.default_rng(0).permutation(len(y))[:most]
-    codes, counts = np.unique(y[rows], return_counts=True)
-    rows = rows[np.isin(y[rows], codes[counts >= LEAST_ROWS_OF_A_CLASS])]
-    return X[rows], np.unique(y[rows], return_inverse=True)[1]
 
 
 def judged(X: np.ndarray, y: np.ndarray, n_splits: int) -> tuple[dict, float]:
@@ -118,7 +107,10 @@ def measures(
 def compare(found: dict[str, dict[str, dict[str, float]]]) -> None:
     """Print the means of both halves of the sets, and on how many sets counts as found are the better estimate."""
     table("half", "sets", "way", *MEASURES)
-    for half, names in (("chosen by", sorted(found)[::2]), ("judged by", sorted(found)[1::2])):
+    for half in HALVES:
+        names = of_half(found, half)
+        if not names:
+            continue
         for way in WAYS:
             means = (np.mean([found[name][way][measure] for name in names]) for measure in MEASURES)
             row(half, len(names), way, *(f"{mean:.3f}" for mean in means))

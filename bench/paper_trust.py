@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 from measure import row, table, versions
-from outside import NOT_SETS, WAYS, some_rows
-from sets import BUNDLED, files, numbers
+from outside import WAYS
+from sets import names_with_numbers, numbers, some_rows
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -41,7 +41,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(versions("numpy", "scipy", "scikit-learn"))
-    names = options.sets or sorted({*BUNDLED, *(path.stem for path in files())} - set(NOT_SETS))
+    names = options.sets or names_with_numbers()
     found = {name: judged(*some_rows(*numbers(name), options.most), options.repeats) for name in names}
     outside(found)
     print()
