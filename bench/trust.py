@@ -2,12 +2,13 @@
 
 Out-of-fold labels of five stratified folds are pooled, once for each seed; every model sees the same folds. A model is
 judged by its labels and by the confidence that it has in them: `trust_score` where it has one, else its largest
-probability. Prints Markdown tables. Sets are read from the folder that SEPC_DATA names; those of scikit-learn and two
-generated ones come along.
+probability; one with `assess` also by the labels that it accepts, which leaves out strange and contested records.
+Prints Markdown tables, means for each half of the sets: on one of them constants may be chosen, the other only judges.
+Sets are read from the folder that SEPC_DATA names; those of scikit-learn and two generated ones come along.
 
 Each finished (set, seed, model) is a line of the file that ``--out`` names; the same command continues after an
 interruption and computes only what is not there. ``--redo NAME`` computes the models whose name contains NAME anew:
-of several lines for the same thing the last one counts.
+of several lines for the same thing the last one counts. ``--jobs`` works on several at once.
 """
 
 import os
@@ -15,10 +16,8 @@ import os
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import csv
 import sys
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -26,30 +25,27 @@ from time import process_time
 
 import numpy as np
 from measure import row, table, versions
+from results_file import ResultsFile, chosen
 from scipy.stats import rankdata
-from sets import BUNDLED, files, read
-from sklearn import datasets
+from sets import HALVES, as_numbers, cells, names, of_half, some_rows
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.metrics import accuracy_at_coverage, augrc, aurc, coverage_at_risk, expected_calibration_error
 
-FOLDS = 5
-# Fewer rows of a class would leave a training fold less than the five that inner cross-validation needs.
-LEAST_ROWS_OF_A_CLASS = 7
-# The test rows of adult are left out, and a second copy of the same set at another precision.
-NOT_SETS = ("adult_test_clean", "vertebral_2c_fullprec")
 DENSITY_NEIGHBOURS = 10
 SPARSE_SHARE = 1 / 16
 
@@ -108,8 +104,6 @@ class ConformalSets(BaseEstimator):
     The second largest p-value of a conformal classifier, taken from the largest one, in steps of one in a hundred.
     """
 
-    package = "MAPIE"
-
     def fit(self, X, y):
         """Fit by cross-conformal prediction."""
         from mapie.classification import CrossConformalClassifier
@@ -134,8 +128,6 @@ class VennAbers(BaseEstimator):
     Its probabilities rank the labels better than the lower ends or the widths of their intervals do.
     """
 
-    package = "calibrated-explanations"
-
     def fit(self, X, y):
         """Fit to three quarters of the rows and calibrate on the rest."""
         from calibrated_explanations import WrapCalibratedExplainer
@@ -150,6 +142,24 @@ class VennAbers(BaseEstimator):
         """Return the calibrated probabilities, scaled to a sum of 1."""
         p = self.model.predict_proba(X)
         return p / p.sum(axis=1, keepdims=True)
+
+
+def cat_boost():
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(verbose=False, allow_writing_files=False, thread_count=1)
+
+
+def light_gbm():
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_jobs=1, verbose=-1)
+
+
+def explainable_boosting():
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(n_jobs=1)
 
 
 def dense(points: np.ndarray) -> np.ndarray:
@@ -192,7 +202,15 @@ MODELS: dict[str, Callable] = {
     "RF ratio": lambda: NeighbourRatio(PEERS["RF"]()),
     "SVM ratio": lambda: NeighbourRatio(PEERS["SVM"]()),
 }
-OPTIONAL = {"RF sets": ConformalSets, "RF Venn": VennAbers}
+# Those that need another package, and its name.
+OPTIONAL: dict[str, tuple[str, Callable]] = {
+    "CatBoost": ("catboost", cat_boost),
+    "LightGBM": ("lightgbm", light_gbm),
+    "EBM": ("interpret-core", explainable_boosting),
+    "RF sets": ("MAPIE", ConformalSets),
+    "RF Venn": ("calibrated-explanations", VennAbers),
+}
+MAKERS = MODELS | {name: make for name, (_, make) in OPTIONAL.items()}
 
 # From labels, predicted labels and confidence.
 METRICS: dict[str, Callable] = {
@@ -204,43 +222,58 @@ METRICS: dict[str, Callable] = {
     "accuracy_at_50": partial(accuracy_at_coverage, coverage=0.5),
     "coverage_at_1": partial(coverage_at_risk, max_risk=0.01),
     "coverage_at_5": partial(coverage_at_risk, max_risk=0.05),
-    "ece": partial(expected_calibration_error, n_bins=15),
 }
-KEY = ("set", "rows", "seed", "model", "version")
-COLUMNS = (*KEY, *METRICS, "brier", "fit_s", "predict_s")
+# These mean something only if the confidence is a probability, not just a rank.
+METRICS_OF_PROBABILITIES: dict[str, Callable] = {
+    "ece": partial(expected_calibration_error, n_bins=15),
+    "labels_at_99": lambda _y, _predicted, confidence: np.sum(confidence >= 0.99),
+    "right_at_99": lambda y, predicted, confidence: np.sum((confidence >= 0.99) & (y == predicted)),
+    "labels_at_95": lambda _y, _predicted, confidence: np.sum(confidence >= 0.95),
+    "right_at_95": lambda y, predicted, confidence: np.sum((confidence >= 0.95) & (y == predicted)),
+}
+KEY = {"set": str, "rows": int, "folds": int, "seed": int, "model": str, "version": str}
+VALUES = (
+    *METRICS,
+    *METRICS_OF_PROBABILITIES,
+    *("brier", "log_loss", "labels_accepted", "right_accepted", "fit_s", "predict_s"),
+)
 
 
 def main() -> None:
     options = arguments()
-    warnings.simplefilter("ignore")
-    data = {name: capped(*load(), options.rows) for name, load in chosen(loaders(), options.sets, "--sets").items()}
-    models = chosen(MODELS | optional(), options.models, "--models")
-    jobs = [
-        (name, len(data[name][0]), seed, model, version(make()))
+    shown = chosen(names(), options.sets, "--sets")
+    if options.half:
+        shown = of_half(shown, options.half)
+    models = chosen([*MODELS, *installed()], options.models, "--models")
+    rows = {name: some_rows(*cells(name), options.rows) for name in shown}
+    data = {name: (as_numbers(X), y) for name, (X, y) in rows.items()}
+    jobs = {
+        (name, len(y), options.folds, seed, model, version(model)): (model, X, y, options.folds, seed)
         for seed in range(options.seeds)
-        for name in data
-        for model, make in models.items()
-    ]
-    done = kept(options.out)
+        for name, (X, y) in data.items()
+        for model in models
+    }
+    results = ResultsFile(options.out, KEY, VALUES)
+    done = results.read()
     if not options.show:
-        todo = [job for job in jobs if job not in done or (options.redo and options.redo in job[3])]
-        try:
-            done.update(compute(todo, data, models, options.out))
-        except KeyboardInterrupt:
-            sys.exit(f"\nInterrupted. The same command continues from {options.out}." if options.out else 1)
+        todo = {job: a for job, a in jobs.items() if job not in done or (options.redo and options.redo in job[4])}
+        done |= results.add(todo, judge, options.jobs, load_compiled_code, in_short)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     means = seed_means(jobs, done)
-    order = report(means, list(data), list(models))
+    order = report(means, shown, models)
     if options.plot:
-        plot(options.plot, ranks(means, list(data), order, "aurc"), order)
+        plot(options.plot, ranks(means, shown, order, "aurc"), order)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", help="names of sets, with commas between; all by default")
+    parser.add_argument("--half", choices=HALVES, help="only the sets of one half")
     parser.add_argument("--models", help="names of models, with commas between; all by default")
     parser.add_argument("--rows", type=int, default=2000, help="at most so many rows of a set (default 2000)")
+    parser.add_argument("--folds", type=int, default=5, help="number of folds (default 5)")
     parser.add_argument("--seeds", type=int, default=3, help="number of ways to fold (default 3)")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
     parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
     parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
     parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
@@ -248,119 +281,54 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def optional() -> dict[str, Callable]:
-    """Return the models whose packages are installed."""
-    found = {}
-    for name, make in OPTIONAL.items():
+def installed() -> list[str]:
+    """Return the optional models whose packages are installed."""
+    found = []
+    for name, (package, _) in OPTIONAL.items():
         try:
-            metadata.version(make.package)
+            metadata.version(package)
         except metadata.PackageNotFoundError:
-            print(f"{name} is left out: {make.package} is not installed.", file=sys.stderr)
+            print(f"{name} is left out: {package} is not installed.", file=sys.stderr)
         else:
-            found[name] = make
+            found.append(name)
     return found
 
 
-def chosen(everything: dict, names: str | None, option: str) -> dict:
-    if names is None:
-        return everything
-    wanted = [name.strip() for name in names.split(",")]
-    unknown = [name for name in wanted if name not in everything]
-    if unknown:
-        sys.exit(f"{option} names {unknown[0]!r}; expected some of {', '.join(everything)}.")
-    return {name: everything[name] for name in wanted}
-
-
-def loaders() -> dict[str, Callable]:
-    """Return a function for each set that reads its rows and labels."""
-    found = {name: partial(load, return_X_y=True) for name, load in BUNDLED.items()} | {
-        "moons": partial(datasets.make_moons, 1000, noise=0.3, random_state=0),
-        "circles": partial(datasets.make_circles, 1000, noise=0.1, factor=0.5, random_state=0),
-    }
-    paths = [path for path in files() if path.stem not in NOT_SETS]
-    found |= {path.stem.removesuffix("_train_clean"): partial(read, path) for path in paths}
-    return dict(sorted(found.items()))
-
-
-def capped(X: np.ndarray, labels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return some of the rows as numbers, text as a column for each word, and their classes as 0, 1, ..."""
-    values, counts = np.unique(labels, return_counts=True)
-    keep = np.isin(labels, values[counts >= LEAST_ROWS_OF_A_CLASS])
-    X, y = X[keep], np.unique(labels[keep], return_inverse=True)[1]
-    if len(X) > most:
-        X, _, y, _ = train_test_split(X, y, train_size=most, stratify=y, random_state=0)
-    # No label is used here, so the folds may share it.
-    return np.hstack([as_numbers(column[:, None]) for column in X.T]), y
-
-
-def as_numbers(column: np.ndarray) -> np.ndarray:
-    try:
-        return column.astype(float)
-    except ValueError:
-        return OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit_transform(column)
-
-
-def version(model) -> str:
+def version(model: str) -> str:
     """Return the package that a result belongs to."""
-    package = "sepc" if type(model).__module__.startswith("sepc") else getattr(model, "package", "scikit-learn")
+    package = "sepc" if model.startswith("sepc") else OPTIONAL[model][0] if model in OPTIONAL else "scikit-learn"
     return f"{package} {metadata.version(package)}"
 
 
-def kept(path: Path | None) -> dict[tuple, dict[str, float]]:
-    if path is None or not path.exists():
-        return {}
-    with path.open(newline="") as file:
-        return {
-            (r["set"], int(r["rows"]), int(r["seed"]), r["model"], r["version"]): {
-                name: float(r[name]) for name in COLUMNS if name not in KEY
-            }
-            for r in csv.DictReader(file)
-        }
+def load_compiled_code() -> None:
+    SEPClassifier().fit(*load_iris(return_X_y=True))
 
 
-def compute(todo: list[tuple], data: dict, models: dict[str, Callable], path: Path | None):
-    """Yield a job and its results at a time, and add them to the file as a line."""
-    if any(model.startswith("sepc") for _, _, _, model, _ in todo):
-        SEPClassifier().fit(*datasets.load_iris(return_X_y=True))  # the compiled code is loaded
-    for count, job in enumerate(todo, 1):
-        name, _, seed, model, _ = job
-        print(f"[{count}/{len(todo)}] {name}, seed {seed}, {model}", end="", file=sys.stderr, flush=True)
-        try:
-            results = judge(models[model], *data[name], seed)
-        except Exception as error:  # a model that fails on a set must not stop the others
-            print(f": FAILED, {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            continue
-        took = results["fit_s"] + results["predict_s"]
-        print(f": AURC {results['aurc']:.2f}, {took:.1f} s", file=sys.stderr, flush=True)
-        if path is not None:
-            append(path, dict(zip(KEY, job, strict=True)) | results)
-        yield job, results
+def in_short(results: dict[str, float]) -> str:
+    return f"AURC {results['aurc']:.2f}, {results['fit_s'] + results['predict_s']:.1f} s"
 
 
-def append(path: Path, line: dict) -> None:
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        if file.tell() == 0:
-            writer.writeheader()
-        writer.writerow({name: f"{v:.8g}" if isinstance(v, float) else v for name, v in line.items()})
-
-
-def judge(make: Callable, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
-    predicted, confidence = np.empty_like(y), np.empty(len(y))
+def judge(name: str, X: np.ndarray, y: np.ndarray, n_folds: int, seed: int) -> dict[str, float]:
+    predicted, confidence, accepted = np.empty_like(y), np.empty(len(y)), np.full(len(y), np.nan)
     probabilities = np.full((len(y), y.max() + 1), np.nan)
     fit_s = predict_s = 0.0
-    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, y):
-        model = make()
+    for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y):
+        model = MAKERS[name]()
         start = process_time()
         model.fit(X[train], y[train])
         fitted = process_time()
         predicted[test], confidence[test], probabilities[test] = verdicts(model, X[test])
         fit_s, predict_s = fit_s + fitted - start, predict_s + process_time() - fitted
-    results = {name: float(metric(y, predicted, confidence)) for name, metric in METRICS.items()}
-    brier = float(np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1)))
-    if np.isnan(brier):
-        results["ece"] = np.nan  # the confidence is a rank, not meant as a probability
-    return results | {"brier": brier, "fit_s": fit_s, "predict_s": predict_s}
+        if hasattr(model, "assess"):
+            accepted[test] = model.assess(X[test]).accepted()
+    results = {of: metric(y, predicted, confidence) for of, metric in METRICS.items()}
+    if not np.isnan(probabilities).any():
+        results |= {of: metric(y, predicted, confidence) for of, metric in METRICS_OF_PROBABILITIES.items()}
+        results["brier"] = np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1))
+        results["log_loss"] = log_loss(y, probabilities)
+    results |= {"labels_accepted": accepted.sum(), "right_accepted": accepted @ (predicted == y)}
+    results |= {"fit_s": fit_s, "predict_s": predict_s}
+    return {of: float(results.get(of, np.nan)) for of in VALUES}
 
 
 def verdicts(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
@@ -371,12 +339,12 @@ def verdicts(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray |
     return np.argmax(probabilities, axis=1), np.max(probabilities, axis=1), probabilities
 
 
-def seed_means(jobs: list[tuple], done: dict[tuple, dict[str, float]]) -> dict[tuple[str, str], dict[str, float]]:
+def seed_means(jobs: Iterable[tuple], done: dict[tuple, dict[str, float]]) -> dict[tuple[str, str], dict[str, float]]:
     """Return the mean results over the seeds, of each set and model."""
     lines: dict[tuple[str, str], list[dict[str, float]]] = {}
     for job in jobs:
         if job in done:
-            lines.setdefault((job[0], job[3]), []).append(done[job])
+            lines.setdefault((job[0], job[4]), []).append(done[job])
     return {key: {m: float(np.mean([r[m] for r in of])) for m in of[0]} for key, of in lines.items()}
 
 
@@ -389,22 +357,40 @@ def ranks(means: dict, sets: list[str], models: list[str], metric: str) -> np.nd
 
 def report(means: dict, sets: list[str], models: list[str]) -> list[str]:
     """Print the tables and return the models from the best mean rank on."""
-    rank = {metric: ranks(means, sets, models, metric).mean(axis=0) for metric in ("aurc", "augrc", "accuracy")}
-    best = np.argsort(rank["aurc"], kind="stable")
+    best = np.argsort(ranks(means, sets, models, "aurc").mean(axis=0), kind="stable")
     order = [models[i] for i in best]
     print("### AURC x 1000, out of fold, mean over the seeds (smaller is better)\n")
     table("set", *order)
     for s in sets:
         row(s, *(f"{means[s, m]['aurc']:.2f}" if (s, m) in means else "" for m in order))
-    print("\n### Mean over the sets\n")
-    shown = {"accuracy": ".4f", "accuracy_at_80": ".4f", "coverage_at_1": ".3f", "coverage_at_5": ".3f", "ece": ".4f"}
-    shown |= {"brier": ".4f", "fit_s": ".2f", "predict_s": ".2f"}
-    table("model", "rank in AURC", "rank in AUGRC", "rank in accuracy", *(s.replace("_", " ") for s in shown), "sets")
-    for i in best:
-        of = [means[s, models[i]] for s in sets if (s, models[i]) in means]
-        cells = (f"{np.mean([r[m] for r in of]):{form}}" if of else "" for m, form in shown.items())
-        row(models[i], *(f"{rank[m][i]:.2f}" for m in rank), *(c.replace("nan", "") for c in cells), len(of))
+    for half in HALVES:
+        members = of_half(sets, half)
+        if members:
+            print(f"\n### Mean over the {len(members)} {half} sets\n")
+            mean_table(means, members, models)
     return order
+
+
+def mean_table(means: dict, sets: list[str], models: list[str]) -> None:
+    """Print mean ranks and mean results, and the share of right labels among those of all sets that are sure enough."""
+    rank = {metric: ranks(means, sets, models, metric).mean(axis=0) for metric in ("aurc", "augrc", "accuracy")}
+    shown = {"accuracy": ".4f", "accuracy_at_80": ".4f", "coverage_at_1": ".3f", "coverage_at_5": ".3f", "ece": ".4f"}
+    shown |= {"brier": ".4f", "log_loss": ".4f", "fit_s": ".2f", "predict_s": ".2f"}
+    pooled = {"at_99": "confidence of 0.99", "at_95": "confidence of 0.95", "accepted": "accepted"}
+    table(
+        "model",
+        *("rank in AURC", "rank in AUGRC", "rank in accuracy"),
+        *(name.replace("_", " ") for name in shown),
+        *(f"{what}: {among}" for among in pooled.values() for what in ("right", "labels")),
+        "sets",
+    )
+    for i in np.argsort(rank["aurc"], kind="stable"):
+        of = [means[s, models[i]] for s in sets if (s, models[i]) in means]
+        texts = [f"{np.mean([r[m] for r in of]):{form}}" if of else "" for m, form in shown.items()]
+        for among in pooled:
+            right, labels = (sum(r[f"{what}_{among}"] for r in of) for what in ("right", "labels"))
+            texts += [f"{right / labels:.4f}" if labels else "", f"{labels:.0f}"]
+        row(models[i], *(f"{rank[m][i]:.2f}" for m in rank), *(text.replace("nan", "") for text in texts), len(of))
 
 
 def plot(path: Path, rank: np.ndarray, models: list[str]) -> None:
