@@ -34,6 +34,8 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/guarantee.py
 	$(RUN) bench/outside.py --splits 2
 	$(RUN) bench/paper_trust.py --repeats 1
+	$(RUN) bench/stability.py --seeds 1 --refits 5
+	$(RUN) bench/novelty.py --most 300
 	$(RUN) bench/trust.py --seeds 1
 
 clean:
