@@ -244,6 +244,8 @@ def main() -> None:
     shown = chosen(names(), options.sets, "--sets")
     if options.half:
         shown = of_half(shown, options.half)
+        if not shown:
+            sys.exit(f"--sets names none of the {options.half} sets: {', '.join(of_half(names(), options.half))}.")
     models = chosen([*MODELS, *installed()], options.models, "--models")
     rows = {name: some_rows(*cells(name), options.rows) for name in shown}
     data = {name: (as_numbers(X), y) for name, (X, y) in rows.items()}
