@@ -194,6 +194,7 @@ CALIBRATED = {
 MODELS: dict[str, Callable] = {
     "sepc ensemble": SEPEnsembleClassifier,
     "sepc": SEPClassifier,
+    "sepc raw": lambda: SEPClassifier(trust="raw"),
     "sepc counts": lambda: SEPClassifier(trust="counts"),
     "sepc bound": lambda: SEPClassifier(trust="bound"),
     "sepc paper": lambda: SEPClassifier(trust="paper"),

@@ -39,7 +39,7 @@ def test_the_quick_start_works_line_by_line_in_an_empty_folder(tmp_path):
     assert "overlap" in said["landscape"]
     assert said["explain"].startswith("Predicted ")
     header, *rows = (tmp_path / "verdicts.csv").read_text().splitlines()
-    assert header.endswith("label,trust,reason,region,accepted")
+    assert header.endswith("label,trust,reason,region,distance,typicality,stability,accepted,refusal")
     assert len(rows) == len((tmp_path / "demo" / "new.csv").read_text().splitlines()) - 1
     assert "<html" in (tmp_path / "report.html").read_text()
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from sepc import SEPClassifier, SEPEnsembleClassifier, report, select_min_trust
 from sepc.common.atomic_files import written_whole
 from sepc.common.text import percent
+from sepc.model.assessment import REASONS, REFUSALS
 
 _MIN_TRUST = 0.99
 _MAX_ERROR = 0.05
@@ -45,13 +46,27 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     )
     print(f"of the {np.count_nonzero(~trusted)} that are left to a person {_share(right[~trusted])} would have been.\n")
 
-    print("Where the test records lie")
-    for reason in ("inside", "overlap", "outside", "contested"):
+    print("Why labels are refused")
+    refusals = a.refusals(min_trust=_MIN_TRUST)
+    for kind, words in REFUSALS.items():
+        here = refusals == kind
+        if here.any():
+            print(f"  {np.count_nonzero(here):>4} since {words}; right: {_share(right[here])}")
+
+    print("\nWhere the test records lie")
+    for reason in REASONS:
         here = a.reason == reason
         if here.any():
             print(f"  {reason:<10} {np.count_nonzero(here):>4}   right: {_share(right[here])}")
 
-    print("\nThe regions")
+    print("\nA strange record: all values of the first test record times 1000, as if in other units")
+    strange = clf.assess(1000 * X_test[:1])
+    (why,) = strange.refusals(min_trust=0.0)
+    verdict = "accepted" if why is None else f"refused at any trust, since {REFUSALS[why]}"
+    print(f"  {strange.label[0]} with a trust of {percent(strange.trust[0])}, {verdict}:")
+    print(f"  {percent(strange.typicality[0])} of the training records are as strange.\n")
+
+    print("The regions")
     columns = ["region", "n_label", "n_others", "purity", "trust", "iteration"]
     print(clf.regions()[columns].round(3).to_string(index=False))
 
@@ -61,9 +76,10 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
 
     print("\nThe same records by an ensemble of partitions")
     several = SEPEnsembleClassifier().fit(X, y)
-    right = several.predict(X_test) == y_test
-    trusted = several.trust_score(X_test) >= _MIN_TRUST
-    print(f"Right on {_share(right)}; with a trust of at least {percent(_MIN_TRUST)} on {_share(right[trusted])}.")
+    a = several.assess(X_test)
+    right, trusted = a.label == y_test, a.accepted(min_trust=_MIN_TRUST)
+    print(f"Right on {_share(right)}; of those accepted with a trust of at least {percent(_MIN_TRUST)}")
+    print(f"on {_share(right[trusted])}.")
     found = select_min_trust(several, X_test, y_test, max_error=_MAX_ERROR)
     print(fill(f"From these test records, a promise: {found.message}", 100))
 

@@ -94,7 +94,7 @@ class TestModels:
 @WHERE
 @pytest.mark.parametrize("trust", ["counts", "bound"])
 def test_trust_that_needs_points_held_out(where, trust):
-    with pytest.raises(ValueError, match=rf"trust is '{trust}'; expected one of 'local', 'paper'"):
+    with pytest.raises(ValueError, match=rf"trust is '{trust}'; expected one of 'local', 'raw', 'paper'"):
         where(SEPClassifier(trust=trust), *iris())
 
 

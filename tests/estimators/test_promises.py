@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from raw_tables import patients
 from scipy.special import gammaln
 from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from sepc import InputError, SEPClassifier, select_min_trust
+from sepc import InputError, SEPClassifier, make_table_pipeline, select_min_trust
 from sepc.estimators import promises
 from sepc.estimators.promises import lowest_safe_threshold, records_needed, start_ranks
 
@@ -216,6 +217,40 @@ class TestThreshold:
         accepted = np.array([label is not None for label in given])
         assert accepted.sum() == found.n_accepted
         assert np.count_nonzero(given[accepted] != y[1::2][accepted]) == found.n_errors
+
+    def test_what_no_threshold_accepts_takes_no_part(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        clf = SEPClassifier().fit(X[::2], y[::2])
+        held_out, truth = X[1::2], y[1::2]
+        usual = select_min_trust(clf, held_out, truth, max_error=0.1)
+        # As strange as records can be, and all of them wrong: they are no errors, since they are refused.
+        strange = 1000.0 * held_out
+        wrong = 1 - clf.predict(strange)
+        found = select_min_trust(clf, np.vstack([held_out, strange]), np.append(truth, wrong), max_error=0.1)
+        assert found.min_trust == usual.min_trust
+        assert (found.n_accepted, found.n_errors) == (usual.n_accepted, usual.n_errors)
+        assert (found.n_calibration, found.coverage) == (2 * len(held_out), usual.coverage / 2)
+        given = clf.predict_or_abstain(np.vstack([held_out, strange]), min_trust=found.min_trust)
+        assert sum(label is not None for label in given) == found.n_accepted
+        refused = found.n_calibration - np.count_nonzero(clf.assess(held_out).accepted(0.0))
+        assert f"{refused} of the {found.n_calibration} are refused at any trust" in found.message
+
+    def test_it_says_so_where_no_record_can_be_accepted(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        clf = SEPClassifier().fit(X[::2], y[::2])
+        found = select_min_trust(clf, 1000.0 * X[1::2], y[1::2])
+        assert (found.min_trust, found.n_accepted, found.coverage) == (None, 0, 0.0)
+        assert "all 284 calibration records are refused at any trust" in found.message
+
+    def test_raw_tables_are_promised_what_they_accept(self):
+        table, y = patients(n=600)
+        clf = make_table_pipeline().fit(table[::2], y[::2])
+        held_out = table[1::2].astype(object)
+        held_out.iloc[:40] = None
+        found = select_min_trust(clf, held_out, y[1::2], max_error=0.3)
+        given = clf.predict_or_abstain(held_out, min_trust=found.min_trust)
+        assert found.n_accepted == sum(label is not None for label in given) > 0
+        assert all(label is None for label in given[:40])
 
     def test_a_label_that_the_classifier_does_not_know_counts_as_an_error(self):
         X = np.column_stack([np.linspace(0.5, 1.0, 100)] * 2)

@@ -53,7 +53,7 @@ class TestExplain:
         y = np.where(np.arange(200) % 2, "ill", "well")
         X.loc[y == "ill", "age"] += 10
         why = SEPClassifier().fit(X, y).explain(pd.Series({"age": 0.0, "weight": 30.0, "height": 0.0}))
-        assert why.reason in {"outside", "contested"}
+        assert why.reason == "strange"
         assert why.features[0].feature == "weight"
         assert "weight (30; it reaches to" in why.text
 
@@ -65,6 +65,7 @@ class TestExplain:
         assert why.regions == ()
         assert why.counterfactual.label == 1
         assert "The nearest training record is" in why.text
+        assert f"the isolated record next to it, {why.region}, stands for 1 training record of 0 and 0" in why.text
 
 
 def test_an_explanation_tells_how_alike_the_labels_are_at_the_point_and_promises_nothing():
@@ -90,7 +91,16 @@ def test_an_explanation_tells_how_alike_the_labels_are_at_the_point_and_promises
         ("paper", False, "(rule R3: it lies outside every ellipsoid, so the nearest one decides, as it is)"),
         ("counts", True, "so the nearest one, grown until it touches the point, decides)"),
         ("bound", True, "so the nearest one, grown until it touches the point, decides)"),
-        ("local", True, "this is the nearest one, grown until it touches the point)"),
+        (
+            "raw",
+            True,
+            "it lies outside every ellipsoid: the nearest one, grown until it touches the point, ~low#1, holds 12",
+        ),
+        (
+            "local",
+            True,
+            "it lies outside every ellipsoid: the nearest one, grown until it touches the point, ~low#1, holds 12",
+        ),
     ],
 )
 def test_an_explanation_says_whether_the_nearest_ellipsoid_was_grown(trust, grown, told):

@@ -96,12 +96,15 @@ class TestNothingCounted:
                 assert owners == {label}
 
 
-def test_a_label_that_is_outnumbered_in_its_region_is_contested():
-    X, y, Z = overlapping(2)
-    a = SEPClassifier().fit(X, y).assess(np.vstack([Z, X]))
-    outnumbered = a.counts[:, 0] <= a.counts[:, 1]
-    assert 0 < outnumbered.sum() < len(outnumbered)
-    assert np.array_equal(a.reason == "contested", outnumbered)
+@pytest.mark.parametrize("trust", ["local", "raw"])
+def test_a_label_is_contested_where_another_has_a_third_of_the_probability(trust):
+    X, y, Z = overlapping(3)
+    clf = SEPClassifier(trust=trust).fit(X, y)
+    a, proba = clf.assess(Z), clf.predict_proba(Z)
+    rival = np.sort(proba, axis=1)[:, -2]
+    assert 0 < a.contested.sum() < len(a)
+    assert np.array_equal(a.contested, rival >= 1 / 3)
+    assert np.array_equal(a.reason == "contested", a.contested & ~(a.typicality < 0.01))
 
 
 class TestDecidingProblem:
@@ -159,11 +162,12 @@ class TestProbabilities:
         assert (bound.trust < counts.trust).all()
 
     @given(seeds())
-    def test_the_likeliest_label_is_chosen_and_contested_where_it_is_not_the_most_frequent(self, seed):
-        sizes, verdicts = random_counts(seed)
-        proba = np.random.default_rng(seed).dirichlet(np.ones(len(sizes)), size=40)
-        d = decide_by_probability(proba, verdicts)
-        own, others = label_counts(d.label, verdicts).T
+    def test_the_likeliest_label_is_chosen_and_contested_where_another_has_a_third(self, seed):
+        rng = np.random.default_rng(seed)
+        proba = rng.dirichlet(np.ones(rng.integers(2, 6)), size=40)
+        d = decide_by_probability(proba)
         assert np.array_equal(d.label, proba.argmax(axis=1))
         assert np.array_equal(d.trust, proba.max(axis=1))
-        assert np.array_equal(d.contested, own <= others)
+        others = np.where(np.arange(proba.shape[1]) == d.label[:, None], 0.0, proba)
+        assert np.array_equal(d.contested, others.max(axis=1) >= 1 / 3)
+        assert d.typicality is None

@@ -79,7 +79,7 @@ def test_the_bound_is_below_the_share_and_grows_with_the_points_at_the_same_shar
 @pytest.mark.parametrize("trust", ["Local", None, 0.95, "", ["local"]])
 def test_another_trust_is_refused(trust):
     with pytest.raises(
-        InputError, match=r"trust is .*; expected one of 'local', 'counts', 'bound', 'paper'. Use 'local'"
+        InputError, match=r"trust is .*; expected one of 'local', 'raw', 'counts', 'bound', 'paper'. Use 'local'"
     ):
         SEPClassifier(trust=trust).fit([[0.0], [1.0]], [0, 1])
 
@@ -94,7 +94,7 @@ def test_what_is_no_reading_is_named_with_the_rule_and_the_remedy(trust):
     with pytest.raises(InputError) as error:
         require_reading(trust)
     assert str(error.value) == (
-        f"trust is {trust!r}; expected one of 'local', 'counts', 'bound', 'paper'. "
+        f"trust is {trust!r}; expected one of 'local', 'raw', 'counts', 'bound', 'paper'. "
         "Use 'local' unless another way to read the regions is asked for."
     )
 
@@ -104,7 +104,7 @@ def test_a_reading_that_needs_sorted_points_is_named_with_the_rule_and_the_reaso
     with pytest.raises(InputError) as error:
         require_reading(trust, READINGS_WITHOUT_ORDER)
     assert str(error.value) == (
-        f"trust is {trust!r}; expected one of 'local', 'paper' for a training set that is not in memory: "
+        f"trust is {trust!r}; expected one of 'local', 'raw', 'paper' for a training set that is not in memory: "
         "records that are held out are chosen in sorted order, which chunks do not have."
     )
 
@@ -112,5 +112,4 @@ def test_a_reading_that_needs_sorted_points_is_named_with_the_rule_and_the_reaso
 @pytest.mark.parametrize(("own", "others"), [(0, 0), (7, 0), (0, 7), (31, 4)])
 def test_the_trust_in_an_ellipsoid_is_that_of_its_counts(own, others):
     expected = {reading: formula(np.array(own), np.array(others)) for reading, formula in FORMULAS.items()}
-    expected["local"] = expected["counts"]
-    assert {reading: region_trust(reading, own, others, 60, 90) for reading in READINGS} == expected
+    assert {reading: region_trust(reading, own, others, 60, 90) for reading in FORMULAS} == expected

@@ -137,10 +137,12 @@ def test_the_slider_shows_what_the_assessment_accepts(watch, wdbc, wdbc_file, mi
 def test_every_threshold_of_the_curve_gives_its_coverage_and_its_risk(watch, wdbc, wdbc_file):
     page = watch(wdbc_file).page
     clf, X_test, y_test = wdbc
-    coverages, risks, thresholds = metrics.risk_coverage_curve(y_test, clf.predict(X_test), clf.trust_score(X_test))
-    for coverage, risk, threshold in [*zip(coverages, risks, thresholds, strict=True)][::12]:
+    a = clf.assess(X_test)
+    can_be = a.accepted(0.0)
+    curve = metrics.risk_coverage_curve(y_test[can_be], a.label[can_be], a.trust[can_be])
+    for coverage, risk, threshold in [*zip(*curve, strict=True)][::12]:
         page.locator("#trust-exact").fill(repr(float(threshold)))
-        assert page.locator("#coverage").inner_text() == percent(coverage)
+        assert page.locator("#coverage").inner_text() == percent(coverage * can_be.mean())
         n_errors = int(page.locator("#n-errors").inner_text())
         assert n_errors / int(page.locator("#n-accepted").inner_text()) == pytest.approx(risk)
 
@@ -171,7 +173,7 @@ def test_tables_sort_by_numbers_and_by_text_in_both_directions(watch, wdbc, wdbc
     _slide_to(page, "1")
     clf, X_test, _ = wdbc
     trust = dict(zip(X_test.index.astype(str), clf.trust_score(X_test), strict=True))
-    for title, number, key in (("trust", 2, trust.get), ("record", 1, int), ("predicted", 3, None)):
+    for title, number, key in (("trust", 2, trust.get), ("record", 1, int), ("predicted", 5, None)):
         button = page.locator("#abstained thead button", has_text=title).first
         heading = page.locator(f"#abstained thead th:nth-child({number})")
         for direction in ("ascending", "descending"):
@@ -218,7 +220,13 @@ def test_filters_and_search_choose_records(watch, wdbc, wdbc_file):
 
     every = listed()
     assert len(every) == 60
-    for name, fits in (("wrong", a.label != y_test), ("outside", a.reason == "outside"), ("abstained", a.trust < 0.95)):
+    fitting = {
+        "wrong": a.label != y_test,
+        "outside": a.reason == "outside",
+        "strange": a.reason == "strange",
+        "abstained": ~a.accepted(0.95),
+    }
+    for name, fits in fitting.items():
         page.locator(f"[data-filter={name}]").click()
         assert page.locator(f"[data-filter={name}]").get_attribute("aria-pressed") == "true"
         assert listed() == every & set(names[fits].tolist())

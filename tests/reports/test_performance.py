@@ -1,6 +1,7 @@
 """Scores of a report are those of `metrics` and of scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, brier_score_loss, confusion_matrix
 
@@ -9,6 +10,7 @@ from sepc import (
     metrics,
     report,
 )
+from sepc.model.assessment import REFUSALS
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
@@ -24,8 +26,10 @@ def test_scores_are_those_of_metrics_and_of_scikit_learn(iris, iris_clf, ensembl
     assert told["ece"] == metrics.expected_calibration_error(*outcome)
     gaps = [b["n_records"] * abs(b["trust"] - b["accuracy"]) for b in told["reliability"]]
     assert sum(gaps) / len(y_test) == pytest.approx(told["ece"])
-    coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
-    assert told["curve"] == {"coverage": [*coverage], "risk": [*risk], "threshold": [*threshold]}
+    can_be = clf.assess(X_test).accepted(0.0)
+    coverage, risk, threshold = metrics.risk_coverage_curve(*(values[can_be] for values in outcome))
+    assert told["curve"]["coverage"] == pytest.approx(coverage * can_be.mean())
+    assert told["curve"] | {"coverage": 0} == {"coverage": 0, "risk": [*risk], "threshold": [*threshold]}
 
 
 def test_the_brier_score_of_two_classes_is_twice_scikit_learn_s(wdbc, wdbc_clf, wdbc_report):
@@ -48,3 +52,26 @@ def test_a_threshold_accepts_what_the_assessment_accepts(wdbc, wdbc_clf, min_tru
     assert told["confusion"]["counts"] == confusion_matrix(y_test, given, labels=labels)[:2].tolist()
     (row,) = [row for row in told["thresholds"]["rows"] if row[0] == min_trust]
     assert row[1] == accepted.sum()
+
+
+def test_refused_records_are_counted_by_reason(wdbc, wdbc_clf):
+    _, X_test, _, y_test = wdbc
+    X, y = pd.concat([X_test, 1000.0 * X_test[:7]], ignore_index=True), np.append(y_test, y_test[:7])
+    told = report(wdbc_clf, X, y, min_trust=0.99, max_records=0).to_dict()
+    a = wdbc_clf.assess(X)
+    why = a.refusals(0.99)
+    expected = [[words, np.count_nonzero(why == kind)] for kind, words in REFUSALS.items() if (why == kind).any()]
+    assert [row[:2] for row in told["results"]["refusals"]["rows"]] == expected
+    assert sum(n for _, n in expected) == told["results"]["at"]["n_abstained"]
+    assert "since the record is strange" in told["summary"]
+    assert told["records"]["refusal"] == a.refusals(0.0).tolist()
+    assert told["records"]["typicality"] == a.typicality.tolist()
+    assert told["records"]["stability"] == a.stability.tolist()
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_report_on_records_that_are_all_refused(wdbc, wdbc_clf, form):
+    _, X_test, _, y_test = wdbc
+    told = report(wdbc_clf, 1000.0 * X_test, y_test, max_records=1)
+    assert told.to_dict()["results"]["curve"] == {"coverage": [], "risk": [], "threshold": []}
+    assert "143 since the record is strange" in getattr(told, form)()

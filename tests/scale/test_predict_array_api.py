@@ -181,8 +181,10 @@ class TestKinds:
     def test_acceptance(self, iris, trust, min_trust, allow_outside):
         X, y = iris
         clf = SEPClassifier(trust=trust).fit(X[::2], y[::2])
-        accepted = here(clf.assess(there(X)).accepted(min_trust, allow_outside))
-        assert accepted.tolist() == clf.assess(X).accepted(min_trust, allow_outside).tolist()
+        how = {"min_trust": min_trust, "min_typicality": 0.05, "allow_outside": allow_outside}
+        accepted = here(clf.assess(there(X)).accepted(**how))
+        assert accepted.tolist() == clf.assess(X).accepted(**how).tolist()
+        assert clf.assess(there(X)).refusals(**how).tolist() == clf.assess(X).refusals(**how).tolist()
         assert 0 < accepted.sum() < len(X)
         assert clf.predict_or_abstain(there(X), min_trust).tolist() == clf.predict_or_abstain(X, min_trust).tolist()
 

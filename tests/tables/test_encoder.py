@@ -76,6 +76,61 @@ def test_a_wrong_parameter_is_named(wrong):
         TableEncoder(**wrong).fit([[1], [2]])
 
 
+def odd_cells(table: pd.DataFrame, column: str) -> pd.Series:
+    """Return the cells of a column that are missing, or whose value no other row has."""
+    values = table[column]
+    rows_of_value = values.map(values.value_counts())
+    return values.isna() | (rows_of_value == 1 if column in ("color", "town") else False)
+
+
+def table_with_towns() -> pd.DataFrame:
+    table, _ = patients()
+    towns = ["Ulm"] * 50 + ["Bonn"] * 40 + ["Rome"] * 20 + ["Pisa"] * 4 + list("abcdef")
+    return table.assign(town=towns)
+
+
+def test_gaps_of_training_rows_are_missing_cells_and_texts_that_no_other_row_has():
+    table = table_with_towns()
+    encoder = TableEncoder().fit(table)
+    used = [column.name for column in encoder.columns_ if column.kind != "left out"]
+    odd = np.sum([odd_cells(table, name) for name in used], axis=0)
+    assert encoder.gap_counts_.tolist() == np.bincount(odd).tolist()
+    assert encoder.gap_counts_[1] > 6
+
+
+def test_a_row_with_more_gaps_is_less_typical():
+    table = table_with_towns()
+    encoder = TableEncoder().fit(table)
+    row = table[table.notna().all(axis=1)][:1].astype(object)
+    rows = pd.concat([row] * 6, ignore_index=True)
+    used = ["age", "color", "town", "weight", "sex"]
+    for k, name in enumerate(used, 1):
+        rows.loc[k:, name] = "never seen" if name in ("color", "town", "sex") else None
+    assert encoder.gaps(rows) == [tuple(c for c in table if c in used[:k]) for k in range(6)]
+    typicality = encoder.gap_typicality(rows)
+    at_least = [encoder.gap_counts_[k:].sum() / len(table) for k in range(6)]
+    assert typicality.tolist() == at_least
+    assert (typicality[0], typicality[-1]) == (1.0, 0.0)
+
+
+def test_columns_that_were_left_out_have_no_gaps():
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    full = table[table.notna().all(axis=1)]
+    assert encoder.gaps(full.assign(id=None, country=None)) == [()] * len(full)
+    assert (encoder.gap_typicality(full.drop(columns=["id", "country"])) == 1.0).all()
+
+
+def test_an_encoder_that_counted_no_gaps_does_not_know_how_typical_they_are():
+    table, _ = patients()
+    encoder = TableEncoder().fit(table)
+    state = {name: value for name, value in encoder.to_dict().items() if name != "gap_counts"}
+    older = TableEncoder.from_dict(state)
+    assert np.isnan(older.gap_typicality(table)).all()
+    assert older.gaps(table) == encoder.gaps(table)
+    assert older.to_dict() == state
+
+
 cells = st.one_of(st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6), texts)
 
 
@@ -89,11 +144,28 @@ def test_the_state_survives_json_exactly(rows):
         return
     again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert again.columns_ == encoder.columns_
+    assert again.to_dict() == encoder.to_dict()
+    assert np.array_equal(again.gap_typicality(table), encoder.gap_typicality(table))
     assert again.feature_names_in_.tolist() == ["a", "b", "c"]
     assert again.transform(table).equals(encoder.transform(table))
 
 
-@pytest.mark.parametrize("damage", [{}, {"columns": 3}, {"columns": [{}]}, {"columns": []}, {"min_share": 7}])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {},
+        {"columns": 3},
+        {"columns": [{}]},
+        {"columns": []},
+        {"min_share": 7},
+        {"gap_counts": []},
+        {"gap_counts": [0, 0]},
+        {"gap_counts": [3, -1]},
+        {"gap_counts": [1.5]},
+        {"gap_counts": "12"},
+        {"gap_counts": [1] * 20},
+    ],
+)
 def test_a_damaged_state_is_refused(damage):
     state = TableEncoder().fit(patients()[0]).to_dict()
     with pytest.raises(InputError):

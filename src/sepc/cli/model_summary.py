@@ -9,7 +9,8 @@ from sepc.cli.labelled_tables import LabelledTable
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
 from sepc.common.text import many, percent
-from sepc.model.partition_model import older_rule_of
+from sepc.model.calibration import Calibration
+from sepc.model.partition_model import PartitionModel, older_rule_of
 from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95
@@ -36,6 +37,7 @@ def summarize(model: Any) -> dict[str, Any]:
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
+        "calibration": _calibration_dict(_calibration_of(clf)),
         "notes": [*([] if encoder is None else encoder.notes), *([] if older is None else [f"Rule R3: {older}"])],
     }
 
@@ -58,10 +60,80 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
         [
             f"{summary['kind']}({parameters}), {many(n_features, 'feature')}, {many(n_regions, 'region')}",
             f"learned from {rows:,} rows: {counted(summary['classes'])}",
+            calibration_text(model),
             "",
             regions_text(model),
         ]
     )
+
+
+def calibration_text(model: Any) -> str:
+    """Return a sentence on how the trust was calibrated, or that it was not.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
+    >>> calibration_text(SEPClassifier().fit(X, y))[:49]
+    'calibrated by 6 records that were left out; log o'
+    >>> calibration_text(SEPClassifier(trust="paper").fit(X, y))
+    'not calibrated: trust=paper counts records'
+    """
+    clf = classifier_of(model)
+    found = _calibration_of(clf)
+    if found is None:
+        return f"not calibrated: {_not_calibrated_since(clf)}"
+    if not len(found.left_out):
+        return "not calibrated: too few records to leave some of them out"
+    left_out = f"{many(len(found.left_out), 'record')} that {'was' if len(found.left_out) == 1 else 'were'} left out"
+    if not isinstance(clf._model, PartitionModel):
+        return f"calibrated by the weights of its members; {left_out} tell how typical a record is"
+    return (
+        f"calibrated by {left_out}; log odds are divided by {found.temperature:.2g}, {percent(found.unexplained)} of "
+        "the probability is the background's"
+    )
+
+
+def no_typicality(model: Any) -> str | None:
+    """Return why a model does not know how typical records are; None if it does.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
+    >>> no_typicality(SEPClassifier(trust="raw").fit(X, y))
+    'how typical rows are is not known, so that none is strange by its values: trust=raw is not calibrated.'
+    """
+    clf = classifier_of(model)
+    found = _calibration_of(clf)
+    if found is not None and len(found.left_out):
+        return None
+    why = _not_calibrated_since(clf) if found is None else "it had too few records to leave some of them out"
+    return f"how typical rows are is not known, so that none is strange by its values: {why}."
+
+
+def _calibration_of(clf: Any) -> Calibration | None:
+    """Return what records that were left out have said; None if a model has none."""
+    model: Any = clf._model
+    if isinstance(model, PartitionModel):
+        return model.calibration
+    strangeness = model.strangeness
+    return None if strangeness is None else strangeness.calibration
+
+
+def _not_calibrated_since(clf: Any) -> str:
+    reading = clf._model.trust
+    if reading == "raw":
+        return "trust=raw is not calibrated"
+    if reading in ("counts", "bound", "paper"):
+        return f"trust={reading} counts records"
+    return "it was saved before models were calibrated; fit again for that"
+
+
+def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"n_left_out": len(found.left_out), "temperature": found.temperature, "background": found.unexplained}
 
 
 def regions_text(model: Any) -> str:
@@ -70,11 +142,11 @@ def regions_text(model: Any) -> str:
     Examples
     --------
     >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> print(regions_text(clf))
     region  label  n_label  n_others  purity  trust  iteration  log_volume
-    0#1     0            3         0       1    0.8          1      0.6931
-    1#1     1            3         0       1    0.8          1       1.386
+    0#1     0            3         0       1      1          1      0.6931
+    1#1     1            3         0       1      1          1       1.386
     """
     frame = model.regions()
     names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]

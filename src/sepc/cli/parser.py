@@ -70,12 +70,19 @@ def _predict(commands: Any) -> None:
     command = _command(
         commands,
         "predict",
-        "Label new rows; writes all columns as they came, then label, trust, reason, region and accepted, in UTF-8. "
-        "Works through files of any size",
+        "Label new rows; writes all columns as they came, then label, trust, reason, region, distance, typicality, "
+        "stability, accepted and refusal, in UTF-8. Works through files of any size",
     )
     _model_and_data(command)
     command.add_argument(
         "--min-trust", type=_trust, default=0.95, help="trust from which a label is accepted (default: 0.95)"
+    )
+    command.add_argument(
+        "--min-typicality",
+        type=_trust,
+        default=0.01,
+        help="typicality from which a label is accepted: about this share of ordinary rows is refused as strange "
+        "(default: 0.01)",
     )
     _output(command, "FILE", "where to write, by its suffix as CSV, TSV, Parquet or Arrow (default: CSV to the output)")
 

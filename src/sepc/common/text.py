@@ -17,9 +17,14 @@ ENSEMBLE = "ensemble"
 TRUST_READINGS = {
     "local": TrustReading(
         "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability by "
-        "Bayes' formula.",
-        "It is not calibrated: the records that shaped an ellipsoid also speak for it. Read 0.99 as very one-sided "
-        "here, not as 1 error in 100.",
+        "Bayes' formula, calibrated by what partitions without a part of the training records say of that part.",
+        "It is calibrated on average over records like the training records, not for each kind of them.",
+    ),
+    "raw": TrustReading(
+        "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability by "
+        "Bayes' formula, not calibrated.",
+        "The records that shaped an ellipsoid also speak for it. Read 0.99 as very one-sided here, not as 1 error in "
+        "100.",
     ),
     "counts": TrustReading(
         "The trust is the label's smoothed share of the held-out records in the deciding region.",

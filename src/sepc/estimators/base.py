@@ -15,6 +15,7 @@ from sepc.common.validation import new_points
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.scale.dispatch import predictor_for
 
@@ -76,7 +77,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.predict_proba([[0.5]]).round(2).tolist()
-        [[0.99, 0.01]]
+        [[0.92, 0.08]]
         """
         check_is_fitted(self)
         return predictor_for(X).decide(self, X).proba
@@ -98,7 +99,7 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.trust_score([[0.5]]).round(2).tolist()
-        [0.99]
+        [0.92]
         """
         check_is_fitted(self)
         return predictor_for(X).decide(self, X).trust
@@ -121,16 +122,23 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5], [10.0]])
-        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
         """
         check_is_fitted(self)
         assessment: Assessment = predictor_for(X).assess(self, X)
         return assessment
 
     def predict_or_abstain(
-        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
+        self,
+        X: Any,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        abstain_label: Any = None,
+        *,
+        min_typicality: float = STRANGE,
     ) -> NDArray[np.object_]:
-        """Return the labels whose trust is high enough, and `abstain_label` for the other points.
+        """Return the labels that are accepted, and `abstain_label` for the other points.
+
+        Those of `Assessment.accepted`: trusted, not contested, and not of a strange point.
 
         Parameters
         ----------
@@ -139,6 +147,8 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
             one that bounds the error.
         abstain_label : object, default=None
+        min_typicality : float, default=0.01
+            Typicality from which a label is given; 0 gives those of strange points too.
 
         Returns
         -------
@@ -148,10 +158,10 @@ class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, Base
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.predict_or_abstain([[8.0], [3.5]]).tolist()
-        [1, None]
+        >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.9).tolist()
+        [1, None, None]
         """
-        return self.assess(X).label_or(abstain_label, min_trust)
+        return self.assess(X).label_or(abstain_label, min_trust, min_typicality)
 
     def _one_point(self, x: Any) -> FloatArray:
         """Return one record, checked, shape (n_features,)."""

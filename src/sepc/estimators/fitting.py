@@ -15,13 +15,22 @@ from sklearn.utils.parallel import Parallel, delayed
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
+from sepc.estimators.left_out import MOST_RECORDS, learn_from_left_out, taking_part
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
 from sepc.geometry.threads import one_blas_thread
+from sepc.model.calibration import Calibration
 from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.part_blocks import N_PARTS, PartBlocks
 from sepc.model.partition_model import PartitionModel
-from sepc.model.readings import GROWING_READINGS, HELD_OUT_READINGS, READINGS_WITHOUT_ORDER, require_reading
+from sepc.model.readings import (
+    DENSITY_READINGS,
+    GROWING_READINGS,
+    HELD_OUT_READINGS,
+    READINGS_WITHOUT_ORDER,
+    require_reading,
+)
 from sepc.model.rules import Rules
 from sepc.partitions.algorithm import OnStep, PartitionOptions, impurity_count, partition_of_sets
 from sepc.partitions.blocks import Partition, renumbered
@@ -130,10 +139,23 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         shaping = None if held_out is None else ~held_out
         partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
         # First what needs room to work in: with the rules beside it a fit would take more memory.
-        densities = None
-        if settings.trust == "local":
+        densities, calibration, part_blocks = None, None, None
+        if settings.trust in DENSITY_READINGS:
             blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
             densities = local_densities(points, blocks, training.class_count, center, unit)
+        if settings.trust == "local":
+            rows = compact(taking_part(training.class_count), len(codes))
+            everyone = len(rows) == len(codes)  # without a copy
+            calibration, part_blocks = learn_from_left_out(
+                points if everyone else points[rows],
+                codes[rows].astype(np.int64),
+                training.classes,
+                training.class_count,
+                unit,
+                settings.n_imp,
+                settings.partition_options,
+                rows,
+            )
         model = PartitionModel(
             classes=training.classes,
             class_count=training.class_count,
@@ -149,6 +171,8 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             ],
             trust=settings.trust,
             densities=densities,
+            calibration=calibration,
+            part_blocks=part_blocks,
         )
     in_rows = [
         renumbered(p, [training.rows[problem.side == s] for s in (0, 1)])
@@ -185,6 +209,12 @@ def fit_scattered(
         partitions.append(run.partition)
         rules.append(run.rules(problem.labels, settings.grows))
         components += run.components(codes=(0, 1) if len(problems) == 1 else (k,))
+    densities, calibration, part_blocks = None, None, None
+    if settings.trust in DENSITY_READINGS:
+        densities = _scattered_densities(components, training.points, class_count)
+    if settings.trust == "local":
+        assert densities is not None
+        calibration, part_blocks = _scattered_calibration(training, class_count, densities.unit, settings)
     model = PartitionModel(
         classes=training.classes,
         class_count=class_count,
@@ -196,7 +226,9 @@ def fit_scattered(
         outline=Outline.of(training.points),
         rules=rules,
         trust=settings.trust,
-        densities=_scattered_densities(components, training.points, class_count) if settings.trust == "local" else None,
+        densities=densities,
+        calibration=calibration,
+        part_blocks=part_blocks,
     )
     return Fitted(model, partitions)
 
@@ -319,3 +351,24 @@ def _scattered_densities(components: list[Component], points: Sequence[Any], cou
         for part in components
     ]
     return densities_of(moved, counts, center, unit)
+
+
+def _scattered_calibration(
+    training: ScatteredTrainingSet, class_count: IntArray, unit: FloatArray, settings: FitSettings
+) -> tuple[Calibration, PartBlocks]:
+    """Calibrate by a sample in memory: all records if they are few enough, else at even distances in their order."""
+    share = min(1.0, MOST_RECORDS / class_count.sum())
+    wanted = [max(int(share * n), min(n, N_PARTS)) for n in class_count.tolist()]
+    sampled = [points.sample(k)[:k] for points, k in zip(training.points, wanted, strict=True)]
+    ordered = [points[canonical_order(points)] for points in sampled]
+    codes = np.repeat(np.arange(len(ordered)), list(map(len, ordered)))
+    return learn_from_left_out(
+        np.concatenate(ordered),
+        codes,
+        training.classes,
+        class_count,
+        unit,
+        settings.n_imp,
+        settings.partition_options,
+        rows=np.empty(0, dtype=np.int64),
+    )

@@ -20,6 +20,13 @@ all levels (for each band between two levels, its probability divided by that of
 Each level enters once, so the sum over all such t is at most L / (1 - L), which is ``1 - confidence`` for
 ``L = (1 - confidence) / (2 - confidence)``. Where R falls with the trust, the factor is not needed.
 
+*Records that no threshold accepts.* A classifier that assesses refuses some records whatever their trust: strange and
+contested ones. They take no part in the tests, and what is said above of records is said of the others, which are
+eligible. Whether a record is eligible depends on nothing but the record, since the classifier is fixed. So, given how
+many of the calibration records are eligible, these are independent draws of the eligible ones, and R(t) is the error
+rate among eligible records with ``trust >= t``: exactly the labels that are accepted in use. The proof holds for them
+word for word, with the number of eligible records for the number of records, for any such number; so it holds over all.
+
 References
 ----------
 Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
@@ -54,8 +61,8 @@ class TrustThreshold:
     Attributes
     ----------
     min_trust : float or None
-        Accept a label where its trust is at least this. It lies just above the highest trust that is refused. None if
-        no threshold can promise it.
+        Accept a label where its trust is at least this, and nothing else speaks against it. It lies just above the
+        highest trust that is refused. None if no threshold can promise it.
     max_error, confidence : float
         The promise: among accepted labels the share of wrong ones is at most `max_error`, with this confidence.
     n_calibration, n_accepted, n_errors : int
@@ -104,14 +111,15 @@ def select_min_trust(
 ) -> TrustThreshold:
     """Find the smallest trust threshold that keeps the error among accepted labels below a limit.
 
-    With probability `confidence` over the draw of the calibration records, at most a share `max_error` of the labels
-    with ``clf.trust_score(x) >= min_trust`` is wrong. An exact bound for any number of records and any distribution;
-    the module's docstring has the proof.
+    With probability `confidence` over the draw of the calibration records, at most a share `max_error` of the accepted
+    labels is wrong: of those that ``clf.predict_or_abstain(X, min_trust)`` gives. An exact bound for any number of
+    records and any distribution; the module's docstring has the proof.
 
     Parameters
     ----------
     clf : classifier
-        Fitted, with `predict` and `trust_score`.
+        Fitted, with `predict` and `trust_score`. If it has `assess` too, records that no threshold would accept, as
+        they are strange or contested, are refused here as well; else ``trust >= min_trust`` accepts.
     X_cal : array-like of shape (n, n_features)
         Records that it has not been fitted to, drawn independently from where it will be used.
     y_cal : array-like of shape (n,)
@@ -127,6 +135,7 @@ def select_min_trust(
     -----
     A second threshold from the same records, for another `max_error`, has a promise of its own; that both hold is
     promised only with the sum of the two risks. Choosing between classifiers by their thresholds voids the promise.
+    So does another `min_typicality` than the default, or ``allow_outside=False``: it accepts other records.
 
     Examples
     --------
@@ -141,15 +150,15 @@ def select_min_trust(
     """
     require_share(max_error, "max_error", 0.05)
     require_share(confidence, "confidence", 0.95)
-    trust, wrong = _trust_and_errors(clf, X_cal, y_cal)
-    found = lowest_safe_threshold(trust, wrong, float(max_error), float(confidence))
-    n = len(trust)
+    n, trust, wrong = _eligible(clf, X_cal, y_cal)
+    found = lowest_safe_threshold(trust, wrong, float(max_error), float(confidence)) if len(trust) else None
     if found is None:
-        message = _no_promise_message(n, max_error, confidence)
+        message = _no_promise_message(n, len(trust), max_error, confidence)
         return TrustThreshold(None, float(max_error), float(confidence), n, 0, 0, 0.0, None, message)
     message = (
-        f"Of the labels with a trust of at least {found.threshold!r} at most {100 * max_error:g} % are wrong, with a "
-        f"confidence of {100 * confidence:g} %; this accepts {percent(found.n_accepted / n)} of the records."
+        f"Of the {'labels' if n == len(trust) else 'accepted labels'} with a trust of at least {found.threshold!r} at "
+        f"most {100 * max_error:g} % are wrong, with a confidence of {100 * confidence:g} %; this accepts "
+        f"{percent(found.n_accepted / n)} of the records.{_refused_at_any_trust(n, len(trust))}"
     )
     return TrustThreshold(
         min_trust=found.threshold,
@@ -314,22 +323,38 @@ def _all_levels(confidence: float) -> float:
     return (1.0 - confidence) / (2.0 - confidence)
 
 
-def _no_promise_message(n: int, max_error: float, confidence: float) -> str:
+def _no_promise_message(n: int, n_eligible: int, max_error: float, confidence: float) -> str:
+    cannot = (
+        f"No threshold can promise an error of at most {100 * max_error:g} % with a confidence of "
+        f"{100 * confidence:g} %"
+    )
+    if not n_eligible:
+        return (
+            f"{cannot}: all {n} calibration records are refused at any trust, as strange, contested or without a "
+            "region. Check that they have the units and columns of the training records, and come from the same source."
+        )
     needed = records_needed(max_error, confidence)
+    records = f"{n_eligible} {'' if n == n_eligible else 'eligible '}calibration records"
     reason = (
-        f"{n} calibration records are too few; {needed} would be enough if none of them is wrong"
-        if n < needed
-        else f"too many of the surest of the {n} calibration records are wrong ({needed} records with none wrong would "
-        "be enough)"
+        f"{records} are too few; {needed} would be enough if none of them is wrong"
+        if n_eligible < needed
+        else f"too many of the surest of the {records} are wrong ({needed} records with none wrong would be enough)"
     )
     return (
-        f"No threshold can promise an error of at most {100 * max_error:g} % with a confidence of "
-        f"{100 * confidence:g} %: {reason}. Use more calibration records, a larger max_error or a better classifier."
+        f"{cannot}: {reason}. Use more calibration records, a larger max_error or a better classifier."
+        f"{_refused_at_any_trust(n, n_eligible)}"
     )
 
 
-def _trust_and_errors(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, BoolArray]:
-    """Return the trust of each calibration record, and whether its label is wrong."""
+def _refused_at_any_trust(n: int, n_eligible: int) -> str:
+    if n == n_eligible:
+        return ""
+    refused = n - n_eligible
+    return f" {refused} of the {n} {'is' if refused == 1 else 'are'} refused at any trust, as strange or contested."
+
+
+def _eligible(clf: Any, X_cal: Any, y_cal: Any) -> tuple[int, FloatArray, BoolArray]:
+    """Return how many records there are; of those that some threshold accepts, the trust and which labels are wrong."""
     missing = [name for name in ("predict", "trust_score") if not callable(getattr(clf, name, None))]
     if missing:
         raise InputError(
@@ -338,16 +363,27 @@ def _trust_and_errors(clf: Any, X_cal: Any, y_cal: Any) -> tuple[FloatArray, Boo
             "by the steps before."
         )
     labels = known_labels(X_cal, y_cal)
-    trust = np.asarray(clf.trust_score(X_cal))
-    trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
-    predicted = np.asarray(clf.predict(X_cal)).tolist()
+    trust, predicted, eligible = _judged(clf, X_cal)
     if trust.shape != (len(labels),) or not ((trust >= 0.0) & (trust <= 1.0)).all():
         raise InputError(
             f"trust_score returned an array of shape {trust.shape}; expected {len(labels)} numbers between 0 and 1. "
             "Scale other scores into this range, for all records alike."
         )
     _require_some_known(labels, getattr(clf, "classes_", predicted))
-    return trust, np.array([a != b for a, b in zip(labels, predicted, strict=True)], dtype=bool)
+    wrong = np.array([a != b for a, b in zip(labels, predicted, strict=True)], dtype=bool)
+    return len(labels), trust[eligible], wrong[eligible]
+
+
+def _judged(clf: Any, X_cal: Any) -> tuple[FloatArray, list[Any], BoolArray]:
+    """Return the trust of each record, its label, and which records some threshold accepts."""
+    if callable(getattr(clf, "assess", None)):
+        a = clf.assess(X_cal)
+        trust, predicted = np.asarray(a.trust), a.label
+        eligible = np.asarray(a.accepted(min_trust=0.0))
+    else:
+        trust, predicted = np.asarray(clf.trust_score(X_cal)), clf.predict(X_cal)
+        eligible = np.full(trust.shape, True)
+    return trust if trust.dtype == np.float32 else trust.astype(np.float64), np.asarray(predicted).tolist(), eligible
 
 
 def _require_some_known(labels: Sequence[Any], classes: Any) -> None:

@@ -71,7 +71,7 @@ def acceptance(
 
 def accepted_share(reading: str, a: Assessment, y_test: NDArray[Any]) -> dict[str, float]:
     """Return the row of the table `ACCEPTANCE` that an assessment gives."""
-    right, accepted = a.label == y_test, a.accepted(MIN_TRUST)
+    right, accepted = a.label == y_test, a.trust >= MIN_TRUST
     return {
         f"{reading}.accuracy": float(right.mean()),
         f"{reading}.coverage": float(accepted.mean()),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
+from sepc.common.text import in_words, length_in_words, listed, percent
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.model.fitted_model import FittedModel
@@ -19,6 +20,7 @@ _DIVISIONS = 6
 _N_REGIONS = 20
 # Training records of other labels that are tried after these.
 _N_RECORDS = 5000
+_N_FEATURES_IN_TEXT = 3
 
 
 class Change(NamedTuple):
@@ -226,3 +228,27 @@ def _as_counterfactual(model: FittedModel, x: FloatArray, after: FloatArray, voc
 def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
     step = after - before if isinstance(before, float) and isinstance(after, float) else None
     return Change(name, before, after, step, in_units)
+
+
+def change_in_words(found: Counterfactual | None, unit: str) -> str:
+    """Return a sentence about the smallest change to another label.
+
+    Examples
+    --------
+    >>> change_in_words(None, "units")
+    'No change into a region of another label was found.'
+    """
+    if found is None:
+        return "No change into a region of another label was found."
+    most = [
+        c
+        for n, c in enumerate(found.changes)
+        # Another value of a category is never a small change.
+        if c.change is None or (n < _N_FEATURES_IN_TEXT and abs(c.in_units) >= 0.05 * found.distance)
+    ]
+    parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
+    rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
+    return (
+        f"The smallest change found that would make it {found.label} ({found.region}, trust "
+        f"{percent(found.trust)}) is {length_in_words(found.distance, unit)} long: {listed(parts)}{rest}."
+    )

@@ -1,27 +1,33 @@
 """Explanations: why a record gets its label, in words that a domain expert can check."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import in_words, length_in_words, listed, percent, plural
+from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
-from sepc.explanations.counterfactual import Counterfactual, counterfactual, ways_into_regions
-from sepc.explanations.vocabulary import Value, Vocabulary
-from sepc.geometry.ellipsoid import Ellipsoid, is_held
+from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
+from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
+from sepc.explanations.places import FeatureShare, RegionNote, place_of
+from sepc.explanations.shares import (
+    Parting,
+    RegionShare,
+    probability,
+    reasons,
+    speakers_in_words,
+    strange_features,
+)
+from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.assessment import Assessment
-from sepc.model.decision import deciding_problem
-from sepc.model.fitted_model import FittedModel
+from sepc.model.decision import CONTESTED, deciding_problem
 from sepc.model.partition_model import PartitionModel
-from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 
-_N_NEIGHBOURS = 5
 _N_FEATURES_IN_TEXT = 3
 
 _RULES = {
@@ -34,14 +40,20 @@ _R3 = {
     False: "it lies outside every ellipsoid, so the nearest one decides, as it is",
     True: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
 }
+# Where probabilities decide: what the paper's rule would go by.
 _PLACES = {
-    Rule.R1.name: "it lies in exactly one ellipsoid",
-    Rule.R2a.name: "it lies in several ellipsoids that share training records",
-    Rule.R2b.name: "it lies in several ellipsoids that share no training record",
-    Rule.R3.name: "it lies outside every ellipsoid; this is the nearest one, grown until it touches the point",
+    Rule.R1.name: "it lies in exactly one ellipsoid, {region}, which holds",
+    Rule.R2a.name: "it lies in several ellipsoids that share training records: {region} holds",
+    Rule.R2b.name: "it lies in several ellipsoids that share no training record: all of them, {region}, hold",
 }
+_R3_PLACES = {
+    False: "it lies outside every ellipsoid: the nearest one, {region}, holds",
+    True: "it lies outside every ellipsoid: the nearest one, grown until it touches the point, {region}, holds",
+}
+_R3_ISOLATED = "it lies outside every ellipsoid: the isolated record next to it, {region}, stands for"
 # An ellipsoid that need not grow by more than this share is only just missed.
 _NEARLY_INSIDE = 0.2
+_OUTSIDE = "No group of training records covers it: treat the label as a guess from what is nearest."
 
 
 def rules_in_words(grows: bool) -> dict[str, str]:
@@ -58,70 +70,6 @@ def rules_in_words(grows: bool) -> dict[str, str]:
     'it lies outside every ellipsoid, so the nearest one decides, as it is'
     """
     return {**_RULES, Rule.R3.name: _R3[grows]}
-
-
-class FeatureShare(NamedTuple):
-    """The share of one feature in how deep inside, or how far outside, the point lies.
-
-    Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
-    and None is a missing one. The reference is in that case what is most usual in the ellipsoid.
-
-    Examples
-    --------
-    >>> FeatureShare("age", 61.0, 40.0, 0.8).in_words("centre")
-    'age (61; centre 40)'
-    >>> FeatureShare("color", "red", "blue", 0.8, True).in_words("centre")
-    'color (red; mostly blue)'
-    """
-
-    feature: str
-    value: Value
-    reference: Value
-    share: float
-    is_level: bool = False
-
-    def in_words(self, reference: str) -> str:
-        """Return it as part of a sentence, with a word for what a number is compared to."""
-        usual = self.is_level or self.reference is None
-        if usual and self.value == self.reference:
-            return f"{self.feature} ({in_words(self.value)})"
-        compared = "mostly" if usual else "centre" if self.value is None else reference
-        return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)})"
-
-
-class RegionNote(NamedTuple):
-    """An ellipsoid that the point lies in, or the one nearest to it.
-
-    `gauge` is 0 at the centre and 1 on the boundary; `n_label` and `n_others` count the training records of the
-    ellipsoid's label and of all others in it.
-
-    Examples
-    --------
-    >>> RegionNote("benign#1", "benign", 264, 1, 0.6, 0.0).gauge
-    0.6
-    """
-
-    region: str
-    label: str
-    n_label: int
-    n_others: int
-    gauge: float
-    distance: float
-
-
-class Neighbour(NamedTuple):
-    """A training record near the point: its row in the training set, its label, and how far it is.
-
-    Examples
-    --------
-    >>> Neighbour(17, "benign", 0.4, {"age": 61.0}).row
-    17
-    """
-
-    row: int
-    label: Any
-    distance: float
-    values: dict[str, Value]
 
 
 class TextExplanation(ABC):
@@ -173,6 +121,19 @@ class Explanation(TextExplanation):
     ----------
     label, trust, odds, rule, reason, region, distance, local_overlap
         As in `Assessment`; no local overlap is None.
+    typicality, stability : float or None
+        As in `Assessment`; None where they are not known.
+    n_partitions : int
+        How many partitions without a part of the training records the stability is told by; 0 where there are none.
+    shares : tuple of RegionShare
+        Where the label's probability comes from, and that of its strongest rival, the largest share of each first: all
+        regions of these two labels, and the background. Those of the label add up to the trust. Empty for the readings
+        that count, where no probability is a sum over regions.
+    against : Parting or None
+        What parts the region with the label's largest share from that of its rival; None for the readings that count.
+    strange_features : tuple of FeatureShare
+        What makes a strange point strange, the largest share first; the reference is the mean of the records of the
+        region where it is least strange. Empty for all points that are not strange.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all others.
     regions : tuple of RegionNote
@@ -201,7 +162,9 @@ class Explanation(TextExplanation):
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> why = clf.explain([1.5])
     >>> why.region, why.counts, sorted(why.to_dict())[:3]
-    ('low#1', {'low': 3, 'others': 0}, ['counted', 'counterfactual', 'counts'])
+    ('low#1', {'low': 3, 'others': 0}, ['against', 'counted', 'counterfactual'])
+    >>> [(one.region, one.label, round(one.share, 1)) for one in why.shares if one.label == why.label]
+    [('low#1', 'low', 0.8), ('background', 'low', 0.1)]
     """
 
     label: Any
@@ -213,6 +176,12 @@ class Explanation(TextExplanation):
     counts: dict[str, int]
     distance: float
     local_overlap: float | None
+    typicality: float | None
+    stability: float | None
+    n_partitions: int
+    shares: tuple[RegionShare, ...]
+    against: Parting | None
+    strange_features: tuple[FeatureShare, ...]
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
     neighbours: tuple[Neighbour, ...]
@@ -225,14 +194,79 @@ class Explanation(TextExplanation):
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
-        yield from (self._verdict(), self._counts(), self._place(), self._caution())
+        if self.shares:
+            yield from self._by_probability()
+        else:
+            yield from (self._verdict(), self._counts(), self._place(), self._caution_of_counts())
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit)
 
+    def _by_probability(self) -> Iterator[str]:
+        """Yield who speaks for the label and what parts them, what to beware of, and what the paper's rule says."""
+        yield from speakers_in_words(self.shares, self.label, self.trust)
+        # Where the background has most to say the regions hardly count, nor what parts them.
+        if self.against is not None and not self.shares[0].is_background:
+            yield self.against.in_words()
+        yield from (self._strange(), self._contested())
+        if self.reason == "strange" or self._rival_probability >= CONTESTED:
+            yield "Do not rely on this label without a second look."
+        yield from (self._firmness(), self._by_the_paper(), self._place(), self._caution_of_place())
+
+    def _strange(self) -> str:
+        if self.reason != "strange" or self.typicality is None:
+            return ""
+        how_many = f"{percent(self.typicality)} of" if self.typicality > 0.0 else "none of"
+        made_by = listed([f.in_words("on average") for f in self.strange_features[:_N_FEATURES_IN_TEXT]])
+        return (
+            f"The record is strange: {how_many} the training records, each judged unseen, "
+            f"{'are' if self.typicality > 0.0 else 'is'} at least as strange."
+            + (f" What takes it away from the nearest region most: {made_by}." if made_by else "")
+        )
+
+    @property
+    def _rival_probability(self) -> float:
+        return probability([s for s in self.shares if s.label != self.label])
+
+    def _contested(self) -> str:
+        if self.against is None or self._rival_probability < CONTESTED:
+            return ""
+        return f"The label is contested: {self.against.rival_label} has {percent(self._rival_probability)}."
+
+    def _firmness(self) -> str:
+        if self.stability is None or self.stability >= 1.0:
+            return ""
+        same = round(self.stability * self.n_partitions)
+        return (
+            f"Of {many(self.n_partitions, 'partition')} without a part of the training records, {same or 'none'} "
+            f"{'give' if same > 1 else 'gives'} the same label."
+        )
+
+    def _by_the_paper(self) -> str:
+        own, others = self.counts.values()
+        place = {**_PLACES, Rule.R3.name: _R3_PLACES[self.grows]}[self.rule]
+        if self.rule == Rule.R3.name and self.region.rpartition("@")[2].isdigit():
+            place = _R3_ISOLATED
+        told = place.format(region=self.region)
+        otherwise = ", which speaks against the label" if others > own else ""
+        return (
+            f"By the paper's rule {self.rule} {told} {own} {self.counted} {plural('record', own)} of {self.label} and "
+            f"{others} of other labels{otherwise}."
+        )
+
+    def _caution_of_place(self) -> str:
+        if self.reason == "outside" and self.typicality is not None:
+            return (
+                f"That it lies outside does not make it strange: {percent(self.typicality)} of the training records, "
+                "each judged unseen, are at least as strange."
+            )
+        if self.reason == "outside" and not self._is_nearly_inside:
+            return _OUTSIDE
+        if self.local_overlap is not None and self.reason == "overlap":
+            return f"Ellipsoids of different labels overlap here. {_alike(self.local_overlap)}"
+        return ""
+
     def _verdict(self) -> str:
         sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
-        if self.reading == "local":
-            return f"{sure}: its probability, with each ellipsoid read as a local distribution."
         older = ", by the rule of the time when the model was made" if self._is_of_older_rule_here else ""
         return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]}{older})."
 
@@ -242,12 +276,10 @@ class Explanation(TextExplanation):
 
     def _counts(self) -> str:
         own, others = self.counts.values()
-        region = (
-            f"It belongs to the region {self.region} ({_PLACES[self.rule]}), which holds"
-            if self.reading == "local"
-            else f"The region that decides, {self.region}, holds"
+        return (
+            f"The region that decides, {self.region}, holds {own} {self.counted} {plural('record', own)} of "
+            f"{self.label} and {others} of other labels."
         )
-        return f"{region} {own} {self.counted} {plural('record', own)} of {self.label} and {others} of other labels."
 
     def _place(self) -> str:
         if not self.regions:
@@ -262,21 +294,23 @@ class Explanation(TextExplanation):
         parts = [f.in_words(reference) for f in most]
         return f"{place}, mostly by {listed(parts)}." if parts else f"{place}."
 
-    def _caution(self) -> str:
+    @property
+    def _is_nearly_inside(self) -> bool:
+        return bool(self.regions) and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE
+
+    def _caution_of_counts(self) -> str:
         if not any(self.counts.values()):
             return (
                 "The label is that of the records that shaped this region, and nothing confirms it: do not rely on it "
                 "without a second look."
             )
-        if self.reason == "contested" and self.reading == "local":
-            return "Other labels are as many there, or more: do not rely on this label without a second look."
         if self.reason == "contested":
             return (
                 "The records that decide are evenly split, or most of them are not of the group they are in: do not "
                 "rely on this label without a second look."
             )
-        if self.reason == "outside" and not (self.regions and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE):
-            return "No group of training records covers it: treat the label as a guess from what is nearest."
+        if self.reason == "outside" and not self._is_nearly_inside:
+            return _OUTSIDE
         if self.local_overlap is not None and self.reason == "overlap":
             return f"Labels overlap here: look at the counts before relying on it. {_alike(self.local_overlap)}"
         return ""
@@ -313,8 +347,8 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
     a = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
     label = int(decision.label[0])
     rules = model.rules[int(deciding_problem(decision.label, len(model.rules))[0][0])]
-    gauges = rules.stack.gauges(z[None])[0]
-    which = _told_of(rules, gauges, z, a)
+    place = place_of(model, rules, x, a, vocabulary)
+    shares, against = reasons(model, x, decision.proba[0], label, vocabulary)
     own, others = (int(n) for n in a.counts[0])
     return Explanation(
         label=plain(a.label[0]),
@@ -325,9 +359,15 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         region=str(a.region[0]),
         counts={str(a.label[0]): own, "others": others},
         distance=float(a.distance[0]),
-        local_overlap=None if np.isnan(a.local_overlap[0]) else float(a.local_overlap[0]),
-        regions=tuple(_note(rules, k, gauges[k], z) for k in which),
-        features=_features(model, rules.stack[which[0]], x, vocabulary) if which else (),
+        local_overlap=known_or_none(a.local_overlap[0]),
+        typicality=known_or_none(a.typicality[0]),
+        stability=known_or_none(model.stability(z[None], decision.label)[0]),
+        n_partitions=0 if model.part_blocks is None else len(model.part_blocks.densities),
+        shares=shares,
+        against=against,
+        strange_features=strange_features(model, x, vocabulary) if a.reason[0] == "strange" else (),
+        regions=place.regions,
+        features=place.features,
         neighbours=nearest_records(model, x, vocabulary),
         counterfactual=counterfactual(model, x, label, vocabulary, ways_into_regions(model, x, label)),
         unit=model.unit,
@@ -338,113 +378,21 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
     )
 
 
+def known_or_none(value: float) -> float | None:
+    """Return a number, or None in place of NaN.
+
+    Examples
+    --------
+    >>> known_or_none(0.5), known_or_none(float("nan"))
+    (0.5, None)
+    """
+    return None if np.isnan(value) else float(value)
+
+
 def _alike(local_overlap: float) -> str:
     """Tell how alike two ellipsoids are at a point, by the share of each in the sum of both densities."""
     return (
         "Read as normal distributions, the two of these ellipsoids of different labels that are most alike at this "
         f"point have {percent(1.0 - local_overlap)} and {percent(local_overlap)} of their joint density there: 50 % "
         "each would be no difference."
-    )
-
-
-def _told_of(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
-    """Return the ellipsoids to speak of, the one that matters most first."""
-    if a.rule[0] != Rule.R3.name:
-        inside = np.flatnonzero(is_held(gauges)).tolist()
-        return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
-    distances = rules.stack.distances(z)
-    nearest = [np.flatnonzero(rules.sides == side) for side in (0, 1)]
-    best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
-    return sorted(best, key=lambda k: float(distances[k]))
-
-
-def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
-    side = int(rules.sides[k])
-    own, others = int(rules.counts[k, side]), int(rules.counts[k, 1 - side])
-    distance = float(rules.stack[k].distance(z[None])[0])
-    return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
-
-
-def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Say what the gauge of a point inside, or the distance of one outside, is made of."""
-    z = model.units(x)
-    nearest = E.project(z[None])[0]
-    if np.array_equal(nearest, z):
-        # The square of the gauge is a sum over features; where features compensate each other terms are negative.
-        away = z - E.center
-        terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
-        nearest = E.center
-    else:
-        terms = np.square(z - nearest)
-    shares = terms / (terms.sum() or 1.0)
-    reference, center = model.original(nearest), model.original(E.center)
-    told = []
-    for word in vocabulary.words:
-        value = vocabulary.asked(word, x)
-        usual = vocabulary.value(word, center if word.is_level or value is None else reference)
-        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level))
-    return tuple(sorted(told, key=lambda f: -f.share))
-
-
-def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
-    """Return the training records nearest to a point in the units that points come in; none where they were left out.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> nearest_records(model, np.array([1.2]), Vocabulary(["x0"]))[0].row
-    1
-    """
-    if model.records is None:
-        return ()
-    points, codes, rows = model.records
-    distances = np.sqrt(np.square(points - model.units(x)).sum(axis=1))
-    n = min(_N_NEIGHBOURS, len(distances))
-    nearest = np.argpartition(distances, n - 1)[:n]
-    nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
-    return tuple(
-        Neighbour(
-            int(rows[i]),
-            plain(model.classes[codes[i]]),
-            float(distances[i]),
-            vocabulary.record(model.original(points[i])),
-        )
-        for i in nearest
-    )
-
-
-def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
-    """Return a sentence about the nearest training records; none if none are known.
-
-    Examples
-    --------
-    >>> nearest_in_words([Neighbour(4, "low", 0.5, {"x0": 1.0})], "units")
-    'The nearest training records are row 4 (low, 0.5 units away).'
-    """
-    near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
-    return f"The nearest training records are {listed(near)}." if near else ""
-
-
-def change_in_words(found: Counterfactual | None, unit: str) -> str:
-    """Return a sentence about the smallest change to another label.
-
-    Examples
-    --------
-    >>> change_in_words(None, "units")
-    'No change into a region of another label was found.'
-    """
-    if found is None:
-        return "No change into a region of another label was found."
-    most = [
-        c
-        for n, c in enumerate(found.changes)
-        # Another value of a category is never a small change.
-        if c.change is None or (n < _N_FEATURES_IN_TEXT and abs(c.in_units) >= 0.05 * found.distance)
-    ]
-    parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
-    rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
-    return (
-        f"The smallest change found that would make it {found.label} ({found.region}, trust "
-        f"{percent(found.trust)}) is {length_in_words(found.distance, unit)} long: {listed(parts)}{rest}."
     )

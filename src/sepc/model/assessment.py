@@ -1,22 +1,39 @@
 """The assessment: one record for each new point, for a person to read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
-REASONS = ("inside", "overlap", "outside", "contested")
+REASONS = ("inside", "overlap", "outside", "contested", "strange")
 _REASON_OF_RULE = np.array([0, 1, 1, 2])  # R1, R2a, R2b, R3
-_CONTESTED = 3
+_CONTESTED, _STRANGE = 3, 4
+
+# Why a label is not accepted; of several reasons the first.
+NO_REGION, IS_STRANGE, IS_CONTESTED, IS_OUTSIDE, LOW_TRUST = "no region", "strange", "contested", "outside", "trust"
+REFUSALS = {
+    NO_REGION: "the model has no region to stand on",
+    IS_STRANGE: "the record is strange",
+    IS_CONTESTED: "another label is nearly as likely, or the records there are divided",
+    IS_OUTSIDE: "the record is outside of every region",
+    LOW_TRUST: "the trust is too low",
+}
+_TYPICALITY_IS_UNKNOWN = (
+    "how typical the records are is not known, so none is refused as strange: the model was saved before there was a "
+    "typicality. Fit again to have it, or ask for min_typicality=0."
+)
 
 
 class Assessment:
@@ -33,8 +50,11 @@ class Assessment:
         several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest
         decides: as it is if the trust is the paper's, else grown until it touches the point.
     reason : ndarray of str, shape (n,)
-        ``contested`` (equal counts, or an ellipsoid outnumbered by the other label), else ``outside`` (R3),
-        ``overlap`` (R2a, R2b) or ``inside`` (R1).
+        ``strange`` (a typicality below 0.01), else ``contested`` (another label has a third of the probability or
+        more; where counts decide: equal counts, or an ellipsoid outnumbered by the other label), else ``outside``
+        (R3), ``overlap`` (R2a, R2b) or ``inside`` (R1).
+    contested : ndarray of bool, shape (n,)
+        Whether the label is contested, strange or not.
     region : ndarray of str, shape (n,)
         Name of the deciding region: ``benign#2`` is benign's second ellipsoid, ``&`` an intersection, ``|`` a union,
         ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point. Where nothing is grown, the region
@@ -44,6 +64,12 @@ class Assessment:
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
         standardises.
+    typicality : ndarray of shape (n,)
+        Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
+        near 0 is strange. NaN where it is not known: for readings that only count, and in models saved before 0.3.
+    stability : ndarray of shape (n,)
+        Share of the partitions without a part of the training records that give the same label, made when it is asked
+        for; NaN where there are none.
     local_overlap : ndarray of shape (n,)
         How alike the ellipsoids of different labels that hold the point are there, up to one half; NaN where no two do.
 
@@ -54,7 +80,7 @@ class Assessment:
     >>> a = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3).assess([[1.5], [3.0]])
     >>> a.label.tolist(), a.reason.tolist(), a.region.tolist()
     (['low', 'low'], ['inside', 'outside'], ['low#1', '~low#1'])
-    >>> a.accepted(min_trust=0.95, allow_outside=False).tolist()
+    >>> a.accepted(min_trust=0.9, allow_outside=False).tolist()
     [True, False]
     """
 
@@ -64,9 +90,12 @@ class Assessment:
         "trust",
         "rule",
         "reason",
+        "contested",
         "region",
         "counts",
         "distance",
+        "typicality",
+        "stability",
         "local_overlap",
     )
 
@@ -77,6 +106,8 @@ class Assessment:
         rules: Sequence[Rules],
         classes: NDArray[Any],
         frames: FrameMaker,
+        stability: Callable[[], FloatArray] | None = None,
+        typicality_is_lost: bool = False,
     ) -> None:
         problem = deciding_problem(decision.label, len(verdicts))[0]
         rows = np.arange(len(problem))
@@ -88,15 +119,24 @@ class Assessment:
         self.counts = label_counts(decision.label, verdicts)
         self.distance = distance
         self.rule = np.array([r.name for r in Rule])[rule]
-        self.reason = self.reasons(rule, np.asarray(decision.contested))
+        self.typicality = np.full(len(rows), np.nan) if decision.typicality is None else decision.typicality
+        self.reason = self.reasons(rule, decision.contested, self.typicality)
         self._classes, self._problem = classes, problem
-        self._rules, self._verdicts = rules, verdicts
+        self._rules, self._verdicts, self._stability = rules, verdicts, stability
         self._frames = frames
+        self._typicality_is_lost = typicality_is_lost
+        self.contested, self._has_regions = decision.contested, any(len(r.sides) for r in rules)
 
     @staticmethod
-    def reasons(rule: IntArray, contested: BoolArray) -> NDArray[np.str_]:
-        """Return the reason that goes with each rule, or that the label is contested."""
-        return np.array(REASONS)[np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])]
+    def reasons(rule: IntArray, contested: BoolArray, typicality: FloatArray) -> NDArray[np.str_]:
+        """Return the reason that goes with each rule, or that the label is contested, or the point strange."""
+        reason = np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])
+        return np.array(REASONS)[np.where(typicality < STRANGE, _STRANGE, reason)]
+
+    @cached_property
+    def stability(self) -> FloatArray:
+        """Share of the partitions without a part of the training records that give the same label, shape (n,)."""
+        return np.full(len(self), np.nan) if self._stability is None else self._stability()
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -113,7 +153,7 @@ class Assessment:
         whole = type(first).__new__(type(first))
         fields = {name: np.concatenate([getattr(part, name) for part in parts]) for name in first._FIELDS}
         frames = FrameMaker.joined([part._frames for part in parts])
-        vars(whole).update(fields, _classes=first._classes, _frames=frames)
+        vars(whole).update(fields, **first._of_model(), _frames=frames)
         return whole
 
     def taken(self, rows: IntArray) -> Self:
@@ -128,12 +168,16 @@ class Assessment:
         """
         some = type(self).__new__(type(self))
         fields = {name: getattr(self, name)[rows] for name in self._FIELDS}
-        vars(some).update(fields, _classes=self._classes, _frames=FrameMaker())
+        vars(some).update(fields, **self._of_model(), _frames=FrameMaker())
         return some
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies for other processes hold what is said of the points, and no training records.
-        return {name: getattr(self, name) for name in (*self._FIELDS, "_classes", "_frames")}
+        return {name: getattr(self, name) for name in (*self._FIELDS, "_frames")} | self._of_model()
+
+    def _of_model(self) -> dict[str, Any]:
+        """Return what holds for all points alike."""
+        return {name: getattr(self, name) for name in ("_classes", "_has_regions", "_typicality_is_lost")}
 
     def __len__(self) -> int:
         return len(self.trust)
@@ -174,13 +218,24 @@ class Assessment:
         with np.errstate(divide="ignore"):
             return np.asarray(self.trust / (1.0 - self.trust))
 
-    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> BoolArray:
+    def accepted(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> BoolArray:
         """Return which labels to accept; the others are for a person to look at.
+
+        Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A model without
+        any region has none.
 
         Parameters
         ----------
         min_trust : float or dict, default=0.95
             Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label.
+        min_typicality : float, default=0.01
+            Typicality from which a label is accepted: about this share of ordinary points is refused as strange. A
+            typicality that is not known refuses nothing.
         allow_outside : bool, default=True
             Whether points outside every ellipsoid may be accepted.
 
@@ -191,20 +246,70 @@ class Assessment:
         Examples
         --------
         >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        enough = self.trust >= self.limits(min_trust)
-        return enough if allow_outside else enough & (self.rule != Rule.R3.name)
+        refused = self._refused(min_trust, min_typicality, allow_outside)
+        return np.asarray(~np.logical_or.reduce(list(refused.values())))
 
-    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
+    def refusals(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> NDArray[np.object_]:
+        """Return why labels are not accepted, of several reasons the first.
+
+        Parameters
+        ----------
+        min_trust, min_typicality, allow_outside
+            As for `accepted`.
+
+        Returns
+        -------
+        ndarray of object, shape (n,)
+            ``no region`` (the model has none), ``strange``, ``contested``, ``outside`` (if it is not allowed) or
+            ``trust`` (too low); None where the label is accepted.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [3.5], [4.0]]).refusals(min_trust=0.9).tolist()
+        [None, 'contested', 'trust']
+        """
+        why = np.full(len(self), None, dtype=object)
+        refused = self._refused(min_trust, min_typicality, allow_outside)
+        for reason in reversed(REFUSALS):
+            why[refused[reason]] = reason
+        return why
+
+    def _refused(
+        self, min_trust: float | Mapping[Any, float], min_typicality: float, allow_outside: bool
+    ) -> dict[str, BoolArray]:
+        """Return which points are refused, by reason, each of shape (n,)."""
+        limits, least = self.limits(min_trust), _as_share(min_typicality, "min_typicality")
+        if least > 0.0 and self._typicality_is_lost:
+            warnings.warn(_TYPICALITY_IS_UNKNOWN, SepcWarning, stacklevel=3)
+        return {
+            NO_REGION: np.full(len(self), not self._has_regions),
+            IS_STRANGE: self.typicality < least,
+            IS_CONTESTED: self.contested,
+            IS_OUTSIDE: (self.rule == Rule.R3.name) & (not allow_outside),
+            LOW_TRUST: self.trust < limits,
+        }
+
+    def label_or(
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+    ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others.
 
         Parameters
         ----------
         abstain_label : object
         min_trust : float or dict, default=0.95
+        min_typicality : float, default=0.01
             As for `accepted`.
 
         Returns
@@ -214,13 +319,34 @@ class Assessment:
         Examples
         --------
         >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5], [3.5]]).label_or("unsure").tolist()
         [0, 'unsure']
         """
         labels = self.label.astype(object)
-        labels[~self.accepted(min_trust)] = abstain_label
+        labels[~self.accepted(min_trust, min_typicality)] = abstain_label
         return labels
+
+    def no_more_typical_than(self, typicality: FloatArray) -> Self:
+        """Return the same assessment with typicalities that are at most these, shape (n,); what is strange says so.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).no_more_typical_than(np.array([0.0, 1.0])).reason.tolist()
+        ['strange', 'inside']
+        """
+        return self.with_numbers(typicality=np.fmin(self.typicality, typicality))
+
+    def with_numbers(self, **numbers: Any) -> Self:
+        """Return the same assessment with other values of some fields, of shape (n,), and the reasons that follow."""
+        other = copy(self)
+        for name, values in numbers.items():
+            setattr(other, name, np.broadcast_to(values, len(self)))
+        rule = np.array([Rule[name] for name in self.rule], dtype=np.int64)
+        other.reason = self.reasons(rule, other.contested, other.typicality)
+        return other
 
     def limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
         """Return the trust from which on each label is accepted, shape (n,).
@@ -256,7 +382,7 @@ class Assessment:
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> clf.assess([[0.5]]).to_frame()[["label", "trust", "region", "n_label", "n_others"]].round(2)
            label  trust region  n_label  n_others
-        0      0   0.99    0#1        3         0
+        0      0   0.92    0#1        3         0
         """
         return self._frames.frame(self._columns(), rows=True)
 
@@ -271,6 +397,8 @@ class Assessment:
             "n_label": self.counts[:, 0],
             "n_others": self.counts[:, 1],
             "distance": self.distance,
+            "typicality": self.typicality,
+            "stability": self.stability,
         }
 
     def __repr__(self) -> str:

@@ -13,6 +13,8 @@ from sepc.model.verdicts import Verdicts
 
 # Lead of the chosen label's probability where the counts are equal.
 _HAIR = 1e-9
+# A label that was chosen by probability is contested if another one has at least this share of it.
+CONTESTED = 1.0 / 3.0
 
 
 class Decision(NamedTuple):
@@ -23,14 +25,18 @@ class Decision(NamedTuple):
     label : ndarray of int, shape (n,)
     trust : ndarray of shape (n,)
     proba : ndarray of shape (n, n_classes)
-    contested : ndarray of bool, shape (n,), or None
-        Whether the deciding region speaks against the label as much as for it; None where it was not looked at.
+    contested : ndarray of bool, shape (n,)
+        Whether another label has a third of the probability or more; where regions are counted, whether the deciding
+        one speaks against the label as much as for it.
+    typicality : ndarray of shape (n,), or None
+        Share of the training records, each judged unseen, that are at least as strange; None where it is not known.
     """
 
     label: IntArray
     trust: FloatArray
     proba: FloatArray
-    contested: BoolArray | None = None
+    contested: BoolArray
+    typicality: FloatArray | None = None
 
 
 def decide_by_counts(
@@ -72,14 +78,13 @@ def decide_by_counts(
     return decision._replace(trust=HELD_OUT_READINGS[trust](*label_counts(decision.label, verdicts).T))
 
 
-def decide_by_probability(proba: FloatArray, verdicts: Sequence[Verdicts]) -> Decision:
+def decide_by_probability(proba: FloatArray, typicality: FloatArray | None = None) -> Decision:
     """Choose the likeliest label for each point.
 
     Parameters
     ----------
     proba : ndarray of shape (n, n_classes)
-    verdicts : sequence of Verdicts
-        As for `decide_by_counts`: what the deciding regions hold. A label that is outnumbered there is contested.
+    typicality : ndarray of shape (n,), optional
 
     Returns
     -------
@@ -87,16 +92,13 @@ def decide_by_probability(proba: FloatArray, verdicts: Sequence[Verdicts]) -> De
 
     Examples
     --------
-    >>> from sepc.partitions.algorithm import partition
-    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
-    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
-    >>> decision = decide_by_probability(np.array([[0.7, 0.3]]), [rules.judge(np.array([[7.0]]))])
+    >>> decision = decide_by_probability(np.array([[0.6, 0.4], [0.1, 0.9]]))
     >>> decision.label.tolist(), decision.trust.tolist(), decision.contested.tolist()
-    ([0], [0.7], [True])
+    ([0, 1], [0.6, 0.9], [True, False])
     """
-    label = proba.argmax(axis=1)
-    own, others = label_counts(label, verdicts).T
-    return Decision(label, proba[np.arange(len(label)), label], proba, own <= others)
+    # If another label has so much, so has the likeliest.
+    contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
+    return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
 
 
 def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:

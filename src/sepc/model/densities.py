@@ -72,13 +72,24 @@ class LocalDensities:
 
     def frames(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield centre c and frame F, shapes (d,) and (d, d), of each component: distances are ``|F' (x - c)|``."""
+        yield from (self.frame(k) for k in range(len(self.codes)))
+
+    def frame(self, component: int) -> tuple[FloatArray, FloatArray]:
+        """Return centre and frame of one component, as `frames` yields them."""
         d = len(self.unit)
         i, j = pairs(d + 1)
         form = np.empty((d + 1, d + 1))
-        for coefficients in self.coefficients.T:
-            form[i, j] = form[j, i] = coefficients * np.where(i == j, 1.0, 0.5)
-            middle = -np.linalg.solve(form[:d, :d], form[:d, d])
-            yield self.center + self.unit * middle, np.linalg.cholesky(form[:d, :d]) / self.unit[:, None]
+        form[i, j] = form[j, i] = self.coefficients[:, component] * np.where(i == j, 1.0, 0.5)
+        middle = -np.linalg.solve(form[:d, :d], form[:d, d])
+        return self.center + self.unit * middle, np.linalg.cholesky(form[:d, :d]) / self.unit[:, None]
+
+    def size(self, component: int, n: int) -> int:
+        """Return how many of n training points made a component, if each of them is in one.
+
+        Its weight is its share of these points over its scale, and the frame tells the scale: no count need be kept.
+        """
+        log_scale = -float(np.log(self.frame(component)[1].diagonal() * self.unit).sum())
+        return round(n * float(np.exp(self.log_weights[component] + log_scale)))
 
     def posterior(self, points: FloatArray) -> FloatArray:
         """Return the probability of each class at each point, shape (n, n_classes); rows sum to 1."""
@@ -92,6 +103,20 @@ class LocalDensities:
             for k, of_class in of_classes:
                 out[rows, k] = _log_sum_exp(by_component[:, of_class])[: rows.stop - rows.start]
         return out
+
+    def by_component(self, points: FloatArray) -> FloatArray:
+        """Return the logarithm of each component's weight times its density, shape (n, n_components).
+
+        They are the very numbers that `log_joint` adds up, class by class.
+        """
+        out = np.empty((len(points), len(self.codes)))
+        for rows, by_component in self._blocks(points):
+            out[rows] = by_component[: rows.stop - rows.start]
+        return out
+
+    def log_joint_in(self, unit: FloatArray, points: FloatArray) -> FloatArray:
+        """Return the same for densities per volume in other units of length, of shape (d,)."""
+        return np.asarray(self.log_joint(points) + np.log(unit).sum() - np.log(self.unit).sum())
 
     def of_classes(self) -> list[tuple[int, slice]]:
         """Return the number of each class that has components, and which ones it has."""

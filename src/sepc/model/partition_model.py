@@ -1,18 +1,22 @@
 """The model of one partitioned training set: all that is needed to judge new points, and nothing that checks input."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import Calibration, log_density
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
+from sepc.model.part_blocks import PartBlocks
 from sepc.model.readings import GROWING_READINGS
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
@@ -46,7 +50,11 @@ class PartitionModel:
     trust : str
         How the regions are read: one of `readings.READINGS`.
     densities : LocalDensities or None
-        For the reading "local".
+        For the readings "local" and "raw".
+    calibration : Calibration or None
+        For the reading "local"; None in models that were saved before there was one.
+    part_blocks : PartBlocks or None
+        Beside the calibration.
 
     Examples
     --------
@@ -67,6 +75,8 @@ class PartitionModel:
     rules: list[Rules]
     trust: str
     densities: LocalDensities | None
+    calibration: Calibration | None
+    part_blocks: PartBlocks | None
 
     @property
     def grows(self) -> bool:
@@ -77,6 +87,11 @@ class PartitionModel:
     def is_of_older_rule(self) -> bool:
         """Whether it grows ellipsoids where a model that is fitted now would count them as they were found."""
         return self.grows and self.trust not in GROWING_READINGS
+
+    @property
+    def is_not_calibrated(self) -> bool:
+        """Whether a model that is fitted now would be calibrated, and this one, which was saved before, is not."""
+        return self.trust == "local" and self.calibration is None
 
     @property
     def points(self) -> FloatArray:
@@ -113,7 +128,11 @@ class PartitionModel:
         verdicts = [rules.judge(Z) for rules in self.rules]
         if self.densities is None:
             return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
-        return decide_by_probability(self.densities.posterior(Z), verdicts), verdicts
+        joint = self.densities.log_joint(Z)
+        decision = self._by_densities(joint)
+        if self.calibration is None:
+            return decision, verdicts
+        return decision._replace(typicality=self.calibration.typicality(log_density(joint))), verdicts
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
@@ -123,17 +142,44 @@ class PartitionModel:
         """Return the same of points in the model's units."""
         if self.densities is None:
             return self.judge(Z)[0]
-        proba = self.densities.posterior(Z)
-        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba)
+        return self._by_densities(self.densities.log_joint(Z))
+
+    def _by_densities(self, joint: FloatArray) -> Decision:
+        if self.calibration is None:
+            return decide_by_probability(np.asarray(softmax(joint, axis=1)))
+        return decide_by_probability(self.calibration.posterior(joint))
+
+    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
+        """Return the share of the partitions without a part of the records that give the same label.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, d)
+            Points in the model's units.
+        label : ndarray of int, shape (n,)
+            Numbers of their classes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN where there are no such partitions.
+        """
+        if self.densities is None or self.part_blocks is None or not self.part_blocks.densities:
+            return np.full(len(Z), np.nan)
+        parts = (part.log_joint_in(self.densities.unit, Z) for part in self.part_blocks.densities)
+        return np.asarray(np.mean([self._by_densities(joint).label == label for joint in parts], axis=0))
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point."""
-        decision, verdicts = self.judge(self.units(X))
-        return Assessment(decision, verdicts, self.rules, self.classes, frames)
+        Z = self.units(X)
+        decision, verdicts = self.judge(Z)
+        stability = partial(self.stability, Z, decision.label)
+        return Assessment(decision, verdicts, self.rules, self.classes, frames, stability, self.is_not_calibrated)
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
-        return replace(self, records=None, rules=self.rules if self.densities is None else [])
+        rules = self.rules if self.densities is None else []
+        return replace(self, records=None, rules=rules, part_blocks=None)
 
     def for_assessments(self) -> Self:
         """Return the same model without the records, but for what its rules count."""

@@ -67,9 +67,11 @@ def lower_bound_of(own: IntArray, other: IntArray) -> FloatArray:
 HELD_OUT_READINGS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"counts": share_of, "bound": lower_bound_of}
 # Readings that count, for a point outside of all ellipsoids, what the nearest one holds once it is grown until it
 # touches the point. The others count what it holds as it was found, as the paper does.
-GROWING_READINGS = ("local", "counts", "bound")
+GROWING_READINGS = ("local", "raw", "counts", "bound")
+# Readings of the blocks as local densities; the others count.
+DENSITY_READINGS = ("local", "raw")
 # Readings that need neither the training points in sorted order nor a part of them held out.
-READINGS_WITHOUT_ORDER = ("local", "paper")
+READINGS_WITHOUT_ORDER = ("local", "raw", "paper")
 
 
 def require_reading(trust: str, readings: tuple[str, ...] = READINGS) -> None:
@@ -90,7 +92,7 @@ def region_trust(reading: str, own: int, others: int, n_own: int, n_others: int)
 
     Parameters
     ----------
-    reading : str
+    reading : {"counts", "bound", "paper"}
     own, others : int
         Training points of the ellipsoid's label, and of all others, in it.
     n_own, n_others : int
@@ -103,4 +105,4 @@ def region_trust(reading: str, own: int, others: int, n_own: int, n_others: int)
     counts = np.array(own), np.array(others)
     if reading == "paper":
         return float(trust_of(*counts, n_own, n_others))
-    return float(share_of(*counts) if reading == "local" else HELD_OUT_READINGS[reading](*counts))
+    return float(HELD_OUT_READINGS[reading](*counts))

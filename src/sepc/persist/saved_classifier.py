@@ -7,6 +7,7 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.model.counts import RecordCounts
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.partition_model import PartitionModel
+from sepc.model.readings import DENSITY_READINGS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition
 from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems
@@ -23,10 +24,14 @@ from sepc.persist.saved_common import (
 from sepc.persist.saved_parts import (
     COUNTS,
     Header,
+    pack_calibration,
     pack_counts,
     pack_densities,
+    pack_part_blocks,
     pack_partition,
+    unpack_calibration,
     unpack_densities,
+    unpack_part_blocks,
     unpack_partition,
     unpack_rules,
     unpack_stored_rules,
@@ -51,6 +56,8 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
             writer.put("voters", counts.counted_rows)
     if model.densities is not None:
         pack_densities(writer.under("densities"), model.densities)
+    pack_calibration(writer.under("calibration"), model.calibration)
+    pack_part_blocks(writer.under("parts"), model.part_blocks, training_rows, int(model.class_count.sum()))
     problems = []
     for k, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problem = writer.under(f"problem{k}")
@@ -78,7 +85,8 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n)
         for k, of_problem in enumerate(header["problems"])
     ]
-    local = header["trust"] == "local"
+    n_classes = len(summary.classes)
+    reads_densities = header["trust"] in DENSITY_READINGS
     clf._model = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
@@ -90,7 +98,9 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         outline=unpack_outline(reader, summary),
         rules=_rules(reader, header, summary, records, partitions, problems),
         trust=header["trust"],
-        densities=unpack_densities(reader.under("densities"), summary.dim, len(summary.classes)) if local else None,
+        densities=unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None,
+        calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
+        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, n_classes),
     )
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale

@@ -9,9 +9,11 @@ from sepc.common.typing import IntArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, VIEWS, FeatureViews
-from sepc.estimators.ensemble.members import N_PARTS, Member, Part, Plan
+from sepc.estimators.ensemble.members import Member, Part, Plan
 from sepc.estimators.ensemble.stacking import Stack
+from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.one_vs_rest import binary_problems
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts
@@ -27,9 +29,11 @@ from sepc.persist.saved_common import (
 from sepc.persist.saved_parts import (
     COUNTS,
     Header,
+    pack_calibration,
     pack_counts,
     pack_densities,
     pack_partition,
+    unpack_calibration,
     unpack_densities,
     unpack_partition,
     unpack_stored_rules,
@@ -49,6 +53,10 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
     pack_outline(writer, ensemble.outline)
     writer.put("weights", ensemble.stack.weights)
     writer.put("leaning", ensemble.stack.leaning)
+    if ensemble.strangeness is not None:
+        writer.put("middle", ensemble.strangeness.middle)
+        writer.put("spread", ensemble.strangeness.spread)
+        pack_calibration(writer.under("calibration"), ensemble.strangeness.calibration)
     if ensemble.records_by_view is not None:
         ensemble = replace(ensemble, known={})  # rules that are only made to be packed are not kept
     n_members = len(ensemble.members)
@@ -119,10 +127,20 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
         outline=unpack_outline(reader, summary),
         members=members,
         stack=Stack(weights, reader.numbers("leaning", (len(summary.classes),))),
+        strangeness=_unpacked_strangeness(reader, n, summary),
         known={} if summary.has_rows else _stored_rules(readers, members, summary),
     )
     clf.weights_ = weights
     return clf
+
+
+def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: TrainingSummary) -> Strangeness | None:
+    """Return what tells strange points; None where a file has none."""
+    calibration = unpack_calibration(reader.under("calibration"), len(summary.classes), summary.n)
+    if calibration is None:
+        return None
+    middle, spread = reader.numbers("middle", (n_members,)), reader.positive("spread", (n_members,))
+    return Strangeness(middle, spread, calibration)
 
 
 def _unpacked_views(reader: ArrayReader, dim: int) -> FeatureViews:

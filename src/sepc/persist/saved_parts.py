@@ -10,8 +10,11 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
+from sepc.model.calibration import Calibration
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.densities import LocalDensities
+from sepc.model.fitted_model import TrainingRecords
+from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -160,6 +163,77 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
         log_weights=reader.numbers("log_weights", (len(codes),)),
         n_classes=n_classes,
     )
+
+
+def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> None:
+    """Put a calibration into arrays, if there is one."""
+    if calibration is not None:
+        writer.put("numbers", [calibration.temperature, calibration.unexplained, calibration.level])
+        writer.put("class_share", calibration.class_share)
+        writer.put("left_out", calibration.left_out)
+
+
+def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Calibration | None:
+    """Return a calibration; None where a file has none."""
+    if "numbers" not in reader:
+        return None
+    temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
+    share, left_out = reader.numbers("class_share", (n_classes,)), reader.numbers("left_out", (None,))
+    require(temperature > 0.0 and 0.0 <= unexplained <= 1.0, "calibration")
+    require(bool((share >= 0.0).all()) and abs(share.sum() - 1.0) < 1e-9, "shares of the classes")
+    require(len(left_out) <= n_rows and bool((np.diff(left_out) >= 0.0).all()), "densities are not ascending")
+    return Calibration(temperature, unexplained, level, share, left_out)
+
+
+def pack_part_blocks(writer: ArrayWriter, parts: PartBlocks | None, training_rows: bool, n_rows: int) -> None:
+    """Put partitions without a part of the records into arrays, if there are any.
+
+    With the records the numbers of their blocks are all that is needed, and much less than the densities.
+    """
+    if parts is None:
+        return
+    if training_rows:
+        if len(parts.rows) < n_rows:
+            writer.put("rows", parts.rows)
+        # One number for each record: its blocks as digits, 0 where it was left out.
+        base = max(int(parts.blocks.max(initial=0)), 0) + 2
+        digits = base ** np.arange(len(parts.blocks))
+        writer.put("shape", [len(parts.blocks), base])
+        writer.put("blocks", digits @ (parts.blocks.astype(np.int64) + 1))
+    else:
+        for k, densities in enumerate(parts.densities):
+            pack_densities(writer.under(f"part{k}"), densities)
+
+
+def unpack_part_blocks(
+    reader: ArrayReader, records: TrainingRecords | None, dim: int, n_classes: int
+) -> PartBlocks | None:
+    """Return partitions without a part of the records; None where a file has none."""
+    if records is not None:
+        return _parts_of_records(reader, records, n_classes)
+    readers = [reader.under(f"part{k}") for k in range(N_PARTS)]
+    found = tuple(unpack_densities(part, dim, n_classes) for part in readers if "codes" in part)
+    return PartBlocks.without_records(found) if found else None
+
+
+def _parts_of_records(reader: ArrayReader, records: TrainingRecords, n_classes: int) -> PartBlocks | None:
+    if "blocks" not in reader:
+        return None
+    n = len(records.codes)
+    rows = reader.integers("rows", (None,), 0, n) if "rows" in reader else np.arange(n)
+    n_parts, base = reader.integers("shape", (2,), 0, n + 2).tolist()
+    require(n_parts <= N_PARTS and base >= 2 and bool((np.diff(rows) > 0).all()), "parts")
+    packed = reader.integers("blocks", (len(rows),), 0, base**n_parts)
+    blocks = packed // base ** np.arange(n_parts)[:, None] % base + LEFT_OUT
+    for part in blocks:
+        numbers, codes = part[part != LEFT_OUT], records.codes[rows[part != LEFT_OUT]]
+        # Of a block that has points of two classes, or of a number without a point, there is no density.
+        pairs = np.unique(np.column_stack([numbers, codes]), axis=0)
+        require(len(pairs) > 0 and pairs[:, 0].tolist() == list(range(len(pairs))), "blocks of a part")
+        require(
+            bool((np.diff(pairs[:, 1]) >= 0).all()) and len(np.unique(pairs[:, 1])) == n_classes, "classes of a part"
+        )
+    return PartBlocks.of(records, rows, blocks, n_classes)
 
 
 def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int) -> list[tuple[FloatArray, FloatArray]]:

@@ -148,7 +148,8 @@ class ConfusionDisplay:
             True labels.
         min_trust : float or dict, default=0.95
             Trust from which a label is given (the largest probability, for classifiers without a trust score); a dict
-            gives one number for each label. 0 gives all labels.
+            gives one number for each label. 0 gives all labels but those that `predict_or_abstain` refuses at any
+            trust, as strange or contested.
         normalize, sample_weight, ax
             As for `from_predictions`.
 
@@ -161,7 +162,8 @@ class ConfusionDisplay:
         >>> from matplotlib.figure import Figure
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> display = ConfusionDisplay.from_estimator(clf, [[1.0], [3.5], [7.0]], [0, 0, 1], ax=Figure().subplots())
+        >>> X, y, ax = [[1.0], [3.5], [7.0]], [0, 0, 1], Figure().subplots()
+        >>> display = ConfusionDisplay.from_estimator(clf, X, y, min_trust=0.9, ax=ax)
         >>> display.matrix.tolist()
         [[1, 0, 1], [0, 1, 0]]
         """

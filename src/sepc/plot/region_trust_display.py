@@ -57,10 +57,10 @@ class RegionTrustDisplay:
     >>> from matplotlib.figure import Figure
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["a"] * 3 + ["b"] * 3)
-    >>> RegionTrustDisplay.from_estimator(clf, ax=Figure().subplots()).frame()
+    >>> RegionTrustDisplay.from_estimator(clf, ax=Figure().subplots()).frame().round(2)
       region  n  n_a  n_b  trust
-    0    a#1  3    3    0    0.8
-    1    b#1  3    0    3    0.8
+    0    b#1  3    0    3   0.92
+    1    a#1  3    3    0   0.92
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class RegionTrustDisplay:
             Fitted; or a pipeline that ends in one.
         X : array-like of shape (n, n_features), optional
             Points to count, each in the region that decides its label; the trust is their mean trust. Without them,
-            the counts and the trust are those of `SEPClassifier.regions`: of training points.
+            the counts and the trust are those of `SEPClassifier.regions`: counts of training points, and the trust
+            that the region has by itself.
         y : array-like of shape (n,), optional
             Their true labels.
         max_regions : int, default=12

@@ -163,7 +163,8 @@ class ReliabilityDisplay:
         >>> from matplotlib.figure import Figure
         >>> from sepc import SEPClassifier
         >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
-        >>> display = ReliabilityDisplay.from_estimator(SEPClassifier().fit(X, y), X, y, ax=Figure().subplots())
+        >>> clf = SEPClassifier(trust="raw").fit(X, y)
+        >>> display = ReliabilityDisplay.from_estimator(clf, X, y, ax=Figure().subplots())
         >>> display.curves[0].name, round(display.curves[0].ece, 3)
         ('SEPClassifier', 0.022)
         """

@@ -43,7 +43,8 @@ class Report:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
 
         ``records`` holds all test records by columns; in its ``truth`` and ``label``, and in ``n_classes``, numbers are
-        places in ``labels``. ``verdicts`` tells some of them one by one; lists of values follow ``columns``.
+        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` tells
+        some of them one by one; lists of values follow ``columns``.
 
         Examples
         --------
@@ -144,7 +145,7 @@ def report(
     date : str, optional
         Shown as it is. No clock is read: the same input gives the same report, byte for byte.
     min_trust : float, default=0.95
-        Trust from which a label is accepted; a reader of the page can move it.
+        Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it.
     max_records : int, optional
         Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
         200; of an ensemble, which takes about ten times as long to explain, 50.
@@ -162,13 +163,13 @@ def report(
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> print(report(clf, [[0.5], [7.0]], ["low", "high"]).to_dict()["summary"][-53:])
-    With a trust of at least 0.95 it accepts all of them.
+    >>> print(report(clf, [[0.5], [7.0]], ["low", "high"], min_trust=0.9).to_dict()["summary"][-52:])
+    With a trust of at least 0.9 it accepts all of them.
     """
     if max_records is not None and (type(max_records) is not int or max_records < 0):
         raise InputError(f"max_records is {max_records!r}; expected a whole number of records, 0 or more, such as 200.")
     subject = Subject.of(clf, X_test, y_test)
-    subject.accepted(min_trust)  # refused before anything is computed
+    subject.verdicts.accepted(min_trust)  # what is wrong with it is told before anything is computed
     if max_records is None:
         max_records = _N_RECORDS if subject.ensemble is None else _N_RECORDS_OF_ENSEMBLE
     return Report(

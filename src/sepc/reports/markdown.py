@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sepc.common.text import percent
+from sepc.model.assessment import LOW_TRUST
 from sepc.reports.report_tables import cell, exact, number
 
 _SPECIAL = re.compile(r"([\\`*_\[\]{}|~#$!])")
@@ -103,6 +104,8 @@ def _results(content: dict[str, Any]) -> Iterator[str]:
     yield _table(result["classes"])
     yield "### By where the record lies"
     yield _table(result["reasons"])
+    yield f"### Refused from a trust of {exact(content['min_trust'])} on, by reason"
+    yield _table(result["refusals"]) if result["refusals"]["rows"] else "None is refused."
     yield "### Trust and share of right labels"
     yield _reliability(result["reliability"])
 
@@ -122,10 +125,14 @@ def _threshold(content: dict[str, Any]) -> Iterator[str]:
     yield _table(result["thresholds"])
     yield f"### Given labels with a trust of at least {exact(content['min_trust'])}"
     yield _confusion(result["confusion"])
-    left = [i for i, trust in enumerate(records["trust"]) if trust < content["min_trust"]]
-    yield f"### Abstained below {exact(content['min_trust'])}: {len(left):,} records"
+    refused = [
+        refusal or (LOW_TRUST if trust < content["min_trust"] else None)
+        for refusal, trust in zip(records["refusal"], records["trust"], strict=True)
+    ]
+    left = [i for i, why in enumerate(refused) if why is not None]
+    yield f"### Abstained: {len(left):,} records"
     if left:
-        yield _abstained(content, sorted(left, key=lambda i: (records["trust"][i], i)))
+        yield _abstained(content, sorted(left, key=lambda i: (records["trust"][i], i)), refused)
 
 
 def _confusion(confusion: dict[str, Any]) -> str:
@@ -135,15 +142,17 @@ def _confusion(confusion: dict[str, Any]) -> str:
     return _grid(["true label", *given], [False, *[True] * len(given)], rows)
 
 
-def _abstained(content: dict[str, Any], chosen: list[int]) -> str:
+def _abstained(content: dict[str, Any], chosen: list[int], refused: list[str | None]) -> str:
     records, labels = content["records"], content["labels"]
     rows = []
     for i in chosen:
         given, true = (escaped(labels[records[name][i]]) for name in ("label", "truth"))
-        place = [records["reason"][i], escaped(records["region"][i])]
-        rows.append([escaped(records["id"][i]), percent(records["trust"][i]), given, true, *place])
-    titles = ["record", "trust", "predicted", "true label", "where it lies", "region"]
-    return _grid(titles, [False, True, False, False, False, False], rows)
+        place = [str(refused[i]), records["reason"][i], escaped(records["region"][i])]
+        shares = [cell(records[name][i], "share") for name in ("trust", "typicality", "stability")]
+        rows.append([escaped(records["id"][i]), *shares, given, true, *place])
+    titles = ["record", "trust", "typicality", "stability", "predicted", "true label"]
+    titles += ["refused", "where it lies", "region"]
+    return _grid(titles, [title in ("trust", "typicality", "stability") for title in titles], rows)
 
 
 def _verdicts(content: dict[str, Any]) -> Iterator[str]:

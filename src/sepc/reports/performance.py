@@ -6,7 +6,7 @@ import numpy as np
 
 from sepc import metrics
 from sepc.common.intervals import exact_interval
-from sepc.model.assessment import REASONS
+from sepc.model.assessment import REASONS, REFUSALS
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
@@ -24,7 +24,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> found = results(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 0.95)
+    >>> found = results(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 0.9)
     >>> found["accuracy"], found["confusion"]["counts"]
     (1.0, [[1, 0, 0], [0, 1, 0]])
     """
@@ -45,6 +45,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "thresholds": _thresholds(subject, min_trust),
         "classes": _classes(subject, min_trust),
         "reasons": _reasons(subject, min_trust),
+        "refusals": refusals(subject, min_trust),
         "confusion": confusion(subject, min_trust),
         "reliability": _reliability(subject),
         "curve": _curve(subject),
@@ -73,6 +74,26 @@ def at(subject: Subject, min_trust: float) -> dict[str, Any]:
         "n_errors": n_accepted - n_right,
         "accuracy": n_right / n_accepted if n_accepted else None,
     }
+
+
+def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:
+    """Return how many records are refused for each reason, and how right their labels would have been.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> refusals(Subject.of(clf, [[0.5], [7.0], [999.0]], ["low", "high", "high"]), 1.0)["rows"]
+    [['the record is strange', 1, 1.0], ['the trust is too low', 2, 1.0]]
+    """
+    why = subject.refusals(min_trust)
+    columns = [
+        ("refusal", "why not accepted", "text"),
+        ("n_records", "records", "count"),
+        ("accuracy", "would have been right", "share"),
+    ]
+    found = [(words, why == kind) for kind, words in REFUSALS.items() if (why == kind).any()]
+    return table(columns, [[words, int(np.count_nonzero(here)), _share(subject.right, here)] for words, here in found])
 
 
 def confusion(subject: Subject, min_trust: float) -> dict[str, Any]:
@@ -166,7 +187,13 @@ def _reliability(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _curve(subject: Subject) -> dict[str, list[float]]:
-    coverage, risk, threshold = metrics.risk_coverage_curve(subject.truth, subject.predicted, subject.trust)
+    """Return what each threshold accepts as a share of all records, and the share of errors among these."""
+    can_be = subject.accepted(0.0)
+    if not can_be.any():
+        return {"coverage": [], "risk": [], "threshold": []}
+    outcome = (values[can_be] for values in (subject.truth, subject.predicted, subject.trust))
+    coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
+    coverage = coverage * (np.count_nonzero(can_be) / len(can_be))
     some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), _N_ON_CURVE)).round().astype(int))
     return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
 

@@ -32,8 +32,8 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> regions_table(Subject.of(clf, [[0.5]], ["low"]))["rows"][1]
-    ['low#1', 'low', 3, 0, 1.0, 0.8, 'x0 0 to 2']
+    >>> regions_table(Subject.of(clf, [[0.5]], ["low"]))["rows"][1][:5]
+    ['low#1', 'low', 3, 0, 1.0]
     """
     frame = subject.clf.regions()
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}

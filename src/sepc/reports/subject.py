@@ -1,12 +1,14 @@
 """Subject of a report: a fitted classifier, and test records whose labels are known."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
@@ -123,8 +125,15 @@ class Subject:
         return len(self.classifier.classes_)
 
     def accepted(self, min_trust: float) -> BoolArray:
-        """Return which labels have enough trust, shape (n,)."""
-        return self.verdicts.accepted(min_trust)
+        """Return which labels are accepted, shape (n,)."""
+        return np.array([why is None for why in self.refusals(min_trust)], dtype=bool)
+
+    def refusals(self, min_trust: float) -> NDArray[np.object_]:
+        """Return why labels are not accepted, None where they are, shape (n,)."""
+        with warnings.catch_warnings():
+            # That nothing is known of the typicality is told once, when the report is made.
+            warnings.simplefilter("ignore", SepcWarning)
+            return self.verdicts.refusals(min_trust)
 
     def record(self, row: int) -> Any:
         """Return one test record as a table of one row, of the kind that was handed in."""

@@ -9,7 +9,7 @@ from sepc.reports.projections import views
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
 from sepc.reports.region_table import regions_table
 from sepc.reports.report_tables import exact
-from sepc.reports.subject import Subject
+from sepc.reports.subject import Subject, as_json
 from sepc.reports.training_data import findings
 
 FORMAT = 1
@@ -58,7 +58,7 @@ def summary(
 
 
 def _records(subject: Subject) -> dict[str, list[Any]]:
-    """Return the test records by columns; labels are numbers of `labels`."""
+    """Return the test records by columns; labels are numbers of `labels`, a refusal is one at any trust."""
     assessment = subject.verdicts
     return {
         "id": subject.ids,
@@ -67,7 +67,21 @@ def _records(subject: Subject) -> dict[str, list[Any]]:
         "trust": subject.trust.tolist(),
         "reason": assessment.reason.tolist(),
         "region": assessment.region.tolist(),
+        "typicality": [as_json(share) for share in assessment.typicality],
+        "stability": [as_json(share) for share in assessment.stability],
+        "refusal": subject.refusals(0.0).tolist(),
     }
+
+
+def refused_in_words(refusals: dict[str, Any]) -> str:
+    """Return how many records are refused for each reason, of a table of these.
+
+    Examples
+    --------
+    >>> refused_in_words({"rows": [["the record is strange", 2, 0.5], ["the trust is too low", 1, 1.0]]})
+    '2 since the record is strange and 1 since the trust is too low'
+    """
+    return listed([f"{n:,} since {why}" for why, n, *_ in refusals["rows"]])
 
 
 def _named(subject: Subject) -> str:
@@ -81,9 +95,9 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     accepted = (
         f"it accepts {at['n_accepted']:,} of them ({percent(at['coverage'])}) and is right on {at['n_right']:,} of "
         f"these ({percent(at['accuracy'])}); {'the other' if left == 1 else f'the other {left:,}'} "
-        f"{'is' if left == 1 else 'are'} left to a person."
+        f"{'is' if left == 1 else 'are'} left to a person, {refused_in_words(result['refusals'])}."
         if at["n_accepted"]
-        else "it accepts none of them."
+        else f"it accepts none of them: {refused_in_words(result['refusals'])}."
     )
     if at["n_accepted"] == n:
         accepted = "it accepts all of them."

@@ -48,7 +48,7 @@ def risk_coverage_svg(curve: dict[str, list[float]], coverage: float, risk: floa
     x, y = frame.at(coverage, min(risk or 0.0, highest))
     left, bottom = frame.at(0.0, 0.0)
     top_right = frame.at(1.0, highest)
-    error = frame.at(1.0, curve["risk"][-1])[1]
+    error = frame.at(1.0, _risk_of_all(curve))[1]
     parts = [
         f'<line class="rule" x1="{left:.1f}" x2="{top_right[0]:.1f}" y1="{error:.1f}" y2="{error:.1f}"/>',
         f'<polyline class="curve" points="{points}"/>',
@@ -117,7 +117,12 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 def _highest(curve: dict[str, list[float]]) -> float:
     """Return how far up to draw: the few surest records alone may have any risk."""
     usual = [r for c, r in zip(curve["coverage"], curve["risk"], strict=True) if c >= 0.1]
-    return max(0.01, 1.15 * max(usual), 1.5 * curve["risk"][-1])
+    return max(0.01, 1.15 * max(usual, default=0.0), 1.5 * _risk_of_all(curve))
+
+
+def _risk_of_all(curve: dict[str, list[float]]) -> float:
+    """Return the share of errors where all is accepted that can be."""
+    return curve["risk"][-1] if curve["risk"] else 0.0
 
 
 def _ellipse(frame: Frame, ellipse: dict[str, Any], colour: int) -> str:

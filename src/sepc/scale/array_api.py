@@ -19,10 +19,13 @@ from sepc.geometry.local_overlap import local_overlap
 from sepc.geometry.points.queries import squares
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
+from sepc.model.calibration import Calibration, mixed
 from sepc.model.densities import FARTHEST, TAILS, LocalDensities, pairs
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
+# Exponents beyond this overflow; the logistic function is 0 or 1 long before.
+_EXPONENT = 700.0
 # Flags in a word, and the value of each bit.
 _WORD = 64
 _BIT_VALUES = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
@@ -63,8 +66,8 @@ class Place:
         return self.xp.take(self.put(table), rows, axis=0)
 
 
-def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
-    """Return the probability of each class at each point, as `LocalDensities.posterior` does.
+def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
+    """Return the logarithm of each class's prior times its density, as `LocalDensities.log_joint` does.
 
     Parameters
     ----------
@@ -84,11 +87,56 @@ def posterior(densities: LocalDensities, Z: Array, place: Place) -> Array:
     >>> from sepc import SEPClassifier
     >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
     >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), model.units(np.array([[0.5], [3.5]]))
-    >>> place.fetch(posterior(model.densities, place.put(Z), place)).round(2).tolist()
-    [[0.99, 0.01], [0.52, 0.48]]
+    >>> np.allclose(place.fetch(log_joint(model.densities, place.put(Z), place)), model.densities.log_joint(Z))
+    True
     """
     joint = _joint_in_one_pass(densities, Z, place)
-    return _softmax(_joint_by_monomials(densities, Z, place) if joint is None else joint, place.xp)
+    return _joint_by_monomials(densities, Z, place) if joint is None else joint
+
+
+def posterior(calibration: Calibration | None, joint: Array, place: Place) -> Array:
+    """Return the probability of each class, as `Calibration.posterior` does; not calibrated if there is none.
+
+    Parameters
+    ----------
+    calibration : Calibration or None
+    joint : array of shape (n, n_classes)
+        As `log_joint` returns it.
+    place : Place
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> place = Place(xp, xp.Device("CPU_DEVICE"))
+    >>> place.fetch(posterior(None, place.put(np.log([[0.8, 0.2]])), place)).round(2).tolist()
+    [[0.8, 0.2]]
+    """
+    xp = place.xp
+    if calibration is None:
+        return _softmax(joint, xp)
+    far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -_EXPONENT, _EXPONENT)))
+    background = calibration.unexplained + (1.0 - calibration.unexplained) * far
+    by_regions = _softmax(joint / calibration.temperature, xp)
+    return mixed(by_regions, background[:, None], place.put(calibration.class_share))
+
+
+def log_density(joint: Array, xp: Any) -> Array:
+    """Return the logarithm of the density of all classes together, shape (n,)."""
+    top = xp.max(joint, axis=1, keepdims=True)
+    return top[:, 0] + xp.log(xp.sum(xp.exp(joint - top), axis=1))
+
+
+def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
+    """Return the share of the records left out at which the density is no higher, shape (n,)."""
+    xp, n = place.xp, len(calibration.left_out)
+    if not n:
+        return xp.full(joint.shape[0], xp.nan, dtype=xp.float64, device=place.device)
+    ranks = xp.searchsorted(place.put(calibration.left_out), log_density(joint, xp), side="right")
+    return xp.astype(ranks, xp.float64) / n
 
 
 def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Array | None:

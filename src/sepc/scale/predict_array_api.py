@@ -14,10 +14,21 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
 from sepc.model.assessment import Assessment
-from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
+from sepc.model.calibration import STRANGE
+from sepc.model.decision import CONTESTED, Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.partition_model import PartitionModel
-from sepc.model.verdicts import Rule, Verdicts
-from sepc.scale.array_api import Array, Groups, Place, distinct, groups_of, local_overlaps, posterior
+from sepc.model.verdicts import Verdicts
+from sepc.scale.array_api import (
+    Array,
+    Groups,
+    Place,
+    distinct,
+    groups_of,
+    local_overlaps,
+    log_joint,
+    posterior,
+    typicality,
+)
 from sepc.scale.cuda_passes import with_own_pass
 
 
@@ -103,14 +114,35 @@ class _PointsThere:
     def decision(self) -> Decision:
         """Numbers of labels, trust and probabilities."""
         if self.model.densities is not None:
-            proba = posterior(self.model.densities, self.Z, self.place)
-            xp = self.place.xp
-            return Decision(xp.argmax(proba, axis=1), xp.max(proba, axis=1), proba)
+            return self._by_joint(log_joint(self.model.densities, self.Z, self.place))
         decision, _, which = self._by_counts
-        label, trust, proba = (
-            self.place.look_up(values, which) for values in (decision.label, decision.trust, decision.proba)
+        label, trust, proba, contested = (self.place.look_up(values, which) for values in decision[:4])
+        return Decision(label, trust, proba, contested)
+
+    def _by_joint(self, joint: Array) -> Decision:
+        """Return what `PartitionModel` makes of the logarithms of the classes' densities."""
+        xp, calibration = self.place.xp, self.model.calibration
+        proba = posterior(calibration, joint, self.place)
+        in_order = xp.sort(proba, axis=1)
+        return Decision(
+            xp.argmax(proba, axis=1),
+            in_order[:, -1],
+            proba,
+            in_order[:, -2] >= CONTESTED,
+            None if calibration is None else typicality(calibration, joint, self.place),
         )
-        return Decision(label, trust, proba)
+
+    def _stability(self) -> Array:
+        """Return the share of the partitions without a part of the records that give the same label, shape (n,)."""
+        xp, parts, densities = self.place.xp, self.model.part_blocks, self.model.densities
+        if densities is None or parts is None or not parts.densities:
+            return xp.full(self.Z.shape[0], xp.nan, dtype=xp.float64, device=self.place.device)
+        same = xp.zeros(self.Z.shape[0], dtype=xp.float64, device=self.place.device)
+        for part in parts.densities:
+            shift = float(np.log(densities.unit).sum() - np.log(part.unit).sum())
+            label = self._by_joint(log_joint(part, self.Z, self.place) + shift).label
+            same = same + xp.astype(label == self.decision.label, xp.float64)
+        return same / len(parts.densities)
 
     def assessment(self) -> "ArrayAssessment":
         """Return a full record of each point."""
@@ -120,7 +152,8 @@ class _PointsThere:
         problem = deciding_problem(decision.label, len(verdicts))[0]
         between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]
         local_overlap = partial(self._local_overlap, np.where(between, problem, -1), which)
-        return ArrayAssessment(of_cases, which, self.decision.trust, local_overlap, self.place)
+        of_cases._typicality_is_lost = model.is_not_calibrated
+        return ArrayAssessment(of_cases, which, self.decision, local_overlap, self._stability, self.place)
 
     def _local_overlap(self, problem_of_case: IntArray, which: Array) -> Array:
         """Return how alike ellipsoids of different labels are at each point, shape (n,).
@@ -170,7 +203,7 @@ class _PointsThere:
             verdicts = [tables[0].taken(cases)]
         else:  # of the other problems any verdict will do: it is not looked at
             verdicts = [table.taken(np.where(labels == k, cases, 0)) for k, table in enumerate(tables)]
-        return decide_by_probability(np.eye(len(self.model.classes))[labels], verdicts), verdicts, which
+        return decide_by_probability(np.eye(len(self.model.classes))[labels]), verdicts, which
 
     def _groups(self) -> list[Groups]:
         """Return the points in groups, for each binary problem."""
@@ -196,10 +229,10 @@ class ArrayAssessment:
         Of the different cases.
     which : array of int, shape (n,)
         The case of each point.
-    trust : array of shape (n,)
-        Of the points.
-    local_overlap : callable
-        Returns that of the points, an array of shape (n,); it is called when it is asked for.
+    decision : Decision
+        On the points.
+    local_overlap, stability : callable
+        Return those of the points, arrays of shape (n,); they are called when they are asked for.
     place : Place
         Where these are.
 
@@ -207,7 +240,7 @@ class ArrayAssessment:
     --------
     >>> import array_api_strict as xp
     >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), clf._model.units(np.array([[0.5], [3.0]]))
     >>> a = _PointsThere(clf._model, place.put(Z), place).assessment()
     >>> a.accepted(), a.region.tolist()
@@ -215,10 +248,21 @@ class ArrayAssessment:
     """
 
     def __init__(
-        self, cases: Assessment, which: Array, trust: Array, local_overlap: Callable[[], Array], place: Place
+        self,
+        cases: Assessment,
+        which: Array,
+        decision: Decision,
+        local_overlap: Callable[[], Array],
+        stability: Callable[[], Array],
+        place: Place,
     ) -> None:
-        self.trust = trust
-        self._cases, self._which, self._local_overlap, self._place = cases, which, local_overlap, place
+        self.trust, self.contested = decision.trust, decision.contested
+        xp, n = place.xp, len(self)
+        self.typicality: Array = decision.typicality
+        if decision.typicality is None:
+            self.typicality = xp.full(n, xp.nan, dtype=xp.float64, device=place.device)
+        self._cases, self._which, self._place = cases, which, place
+        self._local_overlap, self._stability = local_overlap, stability
 
     def __len__(self) -> int:
         return int(self.trust.shape[0])
@@ -253,7 +297,7 @@ class ArrayAssessment:
     @cached_property
     def reason(self) -> NDArray[np.str_]:
         """Reason: how the label came about, shape (n,)."""
-        return self._text("reason")
+        return self.to_numpy().reason
 
     @cached_property
     def region(self) -> NDArray[np.object_]:
@@ -275,30 +319,62 @@ class ArrayAssessment:
         """How alike ellipsoids of different labels are at the point, shape (n,)."""
         return self._local_overlap()
 
-    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> Array:
+    @cached_property
+    def stability(self) -> Array:
+        """Share of the partitions without a part of the records that give the same label, shape (n,)."""
+        return self._stability()
+
+    def accepted(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> Array:
         """Return which labels to accept, shape (n,); see `Assessment.accepted`.
 
         Examples
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[0.5], [3.5]])).accepted().tolist()
+        >>> assess(clf, np.array([[0.5], [3.5]])).accepted(min_trust=0.9).tolist()
         [True, False]
         """
+        # Whatever their numbers, the points of a case may be refused; their numbers decide where they are.
+        alike = self._cases.with_numbers(trust=1.0, contested=False, typicality=np.nan)
+        may_be = self._place.look_up(alike.accepted(min_trust, min_typicality, allow_outside), self._which)
         enough = self.trust >= self._place.look_up(self._cases.limits(min_trust), self._which)
-        return enough if allow_outside else enough & self._place.look_up(self._cases.rule != Rule.R3.name, self._which)
+        return may_be & enough & ~self.contested & ~(self.typicality < min_typicality)
 
-    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> NDArray[np.object_]:
-        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
+    def refusals(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> NDArray[np.object_]:
+        """Return why labels are not accepted, as a NumPy array of shape (n,); see `Assessment.refusals`.
 
         Examples
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> assess(clf, np.array([[3.5]])).refusals().tolist()
+        ['contested']
+        """
+        return self.to_numpy().refusals(min_trust, min_typicality, allow_outside)
+
+    def label_or(
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+    ) -> NDArray[np.object_]:
+        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> assess(clf, np.array([[0.5], [3.5]])).label_or("unsure").tolist()
         [0, 'unsure']
         """
-        return self.to_numpy().label_or(abstain_label, min_trust)
+        return self.to_numpy().label_or(abstain_label, min_trust, min_typicality)
 
     def to_numpy(self) -> Assessment:
         """Return the same assessment as for a NumPy array.
@@ -308,11 +384,12 @@ class ArrayAssessment:
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> assess(clf, np.array([[0.5], [3.0]])).to_numpy()
-        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested; 1 with a trust of at least 0.95
+        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
         """
-        here = self._cases.taken(self._codes)
-        here.trust, here.local_overlap = self._place.fetch(self.trust), self._place.fetch(self.local_overlap)
-        return here
+        numbers = ("trust", "contested", "typicality", "stability", "local_overlap")
+        return self._cases.taken(self._codes).with_numbers(
+            **{name: self._place.fetch(getattr(self, name)) for name in numbers}
+        )
 
     def to_frame(self) -> Any:
         """Return one row per point as a pandas data frame.

@@ -20,6 +20,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_numbers
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
 
@@ -54,9 +55,10 @@ def predict(clf: Any, X: Any) -> da.Array:
 def decide(clf: Any, X: Any) -> Decision:
     """Return numbers of labels, trust and probabilities of all points, as Dask arrays."""
     decisions = _decisions(clf, X)
-    nothing = Decision(np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, len(clf.classes_))))
-    label, trust, proba = (_field(decisions, name, getattr(nothing, name)) for name in ("label", "trust", "proba"))
-    return Decision(label, trust, proba)
+    nothing = Decision(
+        np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, len(clf.classes_))), np.empty(0, dtype=bool)
+    )
+    return Decision(*(_field(decisions, name, getattr(nothing, name)) for name in nothing._fields[:4]))
 
 
 def assess(clf: Any, X: Any) -> "DaskAssessment":
@@ -101,7 +103,7 @@ class DaskAssessment:
     >>> a.region.compute().tolist()
     ['low#1', '~low#1', 'high#1']
     >>> a.compute()
-    Assessment of 3 points: 2 inside, 0 overlap, 1 outside, 0 contested; 2 with a trust of at least 0.95
+    Assessment of 3 points: 2 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
     """
 
     def __init__(self, parts: da.Array, nothing: Assessment, X: Any) -> None:
@@ -115,6 +117,9 @@ class DaskAssessment:
     region = _lazily("region", "Name of the deciding region, shape (n,).")
     counts = _lazily("counts", "Training points of that label, and of all others, in the region, shape (n, 2).")
     distance = _lazily("distance", "To the nearest ellipsoid or isolated point, shape (n,).")
+    contested = _lazily("contested", "Whether the label is contested, shape (n,).")
+    typicality = _lazily("typicality", "Share of the training records that are at least as strange, shape (n,).")
+    stability = _lazily("stability", "Share of the partitions without a part of the records that agree, shape (n,).")
     local_overlap = _lazily("local_overlap", "How alike ellipsoids of different labels are at the point, shape (n,).")
     agreement = _lazily("agreement", "Of an ensemble: the share of its weight that has the same label, shape (n,).")
 
@@ -124,29 +129,53 @@ class DaskAssessment:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def accepted(self, min_trust: float | Mapping[Any, float] = 0.95, allow_outside: bool = True) -> da.Array:
+    def accepted(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> da.Array:
         """Return which labels to accept, shape (n,); see `Assessment.accepted`.
 
         Examples
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).accepted().compute().tolist()
+        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).accepted(0.9).compute().tolist()
         [True, False]
         """
-        return self._asked("accepted", min_trust, allow_outside)
+        return self._asked("accepted", min_trust, min_typicality, allow_outside)
 
-    def label_or(self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95) -> da.Array:
+    def refusals(
+        self,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        min_typicality: float = STRANGE,
+        allow_outside: bool = True,
+    ) -> da.Array:
+        """Return why labels are not accepted, shape (n,); see `Assessment.refusals`.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess(da.from_array(np.array([[3.5]]))).refusals().compute().tolist()
+        ['contested']
+        """
+        return self._asked("refusals", min_trust, min_typicality, allow_outside)
+
+    def label_or(
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+    ) -> da.Array:
         """Return the accepted labels, and `abstain_label` in place of the others, shape (n,).
 
         Examples
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).label_or("unsure").compute().tolist()
+        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).label_or("unsure", 0.9).compute().tolist()
         [0, 'unsure']
         """
-        return self._asked("label_or", abstain_label, min_trust)
+        return self._asked("label_or", abstain_label, min_trust, min_typicality)
 
     def _asked(self, method: str, *args: Any) -> da.Array:
         answer = getattr(self._nothing, method)(*args)  # wrong arguments are refused now

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.text import shortened
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, feature_slices, learn_column, nearest_raw
+from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps
 from sepc.tables.notes import notes_on
 from sepc.tables.table_vocabulary import TableVocabulary
 
@@ -24,6 +25,8 @@ _NAMES_SHOWN = 10
 # What occurs in fewer rows says little; a table with less than 200 rows asks for a twentieth of them.
 _ENOUGH_ROWS = 10
 _SHARE_OF_FEW_ROWS = 0.05
+# More than any table has: sums of counts that a file may claim stay whole numbers.
+_MOST_ROWS = 1 << 48
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -55,7 +58,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     columns_ : tuple of Column
-        What was decided for each column; all that the fit has learnt.
+        What was decided for each column.
+    gap_counts_ : ndarray of int, shape (most_gaps + 1,), or None
+        How many training rows have no gap, one, two and so on: cells without a value, or with a text that no other
+        row has. None in an encoder that was saved before gaps were counted.
     n_features_in_ : int
         Number of raw columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -65,7 +71,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     -----
     The result does not depend on the order of the rows. In new tables columns may come in any order, and others beside
     them are ignored; those that were left out need not be there. A value that the fit has not seen is ``(other)`` where
-    there is such a feature; else all features of its column are 0, or the only one is 0.5. `unseen` reports them.
+    there is such a feature; else all features of its column are 0, or the only one is 0.5. `unseen` reports them, and
+    `gap_typicality` says how strange a row with such values, or with missing ones, is.
 
     Examples
     --------
@@ -111,11 +118,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         limits = Limits(ceil(max(2, enough, float(self.min_share) * table.n_rows)), int(self.max_levels))
         columns = tuple(learn_column(name, raw, limits) for name, raw in table.columns.items())
         _require_features(columns)
-        self._set_columns(columns, table.has_names)
+        self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
         return self
 
-    def _set_columns(self, columns: tuple[Column, ...], have_names: bool) -> None:
-        self.columns_, self.n_features_in_ = columns, len(columns)
+    def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray | None, have_names: bool) -> None:
+        self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
         if have_names:
             self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -225,6 +232,60 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = {column.name: column.unseen(table.columns[column.name]) for column, _ in feature_slices(self.columns_)}
         return {name: values for name, values in found.items() if values}
 
+    def gaps(self, X: Any) -> list[tuple[str, ...]]:
+        """Return the columns of each row that tell nothing: without a value, or with a text that the fit has not seen.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        list of tuple of str
+            One for each row. Columns that were left out do not count.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]])
+        >>> encoder.gaps([[50, "red"], [51, "pink"], [None, None]])
+        [(), ('x1',), ('x0', 'x1')]
+        """
+        table = self._read(X)
+        found = gaps_of_new_rows(self.columns_, table.columns)
+        rows: list[list[str]] = [[] for _ in range(table.n_rows)]
+        for name, is_gap in found.items():
+            for row in np.flatnonzero(is_gap).tolist():
+                rows[row].append(name)
+        return [tuple(names) for names in rows]
+
+    def gap_typicality(self, X: Any) -> FloatArray:
+        """Return the share of the training rows that have at least as many gaps; see `gaps`.
+
+        In a training row a text is a gap if no other training row has it.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            1 for a row without gaps; near 0 for a row with more of them than nearly all training rows. NaN for all rows
+            in an encoder that was saved before gaps were counted: what takes the smaller of two typicalities by
+            `numpy.fmin` ignores it.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder().fit([[61, "red"], [40, "blue"], [None, "blue"], [58, "red"]])
+        >>> encoder.gap_typicality([[50, "red"], [51, "pink"], [None, None]]).tolist()
+        [1.0, 0.25, 0.0]
+        """
+        table = self._read(X)
+        if self.gap_counts_ is None:
+            return np.full(table.n_rows, np.nan)
+        gaps = list(gaps_of_new_rows(self.columns_, table.columns).values())
+        return typicality_of_gaps(np.sum(gaps, axis=0, dtype=np.int64), self.gap_counts_)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features.
 
@@ -290,15 +351,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> sorted(TableEncoder().fit([[61, "red"], [40, "blue"], [35, "blue"], [58, "red"]]).to_dict())
-        ['columns', 'max_levels', 'min_share', 'named']
+        ['columns', 'gap_counts', 'max_levels', 'min_share', 'named']
         """
         check_is_fitted(self)
-        return {
+        state = {
             "min_share": float(self.min_share),
             "max_levels": int(self.max_levels),
             "named": hasattr(self, "feature_names_in_"),
             "columns": [column.to_dict() for column in self.columns_],
         }
+        return state if self.gap_counts_ is None else {**state, "gap_counts": self.gap_counts_.tolist()}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
@@ -307,6 +369,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         state : dict
+            One that was saved before gaps were counted has no ``gap_counts``.
 
         Returns
         -------
@@ -319,7 +382,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         True
         """
         expected = {"min_share", "max_levels", "named", "columns"}
-        if not isinstance(state, Mapping) or set(state) != expected or not isinstance(state["columns"], (list, tuple)):
+        known = isinstance(state, Mapping) and set(state) - {"gap_counts"} == expected
+        if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
         encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"])
         encoder._check_parameters()
@@ -327,7 +391,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len({column.name for column in columns}) < len(columns):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
         _require_features(columns)
-        encoder._set_columns(columns, bool(state["named"]))
+        counts = _sound_gap_counts(state["gap_counts"], columns) if "gap_counts" in state else None
+        encoder._set_columns(columns, counts, bool(state["named"]))
         return encoder
 
     def __sklearn_tags__(self) -> Any:
@@ -335,6 +400,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []  # always float64
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _sound_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
+    whole = isinstance(counts, (list, tuple)) and all(type(n) is int and 0 <= n <= _MOST_ROWS for n in counts)
+    if not whole or not 0 < len(counts) <= len(columns) + 1 or not any(counts):
+        raise InputError(
+            f"the state of a table encoder counts training rows by {counts!r}; expected a whole number of rows without "
+            "a gap, with one, and so on, at most one for each column."
+        )
+    return np.array(counts, dtype=np.int64)
 
 
 def _require_features(columns: tuple[Column, ...]) -> None:

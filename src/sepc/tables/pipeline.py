@@ -1,6 +1,7 @@
 """TablePipeline: a classifier with trust scores that takes raw tables."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,10 @@ from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.explanation import Explanation
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import STRANGE
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
+from sepc.tables.table_vocabulary import TableVocabulary
 
 
 def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
@@ -136,7 +139,10 @@ class TablePipeline(Pipeline):
         return scores
 
     def assess(self, X: Any) -> Assessment:
-        """Return label, trust, rule, reason, region, counts and distance of each row.
+        """Return label, trust, rule, reason, region, counts, distance and typicality of each row.
+
+        A row with gaps, which are missing values and texts that the fit has not seen, is at most as typical as
+        `TableEncoder.gap_typicality` has it: one with more gaps than nearly all training rows is strange.
 
         Parameters
         ----------
@@ -148,16 +154,27 @@ class TablePipeline(Pipeline):
 
         Examples
         --------
-        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).assess([["b"]]).region.tolist()
-        ['1#1']
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.assess([["b"], ["c"]]).reason.tolist()
+        ['inside', 'strange']
         """
         assessment: Assessment = self.steps[-1][1].assess(self._features(X))
-        return assessment
+        return assessment.no_more_typical_than(self._typicality_of_gaps(X))
+
+    def _typicality_of_gaps(self, X: Any) -> FloatArray:
+        """Return how typical the gaps of each row are, shape (n,); NaN where there are none, which says nothing."""
+        typicality = self._encoder.gap_typicality(X)
+        return np.where(typicality < 1.0, typicality, np.nan)
 
     def predict_or_abstain(
-        self, X: Any, min_trust: float | Mapping[Any, float] = 0.95, abstain_label: Any = None
+        self,
+        X: Any,
+        min_trust: float | Mapping[Any, float] = 0.95,
+        abstain_label: Any = None,
+        *,
+        min_typicality: float = STRANGE,
     ) -> NDArray[np.object_]:
-        """Return the labels whose trust is high enough, and `abstain_label` for the other rows.
+        """Return the labels that are accepted, and `abstain_label` for the other rows.
 
         Parameters
         ----------
@@ -165,6 +182,8 @@ class TablePipeline(Pipeline):
         min_trust : float or dict, default=0.95
             Trust from which a label is given; a dict gives one number for each label.
         abstain_label : object, default=None
+        min_typicality : float, default=0.01
+            Typicality from which a label is given; 0 gives those of strange rows too.
 
         Returns
         -------
@@ -173,11 +192,10 @@ class TablePipeline(Pipeline):
         Examples
         --------
         >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
-        >>> clf.predict_or_abstain([["b"]], min_trust=0.5).tolist()
-        [1]
+        >>> clf.predict_or_abstain([["b"], [None]], min_trust=0.5).tolist()
+        [1, None]
         """
-        given: NDArray[np.object_] = self.steps[-1][1].predict_or_abstain(self._features(X), min_trust, abstain_label)
-        return given
+        return self.assess(X).label_or(abstain_label, min_trust, min_typicality)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
         """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
@@ -248,7 +266,8 @@ class TablePipeline(Pipeline):
         Returns
         -------
         Explanation or EnsembleExplanation
-            Its counterfactual is a record that a table can hold, and was judged as it is told.
+            Its counterfactual is a record that a table can hold, and was judged as it is told. A record that its gaps
+            make strange is called so, and the columns with the gaps come first among what makes it strange.
 
         Examples
         --------
@@ -260,10 +279,25 @@ class TablePipeline(Pipeline):
         ({'age': 61.0, 'smoker': 'yes'}, 'well')
         """
         row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
-        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(
-            self._features(row), vocabulary=self._encoder.vocabulary(row)
-        )
-        return told
+        vocabulary = self._encoder.vocabulary(row)
+        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(self._features(row), vocabulary=vocabulary)
+        return self._with_gaps(told, row, vocabulary)
+
+    def _with_gaps(
+        self, told: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary
+    ) -> Explanation | EnsembleExplanation:
+        """Return an explanation that calls a record strange, and no more typical, if `assess` does so for its gaps."""
+        typicality = float(self._typicality_of_gaps(row)[0])
+        if np.isnan(typicality):
+            return told
+        is_strange = typicality < STRANGE
+        reason = "strange" if is_strange else told.reason
+        known = typicality if told.typicality is None else min(told.typicality, typicality)
+        if isinstance(told, EnsembleExplanation):
+            columns = self._encoder.gaps(row)[0] if is_strange else ()
+            return replace(told, reason=reason, typicality=known, strangest_to=(*columns, *told.strangest_to))
+        gaps = vocabulary.gaps(self._encoder.gaps(row)[0]) if is_strange else ()
+        return replace(told, reason=reason, typicality=known, strange_features=(*gaps, *told.strange_features))
 
     @property
     def landscape_(self) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sepc.common.typing import FloatArray
+from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Judgement, Value, Vocabulary, Word
 from sepc.tables.columns import Column, feature_names, feature_slices
 
@@ -79,6 +80,18 @@ class TableVocabulary(Vocabulary):
         restored = np.array(x)
         restored[word.at] = self._features[word.at]
         return restored
+
+    def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
+        """Return columns that tell nothing of the record, with what it holds there, all with the same share.
+
+        Examples
+        --------
+        >>> color = Column("color", "category", levels=("red", "blue", "green"))
+        >>> TableVocabulary((color,), {"color": np.array(["pink"])}).gaps(["color"])[0].in_words("centre")
+        'color (pink)'
+        """
+        share = 1.0 / max(len(columns), 1)
+        return tuple(FeatureShare(name, self._raw[name], self._raw[name], share, True) for name in columns)
 
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
         """Return the raw columns that some features belong to, each once."""

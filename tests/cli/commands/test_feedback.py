@@ -13,7 +13,7 @@ import sepc
 @pytest.mark.usefixtures("here")
 class TestFeedback:
     def test_feedback_with_wrong_verdicts_makes_a_new_model(self, capsys):
-        rows = [["20", "20", "blue", "", "no"] for _ in range(9)] + [["0", "0", "green", "", ""]]
+        rows = [["9", "6", "red", "", "no"] for _ in range(9)] + [["0", "0", "green", "", ""]]
         Path("labelled.csv").write_text(as_csv(rows))
         assert do("feedback model.sepc labelled.csv --target label -o new.sepc --json") == 0
         found = json.loads(capsys.readouterr().out)
@@ -21,7 +21,7 @@ class TestFeedback:
         assert found["feedback"]["n_labelled"] == found["feedback"]["n_wrong"] == 9
         assert found["changes"]["n_added"] == 9
         new = sepc.load("new.sepc")
-        assert new.predict(pa.table({"size": [20.0], "weight": [20.0], "colour": ["blue"]})).tolist() == ["no"]
+        assert new.predict(pa.table({"size": [9.0], "weight": [6.0], "colour": ["red"]})).tolist() == ["no"]
 
     def test_feedback_without_wrong_verdicts_has_nothing_to_teach(self, here, capsys):
         Path("labelled.csv").write_text(as_csv([["0", "0", "green", "", "no"]]))

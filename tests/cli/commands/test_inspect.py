@@ -20,6 +20,25 @@ class TestInspect:
         assert found["n_regions"] == len(sepc.load("model.sepc").regions())
         assert found["rules"]
 
+    def test_it_tells_how_the_trust_was_calibrated(self, capsys):
+        calibration = sepc.load("model.sepc")["classifier"]._model.calibration
+        assert do("inspect model.sepc") == 0
+        told = "calibrated by 300 records that were left out; log odds are divided by "
+        assert f"{told}{calibration.temperature:.2g}, " in capsys.readouterr().out
+        assert do("inspect model.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["calibration"] == {
+            "n_left_out": 300,
+            "temperature": calibration.temperature,
+            "background": calibration.unexplained,
+        }
+
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    def test_it_tells_of_a_model_that_was_not_calibrated(self, capsys):
+        assert do(f"inspect {fixture_path('v1-binary-local')}") == 0
+        assert "not calibrated: it was saved before models were calibrated" in capsys.readouterr().out
+        assert do(f"inspect {fixture_path('v2-binary-paper')}") == 0
+        assert "not calibrated: trust=paper counts records" in capsys.readouterr().out
+
     def test_it_tells_of_a_model_that_was_made_under_an_older_rule(self, capsys):
         assert do(f"inspect {fixture_path('v1-binary-paper')}") == 0
         shown = capsys.readouterr()

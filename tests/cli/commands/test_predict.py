@@ -1,14 +1,17 @@
 """`sepc predict`: verdicts are those of Python."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import COLUMNS, as_csv, do, read, run
+from command_line import COLUMNS, as_csv, do, read, records, run
 
 import sepc
+from sepc.cli import reading
+from sepc.cli.commands import predict
 from sepc.cli.commands.predict import ADDED_COLUMNS
 
 
@@ -22,9 +25,60 @@ class TestPredict:
         assert [float(row["trust"]) for row in out] == a.trust.tolist()
         assert [row["reason"] for row in out] == a.reason.tolist()
         assert [row["region"] for row in out] == a.region.tolist()
+        for name in ("distance", "typicality", "stability"):
+            assert [float(row[name]) for row in out] == getattr(a, name).tolist()
         assert [row["accepted"] == "true" for row in out] == a.accepted(0.9).tolist()
+        assert [row["refusal"] or None for row in out] == a.refusals(0.9).tolist()
         told = capsys.readouterr().err
         assert told.startswith(f"120 rows; {np.count_nonzero(a.accepted(0.9))} (")
+        assert "accepted with a trust of at least 0.9 and a typicality of at least 0.01\n" in told
+
+    def test_refusals_are_counted_by_their_reasons_in_plain_words(self, capsys):
+        rows = [["6000", "3", "red", ""], ["", "", "", ""], ["6", "3", "red", ""], ["2.9", "1.4", "blue", ""]]
+        Path("odd.csv").write_text(as_csv(rows, COLUMNS))
+        assert do("predict model.sepc odd.csv -o out.csv --json") == 0
+        told = capsys.readouterr()
+        refusals = [row["refusal"] for row in read("out.csv")]
+        assert refusals[:3] == ["strange", "strange", ""]
+        assert refusals[3] in ("contested", "trust")
+        assert "refused: 2 (50 %) since the record is strange; 1 (25 %) since " in told.err
+        assert json.loads(told.out)["refused"] == {"strange": 2, refusals[3]: 1}
+        assert json.loads(told.out)["accepted"] == 1
+
+    def test_strange_rows_can_be_allowed(self, capsys):
+        Path("odd.csv").write_text(as_csv([["9", "4", "red", ""]] * 2, COLUMNS))
+        assert do("predict model.sepc odd.csv -o out.csv --min-typicality 1 --min-trust 0") == 0
+        assert [row["refusal"] for row in read("out.csv")] == ["strange"] * 2
+        assert do("predict model.sepc odd.csv -o out.csv --min-typicality 0 --min-trust 0") == 0
+        assert [row["refusal"] for row in read("out.csv")] == [""] * 2
+        capsys.readouterr()
+        assert do("predict model.sepc odd.csv -o out.csv --min-typicality 2") == 2
+        assert "2 is not between 0 and 1" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("trust", ["raw", "paper"])
+    def test_a_model_that_does_not_know_what_is_typical_says_so_once(self, trust, capsys):
+        assert do(f"fit train.csv --target label --trust {trust} -o other.sepc") == 0
+        capsys.readouterr()
+        assert do("predict other.sepc new.csv -o out.csv") == 0
+        told = capsys.readouterr().err
+        assert told.count("how typical rows are is not known") == 1
+        complete = [row for row in read("out.csv") if row["weight"]]
+        assert {row["typicality"] for row in complete} == {row["stability"] for row in complete} == {""}
+        assert do("predict other.sepc new.csv -o out.csv --min-typicality 0") == 0
+        assert "is not known" not in capsys.readouterr().err
+
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    def test_a_model_that_was_saved_before_says_so_once_too(self, monkeypatch, capsys):
+        monkeypatch.setattr(reading, "BLOCK", 1 << 10)
+        model = sepc.load("model.sepc")
+        clf = model["classifier"]
+        clf._model = replace(clf._model, calibration=None, part_blocks=None)
+        monkeypatch.setattr(predict, "read_model", lambda _: model)
+        Path("long.csv").write_text(as_csv([row[:-1] for row in records(500, seed=3)], COLUMNS))
+        assert do("predict model.sepc long.csv -o out.csv") == 0
+        told = capsys.readouterr().err
+        assert told.count("typical") == 2  # in the line of what is accepted, too
+        assert "it was saved before models were calibrated; fit again for that" in told
 
     def test_names_that_are_taken_are_changed_and_told(self, capsys):
         assert do("predict model.sepc train.csv -o once.csv") == 0

@@ -20,16 +20,20 @@ class TestGrown:
             assert sorted(np.concatenate([part.rows, part.out])) == list(range(80))
             shares = np.bincount(codes[part.out])
             assert abs(shares - [50 / 3, 10]).max() < 1
-            assert np.array_equal(honest[part.out].argmax(axis=1), part.densities.posterior(X[part.out]).argmax(axis=1))
-        assert np.isfinite(honest).all()
-        assert (honest >= -12).all()
+            assert np.array_equal(
+                honest.log_probability[part.out].argmax(axis=1), part.densities.posterior(X[part.out]).argmax(axis=1)
+            )
+        assert np.isfinite(honest.log_probability).all()
+        assert (honest.log_probability >= -12).all()
+        assert np.isfinite(honest.log_density).all()
 
     def test_the_only_point_of_a_class_is_never_left_out(self):
         X, codes = np.arange(9.0)[:, None], np.array([0] * 5 + [1] * 3 + [2])
         member, honest = grow(Plan(0, np.array([0]), 0), X, codes, np.array(["a", "b", "c"]), 0)
         assert all(8 in part.rows for part in member.parts)
-        assert np.isnan(honest[8]).all()
-        assert np.isfinite(honest[:8]).all()
+        assert np.isnan(honest.log_probability[8]).all()
+        assert np.isnan(honest.log_density[8])
+        assert np.isfinite(honest.log_probability[:8]).all()
 
     def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
         monkeypatch.setattr(members, "_MOST_POINTS", 30)
@@ -42,7 +46,7 @@ class TestGrown:
                 assert len(rows) <= 31
                 assert (np.diff(rows) > 0).all()
                 assert set(codes[rows]) == {0, 1, 2}
-        assert np.isfinite(honest).all()
+        assert np.isfinite(honest.log_probability).all()
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_the_ellipsoid_of_a_region_holds_what_shaped_it(self, n_classes):

@@ -1,8 +1,8 @@
 """The assessment of new points by an ensemble."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from sepc.estimators.ensemble.evidence import Evidence, Lead
 from sepc.model.assessment import Assessment
 from sepc.model.verdicts import Rule
 
-# A label is contested where members with more than this share of the weight have another one.
-_DISSENT = 1.0 / 3.0
+if TYPE_CHECKING:
+    from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 
 
 class EnsembleAssessment(Assessment):
@@ -25,10 +25,10 @@ class EnsembleAssessment(Assessment):
     evidence : Evidence
     leads : iterable of Lead
         Of all points, by the members that speak most for their labels.
-    weights : ndarray of shape (n_members,)
-        How much each member's opinion counts.
-    classes : ndarray of shape (n_classes,)
+    model : EnsembleModel
     frames : FrameMaker
+    stability : callable
+        Returns that of the points, of shape (n,).
 
     Attributes
     ----------
@@ -52,13 +52,14 @@ class EnsembleAssessment(Assessment):
         self,
         evidence: Evidence,
         leads: Iterable[Lead],
-        weights: FloatArray,
-        classes: NDArray[Any],
+        model: "EnsembleModel",
         frames: FrameMaker,
+        stability: Callable[[], FloatArray],
     ) -> None:
-        label = evidence.decision.label
+        decision, label = evidence.decision, evidence.decision.label
         n = len(label)
-        self.label, self.trust = classes[label], evidence.decision.trust
+        self.label, self.trust, self.contested = model.classes[label], decision.trust, decision.contested
+        self.typicality = np.full(n, np.nan) if decision.typicality is None else decision.typicality
         self.counts, self.distance = np.zeros((n, 2), dtype=np.int64), np.zeros(n)
         rule = np.zeros(n, dtype=np.int64)
         self._leads = list(leads)
@@ -66,11 +67,11 @@ class EnsembleAssessment(Assessment):
             own = cited.claimed[:, cited.code]
             self.counts[cited.rows] = np.column_stack([own, cited.claimed.sum(axis=1) - own])
             rule[cited.rows], self.distance[cited.rows] = verdicts.rule, verdicts.distance
-        self.agreement = _agreement(weights, evidence.opinions.argmax(axis=2) == label)
-        outnumbered = self.counts[:, 0] < self.counts[:, 1]
+        self.agreement = _agreement(model.stack.weights, evidence.opinions.argmax(axis=2) == label)
         self.rule = np.array([r.name for r in Rule])[rule]
-        self.reason = self.reasons(rule, outnumbered | (self.agreement < 1.0 - _DISSENT))
-        self._classes, self._frames = classes, frames
+        self.reason = self.reasons(rule, self.contested, self.typicality)
+        self._classes, self._frames, self._stability = model.classes, frames, stability
+        self._has_regions, self._typicality_is_lost = model.has_regions, model.strangeness is None
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "agreement": self.agreement}

@@ -7,18 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import in_words, percent, plural
+from sepc.common.text import in_words, percent, plural, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.evidence import Citation
-from sepc.explanations.counterfactual import Counterfactual, counterfactual
-from sepc.explanations.explanation import (
-    Neighbour,
-    TextExplanation,
-    change_in_words,
-    nearest_in_words,
-    nearest_records,
-)
+from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
+from sepc.explanations.explanation import TextExplanation, known_or_none
+from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 
 _N_IN_TEXT = 2
@@ -111,7 +106,8 @@ class Voice(NamedTuple):
 class EnsembleExplanation(TextExplanation):
     """The explanation of a label that an ensemble gives to one point.
 
-    The log odds of the label against the runner-up are the sum of all evidence, and of the leaning that was learnt.
+    The log odds of the label against the runner-up are the sum of all evidence, of the leaning that was learnt, and of
+    what the background takes back.
 
     Attributes
     ----------
@@ -121,8 +117,14 @@ class EnsembleExplanation(TextExplanation):
         As in `assess`.
     agreement : float
         Weight of the members whose own label is the same, as a share of all weight.
+    typicality, stability : float or None
+        As in `assess`; None where they are not known.
+    strangest_to : tuple of str
+        What the member looks at that finds the record strangest; empty unless the record is strange.
     leaning : float
         What is added to the log odds before any member speaks.
+    background : float
+        What the background, in which labels are as frequent as in training, adds to them at last.
     voices : tuple of Voice
         Of all members; those that speak most for the label first.
     neighbours : tuple of Neighbour
@@ -147,7 +149,11 @@ class EnsembleExplanation(TextExplanation):
     reason: str
     region: str
     agreement: float
+    typicality: float | None
+    stability: float | None
+    strangest_to: tuple[str, ...]
     leaning: float
+    background: float
     voices: tuple[Voice, ...]
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
@@ -180,8 +186,11 @@ class EnsembleExplanation(TextExplanation):
         ) + (f" ({'; '.join(told)})" if told else "")
 
     def _caution(self) -> str:
+        if self.reason == "strange":
+            by = f", most so by {shortened(self.strangest_to, _N_FEATURES_IN_TEXT)}" if self.strangest_to else ""
+            return f"The record is strange, unlike nearly all training records{by}: take a second look."
         if self.reason == "contested":
-            return "The members disagree, or others outnumber the label where it is strongest: take a second look."
+            return f"The label is contested, {self.runner_up} is nearly as likely: take a second look."
         if self.reason == "outside":
             return "It lies outside every ellipsoid of the member that is surest: the label rests on what is nearest."
         return ""
@@ -218,6 +227,7 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
     opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
     cited = _citations(model, X, opinions, label, other)
     own = model.classes[opinions.argmax(axis=1)]
+    leaning, proba = float(model.stack.leaning[label] - model.stack.leaning[other]), evidence.decision.proba[0]
     return EnsembleExplanation(
         label=plain(a.label[0]),
         runner_up=plain(model.classes[other]),
@@ -226,7 +236,11 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
         reason=str(a.reason[0]),
         region=str(a.region[0]),
         agreement=float(a.agreement[0]),
-        leaning=float(model.stack.leaning[label] - model.stack.leaning[other]),
+        typicality=known_or_none(a.typicality[0]),
+        stability=known_or_none(a.stability[0]),
+        strangest_to=_strangest_to(model, X, vocabulary) if a.reason[0] == "strange" else (),
+        leaning=leaning,
+        background=float(np.log(proba[label] / proba[other]) - leaning - added.sum()),
         voices=tuple(
             Voice(
                 member=m + 1,
@@ -246,6 +260,15 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
         counterfactual=counterfactual(model, x, label, vocabulary, ways=()),
         unit=model.unit,
     )
+
+
+def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Return what the member looks at that finds one point, X of shape (1, d), strangest."""
+    if model.strangeness is None:
+        return ()
+    by_member = (model.opinions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
+    features = model.members[int(by_member.argmin())].plan.features
+    return vocabulary.named([model.features[j] for j in features])
 
 
 def _citations(model: EnsembleModel, X: FloatArray, opinions: FloatArray, label: int, other: int) -> list[Citation]:

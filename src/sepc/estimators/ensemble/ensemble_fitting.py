@@ -10,8 +10,9 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import FeatureViews
-from sepc.estimators.ensemble.members import Member, grow, plans
+from sepc.estimators.ensemble.members import Member, Opinion, grow, plans
 from sepc.estimators.ensemble.stacking import learn_stack
+from sepc.estimators.ensemble.strangeness import learn_strangeness
 from sepc.estimators.fitting import ArrangedSet, class_slices
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints
@@ -94,13 +95,15 @@ def fit_ensemble(
         delayed(grow)(plan, by_view[plan.view][:, plan.features], codes, training.classes, settings.n_imp)
         for plan in planned
     )
-    grown: list[tuple[Member, FloatArray]] = []
+    grown: list[tuple[Member, Opinion]] = []
     for done in Parallel(n_jobs=settings.n_jobs, return_as="generator")(jobs):
         grown.append(done)
         progress.of(0)(len(grown), len(planned))
-    opinions = np.stack([honest for _, honest in grown])
+    opinions = np.stack([honest.log_probability for _, honest in grown])
+    log_densities = np.stack([honest.log_density for _, honest in grown])
     known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
     stack = learn_stack(opinions[:, known], codes[known])
+    strangeness = learn_strangeness(log_densities[:, known], training.class_count)
     plain, scores = (TrainingRecords(points, codes, training.rows) for points in by_view)
     model = EnsembleModel(
         classes=training.classes,
@@ -111,8 +114,10 @@ def fit_ensemble(
         outline=Outline.of([LocalPoints(plain.points[rows]) for rows in class_slices(training.class_count)]),
         members=[member for member, _ in grown],
         stack=stack,
+        strangeness=strangeness,
     )
-    return FittedEnsemble(model, _in_rows(stack.posterior(opinions), training.rows))
+    proba = strangeness.calibration.with_background(stack.posterior(opinions), strangeness.score(log_densities))
+    return FittedEnsemble(model, _in_rows(proba, training.rows))
 
 
 def _in_rows(values: FloatArray, rows: IntArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +14,13 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
 from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
 from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
-from sepc.estimators.ensemble.members import Member, log_probability
+from sepc.estimators.ensemble.members import Member, Opinion, opinion_of
 from sepc.estimators.ensemble.stacking import Stack
+from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
-from sepc.model.decision import Decision
+from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 
 _PART_NAMES = "abc"
@@ -60,6 +63,7 @@ class EnsembleModel:
     outline: Outline
     members: list[Member]
     stack: Stack
+    strangeness: Strangeness | None
     known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
 
     @property
@@ -97,14 +101,42 @@ class EnsembleModel:
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities."""
-        views = self.views(X)
-        proba = self.stack.posterior(member.opinion(views) for member in self.members)
-        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba)
+        return self._decided(self.opinions(X))
+
+    def _decided(self, said: Opinion) -> Decision:
+        """Return the decision by all members' opinions, with a first axis for the members."""
+        proba = self.stack.posterior(said.log_probability)
+        if self.strangeness is None:
+            return decide_by_probability(proba)
+        scores, known = self.strangeness.score(said.log_density), self.strangeness.calibration
+        return decide_by_probability(known.with_background(proba, scores), known.typicality(scores))
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return a full record of each point."""
         evidence = self.evidence(X)
-        return EnsembleAssessment(evidence, self.leads(X, evidence), self.stack.weights, self.classes, frames)
+        stability = partial(self.stability, X, evidence.decision.label)
+        leads = self.leads(X, evidence)
+        return EnsembleAssessment(evidence, leads, self, frames, stability)
+
+    def stability(self, X: FloatArray, label: IntArray) -> FloatArray:
+        """Return the share of the ensembles of one part of each member that give the same label, shape (n,).
+
+        Each of them has not seen a part of the training points, for each member another one.
+        """
+        views = self.views(X)
+        same = np.zeros(len(X))
+        for k in range(N_PARTS):
+            said = [
+                opinion_of(m.parts[k].densities, views[m.plan.view][:, m.plan.features]).log_probability
+                for m in self.members
+            ]
+            same += self.stack.posterior(said).argmax(axis=1) == label
+        return same / N_PARTS
+
+    @property
+    def has_regions(self) -> bool:
+        """Whether any member has an ellipsoid."""
+        return any(p.blocks for member in self.members for part in member.parts for p in part.partitions)
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
@@ -114,21 +146,21 @@ class EnsembleModel:
         """Return the model as it is: it counts its records when it is asked to."""
         return self
 
-    def opinions(self, X: FloatArray) -> FloatArray:
-        """Return each member's log probabilities, shape (n_members, n, n_classes)."""
+    def opinions(self, X: FloatArray) -> Opinion:
+        """Return each member's opinion; the arrays have a first axis for the members."""
         views = self.views(X)
-        return np.stack([member.opinion(views) for member in self.members])
+        return Opinion(*map(np.stack, zip(*(member.opinion(views) for member in self.members), strict=True)))
 
     def evidence(self, X: FloatArray) -> Evidence:
         """Return the opinions of all members, and what each adds to the log odds of the label."""
-        opinions = self.opinions(X)
-        proba = self.stack.posterior(opinions)
-        label, every = proba.argmax(axis=1), np.arange(len(X))
-        others = proba.copy()
+        said = self.opinions(X)
+        decision, opinions = self._decided(said), said.log_probability
+        label, every = decision.label, np.arange(len(X))
+        others = decision.proba.copy()
         others[every, label] = -1.0
         other = others.argmax(axis=1)
         added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
-        return Evidence(Decision(label, proba.max(axis=1), proba), other, opinions, added)
+        return Evidence(decision, other, opinions, added)
 
     def citations(self, X: FloatArray, code: IntArray, rival: IntArray, members: IntArray) -> Iterator[Citation]:
         """Yield the regions by which a member speaks for a class, by the part with the largest odds for it.
@@ -148,7 +180,7 @@ class EnsembleModel:
             plan = self.members[m].plan
             mine = np.flatnonzero(members == m)
             points = views[plan.view][mine][:, plan.features]
-            said = np.stack([log_probability(part.densities, points) for part in self.members[m].parts])
+            said = np.stack([opinion_of(part.densities, points).log_probability for part in self.members[m].parts])
             every = np.arange(len(mine))
             clearest = (said[:, every, code[mine]] - said[:, every, rival[mine]]).argmax(axis=0)
             for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():

@@ -7,7 +7,7 @@ training point, and every ellipsoid is counted on points that did not shape it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,13 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import VIEWS
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.densities import LocalDensities, local_densities
+from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.algorithm import PartitionOptions
 from sepc.partitions.blocks import Partition
 from sepc.partitions.one_vs_rest import binary_problems, class_blocks
 from sepc.partitions.units import location_and_unit
 
-N_PARTS = 3
 # One point more in a partition costs more than its share; beyond these further members help more.
 _MOST_POINTS = 6000
 # Log probabilities below this count as this: no single opinion decides alone.
@@ -98,9 +98,9 @@ class Member:
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
     >>> member, honest = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 4), np.array(["low", "high"]), 2)
-    >>> bool(np.all(honest.argmax(axis=1) == np.repeat([0, 1], 4)))
+    >>> bool(np.all(honest.log_probability.argmax(axis=1) == np.repeat([0, 1], 4)))
     True
-    >>> member.opinion((np.array([[1.0]]),)).argmax()
+    >>> member.opinion((np.array([[1.0]]),)).log_probability.argmax()
     np.int64(0)
     """
 
@@ -108,10 +108,10 @@ class Member:
     parts: list[Part]
     classes: NDArray[Any] = field(repr=False)
 
-    def opinion(self, views: Sequence[FloatArray]) -> FloatArray:
-        """Return the log probability of each class, the mean over the parts; shape (n, n_classes)."""
+    def opinion(self, views: Sequence[FloatArray]) -> "Opinion":
+        """Return the log probability of each class and the density, the mean over the parts."""
         points = views[self.plan.view][:, self.plan.features]
-        return np.asarray(sum(log_probability(part.densities, points) for part in self.parts) / len(self.parts))
+        return mean_opinion([opinion_of(part.densities, points) for part in self.parts])
 
     def rules(self, views: Sequence[FloatArray], codes: IntArray, part: int) -> list[Rules]:
         """Return the rules of a part's partitions, counted on the points that were left out.
@@ -131,19 +131,51 @@ class Member:
         return [Rules(p, points, *problem, counted) for p, problem in zip(chosen.partitions, asked, strict=True)]
 
 
-def log_probability(densities: LocalDensities, points: FloatArray) -> FloatArray:
-    """Return the log probability of each class at each point, bounded from below.
+class Opinion(NamedTuple):
+    """What densities say of n points.
+
+    Attributes
+    ----------
+    log_probability : ndarray of shape (n, n_classes)
+        Of each class, bounded from below.
+    log_density : ndarray of shape (n,)
+        Of all classes together, per volume in standard deviations of the features.
+
+    Examples
+    --------
+    >>> Opinion(np.log([[0.5, 0.5]]), np.array([-1.0])).log_density.tolist()
+    [-1.0]
+    """
+
+    log_probability: FloatArray
+    log_density: FloatArray
+
+
+def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:
+    """Return what densities say of some points, shape (n, d).
 
     Examples
     --------
     >>> points = np.array([[0.0], [1.0], [5.0], [6.0]])
     >>> blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
     >>> local = local_densities(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1))
-    >>> log_probability(local, np.array([[0.5]])).argmax()
+    >>> opinion_of(local, np.array([[0.5]])).log_probability.argmax()
     np.int64(0)
     """
-    joint = densities.log_joint(points)
-    return np.asarray(np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LOWEST))
+    joint = densities.log_joint_in(np.ones_like(densities.unit), points)
+    total = logsumexp(joint, axis=1)
+    return Opinion(np.asarray(np.maximum(joint - total[:, None], _LOWEST)), np.asarray(total))
+
+
+def mean_opinion(opinions: Sequence[Opinion]) -> Opinion:
+    """Return the mean of several opinions on the same points.
+
+    Examples
+    --------
+    >>> mean_opinion([Opinion(np.zeros((1, 2)), np.zeros(1)), Opinion(np.ones((1, 2)), np.ones(1))]).log_density
+    array([0.5])
+    """
+    return Opinion(*(np.asarray(sum(values) / len(opinions)) for values in zip(*opinions, strict=True)))
 
 
 def plans(X: FloatArray, codes: IntArray, n_members: int, sizes: Sequence[int], rng: np.random.Generator) -> list[Plan]:
@@ -208,7 +240,7 @@ def feature_chances(X: FloatArray, codes: IntArray) -> FloatArray:
 
 def grow(
     plan: Plan, points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float
-) -> tuple[Member, FloatArray]:
+) -> tuple[Member, Opinion]:
     """Make a member; return it, and its honest opinion of the training points.
 
     Parameters
@@ -223,8 +255,8 @@ def grow(
     Returns
     -------
     member : Member
-    honest : ndarray of shape (n, n_classes)
-        Log probabilities; NaN for a point that is the only one of its class, which is never left out.
+    honest : Opinion
+        NaN for a point that is the only one of its class, which is never left out.
 
     Examples
     --------
@@ -235,12 +267,13 @@ def grow(
     """
     rng = np.random.default_rng(plan.seed)
     dealt = deal(codes, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
-    honest = np.full((len(codes), len(classes)), np.nan)
+    honest = Opinion(np.full((len(codes), len(classes)), np.nan), np.full(len(codes), np.nan))
     parts = []
     for k in range(N_PARTS):
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
         part = _part(points, codes, classes, n_imp, _some(inside, codes, rng), _some(out, codes, rng))
-        honest[out] = log_probability(part.densities, points[out])
+        for known, said in zip(honest, opinion_of(part.densities, points[out]), strict=True):
+            known[out] = said
         parts.append(part)
     return Member(plan, parts, classes), honest
 

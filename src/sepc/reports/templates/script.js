@@ -84,7 +84,8 @@
 
   // The threshold: everything is counted anew from the records.
 
-  const abstains = (i) => !(records.trust[i] >= minTrust);
+  const refusal = (i) => records.refusal[i] ?? (records.trust[i] >= minTrust ? null : "trust");
+  const abstains = (i) => refusal(i) !== null;
   function counted() {
     const confusion = labels.map(() => new Array(data.n_classes + 1).fill(0));
     const left = [];
@@ -143,10 +144,13 @@
         "tr",
         {},
         make("td", { class: "text" }, id),
-        make("td", { class: "share", "data-value": records.trust[i] }, percent(records.trust[i])),
+        ...[records.trust, records.typicality, records.stability].map((shares) =>
+          make("td", { class: "share", "data-value": shares[i] ?? "" }, percent(shares[i])),
+        ),
         make("td", { class: "label" }, label(labels[records.label[i]])),
         make("td", { class: "label" }, label(labels[records.truth[i]])),
         make("td", { class: "text" }, make("span", { class: `flag ${right[i] ? "right" : "wrong"}` }, right[i] ? "right" : "wrong")),
+        make("td", { class: "text" }, refusal(i)),
         make("td", { class: "text" }, records.reason[i]),
         make("td", { class: "text" }, text(records.region[i])),
       );
@@ -155,7 +159,13 @@
     sort(byId("abstained"));
     const words = left.length === 1 ? "1 record is" : `${count(left.length)} records are`;
     const some = left.length > MOST_ROWS ? ` The ${MOST_ROWS} of least trust are listed.` : "";
-    show("abstained-note", left.length ? `${words} left to a person below a trust of ${minTrust}.${some}` : "All records are accepted.");
+    show("abstained-note", left.length ? `${words} left to a person: ${refusedInWords(left)}.${some}` : "All records are accepted.");
+  }
+  function refusedInWords(left) {
+    const kinds = new Map();
+    for (const i of left) kinds.set(refusal(i), (kinds.get(refusal(i)) ?? 0) + 1);
+    const words = { trust: `below a trust of ${minTrust}`, "no region": "without a region" };
+    return [...kinds].map(([kind, number]) => `${count(number)} ${words[kind] ?? kind}`).join(", ");
   }
 
   function setTrust(number) {
@@ -180,8 +190,8 @@
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
     const { left, right: end } = byId("mark").dataset;
     const wanted = Math.round(n * Math.min(Math.max((at.x - left) / (end - left), 0), 1));
-    const surest = [...records.trust].sort((a, b) => b - a);
-    setTrust(wanted === 0 ? 1 : surest[wanted - 1]);
+    const surest = records.trust.filter((_, i) => records.refusal[i] === null).sort((a, b) => b - a);
+    setTrust(wanted === 0 || !surest.length ? 1 : surest[Math.min(wanted, surest.length) - 1]);
   });
 
   // Pictures of the regions.
@@ -203,6 +213,7 @@
     abstained: abstains,
     wrong: (i) => !right[i],
     outside: (i) => records.reason[i] === "outside",
+    strange: (i) => records.reason[i] === "strange",
   };
   const order = verdicts.map((verdict) => verdict.record).sort((a, b) => records.trust[a] - records.trust[b]);
 
@@ -267,7 +278,12 @@
     line.append(make("span", {}, "Truly ", label(labels[records.truth[i]])));
     line.append(make("span", { class: `flag ${verdict}` }, verdict));
     line.append(make("span", {}, "Trust ", make("b", {}, percent(records.trust[i]))));
-    line.append(make("span", {}, `Lies ${records.reason[i]}`), make("span", {}, "Region ", text(records.region[i])));
+    const shares = { Typicality: records.typicality[i], Stability: records.stability[i] };
+    for (const [name, share] of Object.entries(shares)) {
+      if (share !== null) line.append(make("span", {}, `${name} `, make("b", {}, percent(share))));
+    }
+    const verb = ["contested", "strange"].includes(records.reason[i]) ? "Is" : "Lies";
+    line.append(make("span", {}, `${verb} ${records.reason[i]}`), make("span", {}, "Region ", text(records.region[i])));
     return line;
   }
   function bar(words, share, amount, kind = "") {

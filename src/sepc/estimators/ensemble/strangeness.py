@@ -1,0 +1,77 @@
+"""Strangeness of points to an ensemble: the densities that all members find there, in one number.
+
+Each member tells the density at a point in its own features. Measured in how far these differ among training records
+that the member had not seen, the mean of their logarithms tells how strange a point is to all of them together. Far
+away from everything the probabilities go back to the shares of the classes, as for one partition.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.model.calibration import BELOW_STRANGE, NOWHERE, Calibration, strange_below
+
+# The score's unit: between the middle of the records left out and those that are strange lie so many. With the
+# background's density below these by a fixed number of units, that sets where it takes over.
+_FROM_STRANGE_TO_MIDDLE = 8.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Strangeness:
+    """How strange points are to an ensemble.
+
+    Attributes
+    ----------
+    middle, spread : ndarray of shape (n_members,)
+        Of the logarithms of each member's density at records that it had not seen.
+    calibration : Calibration
+        By the scores of these records; its temperature is 1, since the members' weights are learnt.
+
+    Examples
+    --------
+    >>> found = learn_strangeness(np.array([[-3.0, -2.0, -1.0, -2.5, -1.5]]), np.array([3, 2]))
+    >>> found.calibration.typicality(found.score(np.array([[-2.0, -99.0]]))).tolist()
+    [0.6, 0.0]
+    """
+
+    middle: FloatArray
+    spread: FloatArray
+    calibration: Calibration
+
+    def score(self, log_densities: FloatArray) -> FloatArray:
+        """Return the scores of points, large for ordinary ones, shape (n,).
+
+        Parameters
+        ----------
+        log_densities : ndarray of shape (n_members, n)
+        """
+        return np.asarray(((log_densities - self.middle[:, None]) / self.spread[:, None]).mean(axis=0))
+
+
+def learn_strangeness(log_densities: FloatArray, class_count: IntArray) -> Strangeness:
+    """Learn how strange ordinary points are from records that the members had not seen.
+
+    Parameters
+    ----------
+    log_densities : ndarray of shape (n_members, n)
+        At these records; there may be none.
+    class_count : ndarray of int, shape (n_classes,)
+
+    Returns
+    -------
+    Strangeness
+    """
+    share, n_members = class_count / class_count.sum(), len(log_densities)
+    if not log_densities.shape[1]:
+        nothing = Calibration(1.0, 0.0, NOWHERE, share, np.empty(0))
+        return Strangeness(np.zeros(n_members), np.ones(n_members), nothing)
+    middle = np.median(log_densities, axis=1)
+    spread = np.median(np.abs(log_densities - middle[:, None]), axis=1)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    scores = np.sort(((log_densities - middle[:, None]) / spread[:, None]).mean(axis=0))
+    width = float(np.median(scores)) - strange_below(scores)
+    unit = width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
+    scores = scores / unit
+    level = strange_below(scores) - BELOW_STRANGE
+    return Strangeness(middle, spread * unit, Calibration(1.0, 0.0, level, share, scores))

@@ -1,0 +1,69 @@
+"""Neighbours: the training records nearest to a point."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.frames import plain
+from sepc.common.text import length_in_words, listed
+from sepc.common.typing import FloatArray
+from sepc.explanations.vocabulary import Value, Vocabulary
+from sepc.model.fitted_model import FittedModel
+
+_N_NEIGHBOURS = 5
+
+
+class Neighbour(NamedTuple):
+    """A training record near the point: its row in the training set, its label, and how far it is.
+
+    Examples
+    --------
+    >>> Neighbour(17, "benign", 0.4, {"age": 61.0}).row
+    17
+    """
+
+    row: int
+    label: Any
+    distance: float
+    values: dict[str, Value]
+
+
+def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
+    """Return the training records nearest to a point in the units that points come in; none where they were left out.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> nearest_records(model, np.array([1.2]), Vocabulary(["x0"]))[0].row
+    1
+    """
+    if model.records is None:
+        return ()
+    points, codes, rows = model.records
+    distances = np.sqrt(np.square(points - model.units(x)).sum(axis=1))
+    n = min(_N_NEIGHBOURS, len(distances))
+    nearest = np.argpartition(distances, n - 1)[:n]
+    nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
+    return tuple(
+        Neighbour(
+            int(rows[i]),
+            plain(model.classes[codes[i]]),
+            float(distances[i]),
+            vocabulary.record(model.original(points[i])),
+        )
+        for i in nearest
+    )
+
+
+def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
+    """Return a sentence about the nearest training records; none if none are known.
+
+    Examples
+    --------
+    >>> nearest_in_words([Neighbour(4, "low", 0.5, {"x0": 1.0})], "units")
+    'The nearest training records are row 4 (low, 0.5 units away).'
+    """
+    near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
+    return f"The nearest training records are {listed(near)}." if near else ""

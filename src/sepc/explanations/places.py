@@ -1,0 +1,145 @@
+"""Places: where a point lies among the ellipsoids, and by which features."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sepc.common.text import in_words
+from sepc.common.typing import FloatArray
+from sepc.explanations.vocabulary import Value, Vocabulary
+from sepc.geometry.ellipsoid import Ellipsoid, is_held
+from sepc.model.assessment import Assessment
+from sepc.model.partition_model import PartitionModel
+from sepc.model.rules import Rules
+from sepc.model.verdicts import Rule
+
+
+class FeatureShare(NamedTuple):
+    """The share of one feature in how deep inside, or how far outside, the point lies.
+
+    Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
+    and None is a missing one. The reference is in that case what is most usual in the ellipsoid.
+
+    Examples
+    --------
+    >>> FeatureShare("age", 61.0, 40.0, 0.8).in_words("centre")
+    'age (61; centre 40)'
+    >>> FeatureShare("color", "red", "blue", 0.8, True).in_words("centre")
+    'color (red; mostly blue)'
+    """
+
+    feature: str
+    value: Value
+    reference: Value
+    share: float
+    is_level: bool = False
+
+    def in_words(self, reference: str) -> str:
+        """Return it as part of a sentence, with a word for what a number is compared to."""
+        usual = self.is_level or self.reference is None
+        if usual and self.value == self.reference:
+            return f"{self.feature} ({in_words(self.value)})"
+        compared = "mostly" if usual else "centre" if self.value is None else reference
+        return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)})"
+
+
+class RegionNote(NamedTuple):
+    """An ellipsoid that the point lies in, or the one nearest to it.
+
+    `gauge` is 0 at the centre and 1 on the boundary; `n_label` and `n_others` count the training records of the
+    ellipsoid's label and of all others in it.
+
+    Examples
+    --------
+    >>> RegionNote("benign#1", "benign", 264, 1, 0.6, 0.0).gauge
+    0.6
+    """
+
+    region: str
+    label: str
+    n_label: int
+    n_others: int
+    gauge: float
+    distance: float
+
+
+class Place(NamedTuple):
+    """Where a point lies: the ellipsoids to speak of, and what its depth or its distance is made of."""
+
+    regions: tuple[RegionNote, ...]
+    features: tuple[FeatureShare, ...]
+
+
+def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, vocabulary: Vocabulary) -> Place:
+    """Return where a point lies among the ellipsoids of one binary problem.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    rules : Rules
+        Those of the model that the point is decided by.
+    x : ndarray of shape (d,)
+        The point, in the units that points come in.
+    a : Assessment
+        Of this point alone.
+    vocabulary : Vocabulary
+
+    Returns
+    -------
+    Place
+        Without regions or features where there is no ellipsoid.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> found = place_of(clf._model, clf._model.rules[0], np.array([1.5]), clf.assess([[1.5]]), Vocabulary(["x0"]))
+    >>> found.regions[0].region, found.features[0].in_words("centre")
+    ('low#1', 'x0 (1.5; centre 1)')
+    """
+    z = model.units(x)
+    gauges = rules.stack.gauges(z[None])[0]
+    which = _told_of(rules, gauges, z, a)
+    return Place(
+        tuple(_note(rules, k, gauges[k], z) for k in which),
+        _features(model, rules.stack[which[0]], x, vocabulary) if which else (),
+    )
+
+
+def _told_of(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
+    """Return the ellipsoids to speak of, the one that matters most first."""
+    if a.rule[0] != Rule.R3.name:
+        inside = np.flatnonzero(is_held(gauges)).tolist()
+        return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
+    distances = rules.stack.distances(z)
+    nearest = [np.flatnonzero(rules.sides == side) for side in (0, 1)]
+    best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
+    return sorted(best, key=lambda k: float(distances[k]))
+
+
+def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
+    side = int(rules.sides[k])
+    own, others = int(rules.counts[k, side]), int(rules.counts[k, 1 - side])
+    distance = float(rules.stack[k].distance(z[None])[0])
+    return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
+
+
+def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
+    """Say what the gauge of a point inside, or the distance of one outside, is made of."""
+    z = model.units(x)
+    nearest = E.project(z[None])[0]
+    if np.array_equal(nearest, z):
+        # The square of the gauge is a sum over features; where features compensate each other terms are negative.
+        away = z - E.center
+        terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
+        nearest = E.center
+    else:
+        terms = np.square(z - nearest)
+    shares = terms / (terms.sum() or 1.0)
+    reference, center = model.original(nearest), model.original(E.center)
+    told = []
+    for word in vocabulary.words:
+        value = vocabulary.asked(word, x)
+        usual = vocabulary.value(word, center if word.is_level or value is None else reference)
+        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level))
+    return tuple(sorted(told, key=lambda f: -f.share))

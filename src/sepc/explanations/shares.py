@@ -1,0 +1,355 @@
+"""Shares: how much of a label's probability each region gives, and what parts the best one from its rival.
+
+They are the sum that the probability is. With l(c) the logarithm of a component's weight times its density at the
+point, J(k) the logarithm of the sum of these over class k, T the temperature and b the background's share,
+
+    p(k) = sum over the components c of k of (1 - b) softmax(J / T)(k) exp(l(c) - J(k)), plus b times the share of k
+
+in the training set. So no region is named for a label that does not speak for it. Without a calibration T is 1 and b 0.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from sepc.common.frames import plain
+from sepc.common.text import listed, many, percent
+from sepc.common.typing import FloatArray
+from sepc.explanations.places import FeatureShare
+from sepc.explanations.vocabulary import Vocabulary
+from sepc.model.calibration import log_density
+from sepc.model.decision import deciding_problem
+from sepc.model.densities import FARTHEST, LocalDensities
+from sepc.model.partition_model import PartitionModel
+
+BACKGROUND = "background"
+_N_STRANGE_FEATURES = 5
+_N_REGIONS_IN_TEXT = 3
+_N_RIVALS_IN_TEXT = 2
+_N_TERMS_IN_TEXT = 3
+# What is less would read as 0.0 %.
+_LEAST_IN_TEXT = 0.0005
+# A term that is smaller than this share of the largest one is not told.
+_LEAST_TERM_IN_TEXT = 0.05
+
+
+class RegionShare(NamedTuple):
+    """How much of the probability of a label one region gives.
+
+    Attributes
+    ----------
+    region : str
+        ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together. ``background``
+        stands for no region: labels are as frequent in it as in the training set.
+    label : object
+        The label that it speaks for.
+    share : float
+        Part of that label's probability.
+    records : int
+        How many training records made it.
+
+    Examples
+    --------
+    >>> RegionShare("benign@", "benign", 0.04, 23).in_words()
+    'benign@ (23 isolated records)'
+    """
+
+    region: str
+    label: Any
+    share: float
+    records: int
+
+    @property
+    def is_background(self) -> bool:
+        """Whether it stands for no region."""
+        return self.region == BACKGROUND
+
+    def in_words(self, is_new: bool = True) -> str:
+        """Return it as part of a sentence; the background is told of at length where it is new."""
+        if self.is_background:
+            return f"the {BACKGROUND}{', where labels are as frequent as in training' if is_new else ''}"
+        return f"{self.region} ({many(self.records, 'isolated record' if self.region.endswith('@') else 'record')})"
+
+
+class FeatureTerm(NamedTuple):
+    """What one feature, of a raw table one column, adds to the log odds between two regions.
+
+    Examples
+    --------
+    >>> FeatureTerm("age", -0.7).term
+    -0.7
+    """
+
+    feature: str
+    term: float
+
+
+class Parting(NamedTuple):
+    """What parts the region that gives a label most of its probability from the one of its strongest rival.
+
+    Attributes
+    ----------
+    region, rival_region : str
+        Of all the label's regions, and of all the rival's, the one with the largest share; never the background.
+    rival_label : object
+    log_odds : float
+        Logarithm of the first one's weighted density over the second one's, before any calibration: the sum of
+        `size_and_width` and of all terms.
+    size_and_width : float
+        The part that is the same at all points: more records count for a region, and more room counts against it.
+    terms : tuple of FeatureTerm
+        The part that the distances to the two make up, feature by feature; the largest first. Positive ones speak for
+        the label.
+    calibration : float
+        What calibration adds: the logarithm of the first one's share over the second one's is the sum of it and of the
+        log odds.
+
+    Examples
+    --------
+    >>> Parting("a#1", "b#1", "b", 1.5, -0.5, (FeatureTerm("age", 2.0),), -0.9).in_words()
+    'What parts a#1 from b#1 most: age (for it) and size and width (against it).'
+    """
+
+    region: str
+    rival_region: str
+    rival_label: Any
+    log_odds: float
+    size_and_width: float
+    terms: tuple[FeatureTerm, ...]
+    calibration: float
+
+    def in_words(self) -> str:
+        """Return a sentence about the largest terms."""
+        every = sorted([*self.terms, FeatureTerm("size and width", self.size_and_width)], key=lambda t: -abs(t.term))
+        least = max(_LEAST_TERM_IN_TEXT * abs(every[0].term), np.finfo(float).tiny)
+        most = [t for t in every[:_N_TERMS_IN_TEXT] if abs(t.term) >= least]
+        if not most:
+            return f"Nothing parts {self.region} from {self.rival_region} here."
+        told = [f"{t.feature} ({'for' if t.term > 0.0 else 'against'} it)" for t in most]
+        return f"What parts {self.region} from {self.rival_region} most: {listed(told)}."
+
+
+class Reasons(NamedTuple):
+    """Where the probability of a label comes from: shares of it and of its rival, and what parts their best regions."""
+
+    shares: tuple[RegionShare, ...] = ()
+    against: Parting | None = None
+
+
+def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int, vocabulary: Vocabulary) -> Reasons:
+    """Return where the probability of a label comes from.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    x : ndarray of shape (d,)
+        The point, in the units that points come in.
+    proba : ndarray of shape (n_classes,)
+        Probabilities that the model gives to all labels there.
+    label : int
+        Number of the label.
+    vocabulary : Vocabulary
+
+    Returns
+    -------
+    Reasons
+        Those of a model that only counts are empty.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+    >>> model = SEPClassifier(trust="raw").fit(X, ["low"] * 3 + ["high"] * 3)._model
+    >>> x = np.array([3.0])
+    >>> why = reasons(model, x, model.decide(x[None]).proba[0], 1, Vocabulary(["x0"]))
+    >>> [(s.region, round(s.share, 2), s.records) for s in why.shares]
+    [('low#1', 0.75, 3), ('high#1', 0.25, 3)]
+    """
+    densities = model.densities
+    if densities is None:
+        return Reasons()
+    z = model.units(x)
+    others = np.where(np.arange(len(proba)) == label, -1.0, proba)
+    rival = int(others.argmax())
+    logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
+    calibration = model.calibration
+    temperature, background = 1.0, 0.0
+    by_regions = softmax(joint, axis=1)[0]
+    if calibration is not None:
+        temperature, background = calibration.temperature, float(calibration.background(log_density(joint))[0])
+        by_regions = calibration.by_regions(joint)[0]
+    n, names = int(model.class_count.sum()), region_names(model)
+    shares: list[RegionShare] = []
+    for k in (label, rival):
+        name = plain(model.classes[k])
+        parts = (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
+        own = [
+            RegionShare(names[c], name, float(parts[c]), densities.size(c, n))
+            for c in np.flatnonzero(densities.codes == k).tolist()
+        ]
+        if calibration is not None:
+            own.append(RegionShare(BACKGROUND, name, background * float(calibration.class_share[k]), n))
+        shares += sorted(own, key=lambda s: -s.share)
+    best, against = (_best(densities, logs, k) for k in (label, rival))
+    return Reasons(
+        tuple(shares),
+        Parting(
+            region=names[best],
+            rival_region=names[against],
+            rival_label=plain(model.classes[rival]),
+            log_odds=float(logs[best] - logs[against]),
+            size_and_width=float(densities.log_weights[best] - densities.log_weights[against]),
+            terms=_terms(densities, logs, z, best, against, vocabulary),
+            calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival])),
+        ),
+    )
+
+
+def region_names(model: PartitionModel) -> list[str]:
+    """Return what the components of a model's densities are called: as its ellipsoids, ``@`` for isolated records.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+    >>> region_names(SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model)
+    ['high#1', 'low#1']
+    """
+    assert model.densities is not None
+    return [name for k, of_class in model.densities.of_classes() for name in _names(model, k, of_class)]
+
+
+def _names(model: PartitionModel, k: int, of_class: slice) -> Iterator[str]:
+    (problem,), (side,) = deciding_problem(np.array([k]), len(model.rules))
+    rules = model.rules[problem]
+    ellipsoids = [name for name, own in zip(rules.names, rules.sides, strict=True) if own == side]
+    yield from ellipsoids
+    if of_class.stop - of_class.start > len(ellipsoids):
+        yield f"{rules.labels[side]}@"
+
+
+def _best(densities: LocalDensities, logs: FloatArray, k: int) -> int:
+    """Return the component of a class that has the largest share."""
+    return int(np.where(densities.codes == k, logs, -np.inf).argmax())
+
+
+def _squares(densities: LocalDensities, component: int, z: FloatArray) -> FloatArray:
+    """Return the squared distance to a component as a sum over features, shape (d,); of those some may be negative."""
+    center, frame = densities.frame(component)
+    reach = FARTHEST * densities.unit
+    away = np.clip(z, densities.center - reach, densities.center + reach) - center
+    return np.asarray(away * (frame @ (frame.T @ away)))
+
+
+def _terms(
+    densities: LocalDensities, logs: FloatArray, z: FloatArray, best: int, against: int, vocabulary: Vocabulary
+) -> tuple[FeatureTerm, ...]:
+    """Split what the distances to two components add to the log odds in proportion to the squared distances."""
+    own, other = (_log_tail(densities, logs, k, z) for k in (best, against))
+    terms = [FeatureTerm(word.name, float((own - other)[word.at].sum())) for word in vocabulary.words]
+    return tuple(sorted(terms, key=lambda t: -abs(t.term)))
+
+
+def _log_tail(densities: LocalDensities, logs: FloatArray, component: int, z: FloatArray) -> FloatArray:
+    """Return the part of a component's logarithm that depends on the point as a sum over features, shape (d,)."""
+    squares = _squares(densities, component, z)
+    # The sum of the terms is the very number that the probability was made of, whatever the squares were rounded to.
+    whole = squares.sum()
+    return np.asarray((logs[component] - densities.log_weights[component]) * squares / (whole if whole > 0.0 else 1.0))
+
+
+def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
+    """Return the features that take a point furthest from the region where it is least strange.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    x : ndarray of shape (d,)
+        In the units that points come in.
+    vocabulary : Vocabulary
+
+    Returns
+    -------
+    tuple of FeatureShare
+        A few, with their shares of the squared distance, the largest first; the reference is the mean of that region's
+        records. None of a model that only counts.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> strange_features(model, np.array([-500.0]), Vocabulary(["x0"]))[0].in_words("mean")
+    'x0 (-500; mean 6.667)'
+    """
+    densities = model.densities
+    if densities is None:
+        return ()
+    z = model.units(x)
+    nearest = int(densities.by_component(z[None])[0].argmax())
+    squares = _squares(densities, nearest, z)
+    mean = model.original(densities.frame(nearest)[0])
+    # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
+    away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]
+    whole = sum(part for part, _ in away)
+    most = sorted((pair for pair in away if pair[0] > 0.0), key=lambda pair: -pair[0])[:_N_STRANGE_FEATURES]
+    return tuple(
+        FeatureShare(word.name, vocabulary.asked(word, x), vocabulary.value(word, mean), part / whole, word.is_level)
+        for part, word in most
+    )
+
+
+def speakers_in_words(shares: Sequence[RegionShare], label: Any, trust: float) -> Iterator[str]:
+    """Yield sentences on who speaks for a label, and who for its strongest rival.
+
+    Parameters
+    ----------
+    shares : sequence of RegionShare
+        Those of the label first, then those of its rival.
+    label : object
+    trust : float
+
+    Examples
+    --------
+    >>> shares = [RegionShare("a#1", "a", 0.9, 40), RegionShare("b#1", "b", 0.1, 20)]
+    >>> for sentence in speakers_in_words(shares, "a", 0.9):
+    ...     print(sentence)
+    Predicted a with a trust of 90 % (not calibrated), by a#1 (40 records).
+    Its strongest rival is b with 10 %, by b#1 (20 records).
+    """
+    own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
+    raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
+    told = _parts(own, _N_REGIONS_IN_TEXT, is_new=True)
+    yield f"Predicted {label} with a trust of {percent(trust)}{raw}{told}."
+    told = _parts(others, _N_RIVALS_IN_TEXT, is_new=not any(s.is_background for s in _large(own)))
+    yield f"Its strongest rival is {others[0].label} with {percent(probability(others))}{told}."
+
+
+def probability(shares: Sequence[RegionShare]) -> float:
+    """Return the probability that shares of one label add up to.
+
+    Examples
+    --------
+    >>> probability([RegionShare("a#1", "a", 0.5, 40), RegionShare("a@", "a", 0.25, 20)])
+    0.75
+    """
+    return float(sum(s.share for s in shares))
+
+
+def _large(shares: Sequence[RegionShare]) -> list[RegionShare]:
+    return [s for s in shares if s.share >= _LEAST_IN_TEXT]
+
+
+def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool) -> str:
+    """Return the largest shares of one label as the end of a sentence; the background may be new in it."""
+    large = _large(shares)
+    regions = [s for s in large if not s.is_background][:n_regions]
+    named = [s for s in large if s.is_background or s in regions]
+    rest = [s for s in shares if s not in named and not s.is_background]
+    told = [(s.share, s.in_words(is_new)) for s in named]
+    if named and probability(rest) >= _LEAST_IN_TEXT:
+        told.append((probability(rest), many(len(rest), "other region")))
+    if len(told) == 1:
+        return f", by {told[0][1]}"
+    return f": {listed([f'{percent(share)} by {who}' for share, who in told])}" if told else ""

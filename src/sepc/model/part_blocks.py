@@ -1,0 +1,85 @@
+"""Partitions that each leave a part of the training records out: their densities, and which record is in which block.
+
+They tell how firm a label is: whether partitions that have not seen a part of the records give it, too. A file keeps
+the numbers of the blocks, which are few beside the records, and the densities are made of them again.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.model.densities import LocalDensities, local_densities
+from sepc.model.fitted_model import TrainingRecords
+from sepc.partitions.units import location_and_unit
+
+N_PARTS = 3
+# The block of a record that a partition has not seen.
+LEFT_OUT = -1
+
+
+class PartBlocks(NamedTuple):
+    """Partitions without a part of the records.
+
+    Attributes
+    ----------
+    densities : tuple of LocalDensities
+        One for each of them.
+    rows : ndarray of int, shape (m,)
+        Numbers of the training points that take part, in their order.
+    blocks : ndarray of int, shape (n_partitions, m)
+        Block of each of them, numbered from 0, class by class; -1 for those that were left out.
+
+    Examples
+    --------
+    >>> records = TrainingRecords(np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1]), np.arange(4))
+    >>> found = PartBlocks.of(records, np.arange(4), np.array([[0, 0, 1, -1]]), 2)
+    >>> found.densities[0].codes.tolist()
+    [0, 1]
+    """
+
+    densities: tuple[LocalDensities, ...]
+    rows: IntArray
+    blocks: NDArray[np.integer]
+
+    @classmethod
+    def without_records(cls, densities: tuple[LocalDensities, ...]) -> Self:
+        """Make them of densities alone, where no record is kept."""
+        return cls(densities, np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int64))
+
+    @classmethod
+    def of(cls, records: TrainingRecords, rows: IntArray, blocks: NDArray[np.integer], n_classes: int) -> Self:
+        """Make the densities of numbered blocks."""
+        points, codes = records.points[rows], records.codes[rows].astype(np.int64)
+        return cls(tuple(densities_of_blocks(points, codes, part, n_classes) for part in blocks), rows, blocks)
+
+
+def densities_of_blocks(
+    points: FloatArray, codes: IntArray, blocks: NDArray[np.integer], n_classes: int
+) -> LocalDensities:
+    """Return the densities of points with numbered blocks.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Their classes; a block has points of one class.
+    blocks : ndarray of int, shape (n,)
+        Numbered class by class; -1 for points in none.
+    n_classes : int
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [5.0], [6.0], [2.0]])
+    >>> found = densities_of_blocks(points, np.array([0, 0, 1, 1, 0]), np.array([0, 0, 1, 1, -1]), 2)
+    >>> found.center.tolist()
+    [3.0]
+    """
+    seen = np.flatnonzero(blocks != LEFT_OUT)
+    order = seen[np.argsort(blocks[seen], kind="stable")]
+    members: Iterable[IntArray] = np.split(order, np.cumsum(np.bincount(blocks[seen]))[:-1])
+    center, unit = location_and_unit(points[seen])
+    count = np.bincount(codes[seen], minlength=n_classes)
+    return local_densities(points, ((int(codes[rows[0]]), rows) for rows in members), count, center, unit)

@@ -1,0 +1,105 @@
+"""Gaps of a record: cells that tell nothing of it, and how usual so many of them are.
+
+A cell is a gap if its value is missing, or is a text of a category that the training set does not have. In a training
+row that is a text that no other training row has: without this row it would not have been seen. So rows of the
+training set and new ones are counted alike, and the share of the training rows that have at least as many gaps says
+how strange a new row is.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.tables.cells import as_category, as_kind, read_cells
+from sepc.tables.columns import CATEGORY, Column, feature_slices
+
+
+def gaps_of_new_rows(columns: tuple[Column, ...], raw: Mapping[str, Any]) -> dict[str, BoolArray]:
+    """Return which cells of new rows are gaps, by column; columns that were left out have none.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    raw : dict of str to column
+        Cells as they came in, n of each.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> color = Column("color", "category", levels=("red", "blue"))
+    >>> gaps_of_new_rows((color,), {"color": np.array(["red", "pink", ""])})["color"].tolist()
+    [False, True, True]
+    """
+    return {column.name: _is_new(column, raw[column.name]) for column, _ in feature_slices(columns)}
+
+
+def _is_new(column: Column, raw: Any) -> BoolArray:
+    if column.kind != CATEGORY:
+        return _is_missing(column, raw)
+    cells = as_category(read_cells(raw))
+    known = {*column.levels, *column.pooled}
+    # The last entry is for the code -1, where there is no text.
+    return np.array([text not in known for text in cells.texts] + [True])[cells.codes]
+
+
+def _is_missing(column: Column, raw: Any) -> BoolArray:
+    return np.isnan(as_kind(read_cells(raw), column.kind, column.name))
+
+
+def count_gaps_in_training(columns: tuple[Column, ...], raw: Mapping[str, Any]) -> IntArray:
+    """Return how many training rows have no gap, one, two and so on.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    raw : dict of str to column
+        Cells as they came in, n of each.
+
+    Returns
+    -------
+    ndarray of int, shape (most_gaps + 1,)
+
+    Examples
+    --------
+    >>> color = Column("color", "category", levels=("red", "blue"))
+    >>> count_gaps_in_training((color,), {"color": np.array(["red", "red", "blue"])}).tolist()
+    [2, 1]
+    """
+    gaps = [_is_unique(column, raw[column.name]) for column, _ in feature_slices(columns)]
+    return np.bincount(np.sum(gaps, axis=0, dtype=np.int64))
+
+
+def _is_unique(column: Column, raw: Any) -> BoolArray:
+    if column.kind != CATEGORY:
+        return _is_missing(column, raw)
+    cells = as_category(read_cells(raw))
+    rows_of_text = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)[1:]
+    return np.append(rows_of_text == 1, True)[cells.codes]
+
+
+def typicality_of_gaps(n_gaps: IntArray, counts: IntArray) -> FloatArray:
+    """Return the share of the training rows that have at least as many gaps.
+
+    Parameters
+    ----------
+    n_gaps : ndarray of int, shape (n,)
+    counts : ndarray of int, shape (most_gaps + 1,)
+        As `count_gaps_in_training` returns them.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        1 where there is no gap.
+
+    Examples
+    --------
+    >>> typicality_of_gaps(np.array([0, 1, 2, 3]), np.array([6, 3, 1])).tolist()
+    [1.0, 0.4, 0.1, 0.0]
+    """
+    at_least = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
+    return np.asarray(at_least[np.minimum(n_gaps, len(counts))])

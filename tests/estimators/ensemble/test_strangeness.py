@@ -1,0 +1,71 @@
+"""Strangeness of points to an ensemble."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from sepc import SEPEnsembleClassifier
+from sepc.estimators.ensemble.strangeness import learn_strangeness
+
+
+def test_members_of_many_features_count_as_those_of_few():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=500), rng.normal(size=500)
+    one = learn_strangeness(np.array([few, many]), np.array([250, 250]))
+    two = learn_strangeness(np.array([few, 40 * many - 300]), np.array([250, 250]))
+    np.testing.assert_allclose(one.calibration.left_out, two.calibration.left_out, rtol=1e-9, atol=1e-9)
+
+
+def test_scores_of_the_records_left_out_are_theirs():
+    logs = np.random.default_rng(1).normal(size=(3, 200))
+    found = learn_strangeness(logs, np.array([100, 100]))
+    np.testing.assert_allclose(np.sort(found.score(logs)), found.calibration.left_out, rtol=1e-12, atol=1e-12)
+
+
+def test_a_member_that_finds_the_same_density_everywhere_says_nothing():
+    logs = np.array([np.zeros(50), np.linspace(0, 1, 50)])
+    found = learn_strangeness(logs, np.array([25, 25]))
+    assert np.isfinite(found.calibration.left_out).all()
+
+
+def test_without_records_nothing_is_known():
+    found = learn_strangeness(np.empty((2, 0)), np.array([1, 1]))
+    assert np.isnan(found.calibration.typicality(found.score(np.zeros((2, 3))))).all()
+    assert found.calibration.background(found.score(np.zeros((2, 3)))).max() == 0.0
+
+
+@pytest.fixture(scope="module")
+def wdbc():
+    X, y = load_breast_cancer(return_X_y=True)
+    return SEPEnsembleClassifier(n_estimators=6).fit(X[::2], y[::2]), X[1::2], y[1::2]
+
+
+class TestEnsemble:
+    def test_ordinary_records_are_seldom_strange(self, wdbc):
+        clf, X, _ = wdbc
+        assert (clf.assess(X).reason == "strange").mean() < 0.03
+
+    @pytest.mark.parametrize("factor", [0.0, 10.0, 1000.0])
+    def test_records_in_other_units_are_refused(self, wdbc, factor):
+        clf, X, _ = wdbc
+        assert set(clf.assess(factor * X).refusals().tolist()) <= {"strange", "contested", "trust"}
+
+    def test_along_rays_probabilities_end_at_the_shares_of_the_classes(self, wdbc):
+        clf, X, _ = wdbc
+        share = clf.class_count_ / clf.class_count_.sum()
+        for direction in np.random.default_rng(0).normal(size=(5, X.shape[1])):
+            far = X.mean(axis=0) + 1e8 * X.std(axis=0) * direction
+            np.testing.assert_allclose(clf.predict_proba(far[None])[0], share, atol=1e-6)
+
+    def test_stability_is_that_of_three_ensembles(self, wdbc):
+        clf, X, _ = wdbc
+        a = clf.assess(X)
+        assert set(np.round(3 * a.stability, 9)) <= {0.0, 1.0, 2.0, 3.0}
+        assert a.stability.mean() > 0.9
+
+    def test_a_label_is_contested_where_another_has_a_third_of_the_probability(self):
+        X, y = load_iris(return_X_y=True)
+        clf = SEPEnsembleClassifier(n_estimators=3).fit(X[:, :2], y)
+        a = clf.assess(X[:, :2])
+        assert 0 < a.contested.sum() < len(a)
+        assert np.array_equal(a.contested, np.sort(clf.predict_proba(X[:, :2]), axis=1)[:, -2] >= 1 / 3)

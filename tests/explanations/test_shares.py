@@ -1,0 +1,322 @@
+"""Shares of the probability: they add up to what they explain, and no region is named for a label but its own."""
+
+import json
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from fitted_classifiers import overlapping
+from raw_tables import patients
+from scattered_fits import in_file
+from scipy.special import softmax
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from sepc import SEPClassifier, SepcWarning, make_table_pipeline
+from sepc.common.text import percent
+from sepc.explanations.explanation import explain
+from sepc.explanations.shares import BACKGROUND, Parting, region_names
+from sepc.model.densities import TAILS
+
+MOST_ROWS = 300
+FOLDER = Path(os.environ.get("SEPC_DATA", "no folder"))
+FILES = sorted([*FOLDER.glob("*.csv"), *FOLDER.glob("more/*.csv")])
+BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
+
+
+def some_of(path):
+    """Return a few rows from all over a file, as a table of numbers or of texts, and their labels."""
+    table = pd.read_csv(path)
+    table = table.iloc[np.unique(np.linspace(0, len(table) - 1, MOST_ROWS).astype(int))]
+    labels = table.iloc[:, -1].astype(str)
+    table = table[labels.map(labels.value_counts()).to_numpy() > 3]
+    return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(dtype=str)
+
+
+def asked_of(X):
+    """Return records of a set, one between two of them, and one that is far from all."""
+    rows = [X.iloc[i] for i in (0, len(X) // 2, len(X) - 1)]
+    return [*rows, (rows[0] + rows[1]) / 2.0, 1000.0 * rows[1] + 1.0]
+
+
+def shares_of(why, label):
+    return [one for one in why.shares if one.label == label]
+
+
+def assert_sums(why):
+    """Check all that shares and terms promise of their sums."""
+    own, rival = shares_of(why, why.label), shares_of(why, why.against.rival_label)
+    assert [*own, *rival] == list(why.shares)
+    assert sum(one.share for one in own) == pytest.approx(why.trust, abs=1e-12)
+    for lines in (own, rival):
+        assert [one.share for one in lines] == sorted((one.share for one in lines), reverse=True)
+    best, against = (next(one for one in lines if one.region != BACKGROUND) for lines in (own, rival))
+    parting = why.against
+    # Shares that are next to nothing may all be 0.
+    assert best.share in (0.0, next(one.share for one in own if one.region == parting.region))
+    assert against.share in (0.0, next(one.share for one in rival if one.region == parting.rival_region))
+    terms = [parting.size_and_width, *(term.term for term in parting.terms)]
+    assert sum(terms) == pytest.approx(parting.log_odds, rel=1e-9, abs=1e-12 * sum(map(abs, terms)))
+    sizes = [abs(term.term) for term in parting.terms]
+    assert sizes == sorted(sizes, reverse=True)
+    if best.share > 1e-250 and against.share > 1e-250:
+        whole = parting.log_odds + parting.calibration
+        assert np.log(best.share / against.share) == pytest.approx(whole, rel=1e-9, abs=1e-9)
+
+
+def sizes_by_region(clf):
+    """Return how many training records each region of each label has, by the partitions."""
+    sizes = {str(label): {} for label in clf.classes_}
+    binary = len(clf.classes_) == 2
+    for code, label in enumerate(sizes):
+        # Of several classes each has a partition of its own, where it is side 0.
+        p, side = (clf.partitions_[0], code) if binary else (clf.partitions_[code], 0)
+        blocks = [block for block in p.blocks if block.side == side]
+        sizes[label] = {f"{label}#{i + 1}": len(block.members) for i, block in enumerate(blocks)}
+        if len(p.isolated[side]):
+            sizes[label][f"{label}@"] = len(p.isolated[side])
+    return sizes
+
+
+def assert_speaks_for_its_label(why, clf):
+    """Check that each region is one of the label that it is named for, with all its records, and that none is left."""
+    sizes, n = sizes_by_region(clf), int(clf.class_count_.sum())
+    for label in (why.label, why.against.rival_label):
+        named = {one.region: one.records for one in shares_of(why, label)}
+        assert named.pop(BACKGROUND, n) == n
+        assert named == sizes[str(label)]
+    assert why.label != why.against.rival_label
+
+
+@pytest.mark.parametrize("path", FILES or [None], ids=lambda path: path.stem if path else "none")
+def test_shares_add_up_to_the_trust_and_terms_to_the_log_odds_on_every_set(path):
+    if path is None:
+        pytest.skip("set SEPC_DATA to the folder with data sets")
+    X, y = some_of(path)
+    is_numbers = all(pd.api.types.is_numeric_dtype(X[name]) for name in X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SepcWarning)
+        if is_numbers:
+            clf = model = SEPClassifier().fit(X.astype(float), y)
+        else:
+            clf = make_table_pipeline(SEPClassifier()).fit(X, y)
+            model = clf.steps[-1][1]
+    asked = asked_of(X.astype(float)) if is_numbers else [X.iloc[i] for i in (0, len(X) // 2, len(X) - 1)]
+    for x in asked:
+        why = clf.explain(x)
+        assert_sums(why)
+        assert_speaks_for_its_label(why, model)
+        if not is_numbers:
+            assert {term.feature for term in why.against.terms} <= set(X.columns)
+
+
+@pytest.mark.parametrize("trust", ["local", "raw"])
+@pytest.mark.parametrize("name", BUNDLED)
+def test_no_region_is_cited_that_speaks_the_other_way(name, trust):
+    X, y = BUNDLED[name](return_X_y=True, as_frame=True)
+    clf = SEPClassifier(trust=trust).fit(X[::2], y[::2])
+    uncertain = np.argsort(clf.predict_proba(X).max(axis=1))[:5]
+    for x in [*asked_of(X), *(X.iloc[i] for i in uncertain)]:
+        why = clf.explain(x)
+        assert_sums(why)
+        assert_speaks_for_its_label(why, clf)
+        assert any(one.region == BACKGROUND for one in why.shares) is (trust == "local")
+        if trust == "raw":
+            assert why.against.calibration == 0.0
+            assert "(not calibrated)" in why.text
+        if not why.shares[0].is_background:
+            assert f"What parts {why.shares[0].region} from " in why.text
+
+
+@pytest.mark.parametrize("trust", ["local", "raw"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_of_the_rival_are_its_probability(n_classes, trust):
+    X, y, asked = overlapping(n_classes)
+    clf = SEPClassifier(trust=trust, n_imp=5).fit(X, y)
+    for x, proba in zip(asked[:20], clf.predict_proba(asked[:20]), strict=True):
+        why = clf.explain(x)
+        rival = clf.classes_[np.argsort(proba, kind="stable")[-2]]
+        assert why.against.rival_label == rival
+        assert sum(one.share for one in shares_of(why, rival)) == pytest.approx(np.sort(proba)[-2], abs=1e-12)
+
+
+def test_shares_are_those_of_the_densities_and_the_background():
+    X, y = load_iris(return_X_y=True)
+    clf = SEPClassifier().fit(X[::2], y[::2])
+    model, x = clf._model, X[77]
+    why = clf.explain(x)
+    z = model.units(x)[None]
+    logs = model.densities.by_component(z)[0]
+    names = region_names(model)
+    by_label = softmax(model.densities.log_joint(z)[0] / model.calibration.temperature)
+    b = float(model.calibration.background(np.logaddexp.reduce(logs, keepdims=True))[0])
+    for one in why.shares:
+        if one.region == BACKGROUND:
+            assert (one.share, one.records) == (pytest.approx(b / 3.0), 75)
+            continue
+        own = logs[model.densities.codes == one.label]
+        part = np.exp(logs[names.index(one.region)] - np.logaddexp.reduce(own))
+        assert one.share == pytest.approx((1.0 - b) * by_label[one.label] * part)
+
+
+def test_terms_are_the_squared_distances_feature_by_feature():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = SEPClassifier().fit(X[::2], y[::2])
+    densities, names = clf._model.densities, region_names(clf._model)
+    for i in range(1, 150, 10):
+        why = clf.explain(X.iloc[i])
+        z = clf._model.units(X.iloc[i].to_numpy())
+        tails = []
+        for region in (why.against.region, why.against.rival_region):
+            center, frame = densities.frame(names.index(region))
+            squares = (z - center) * (frame @ frame.T @ (z - center))
+            tails.append(-0.5 * (TAILS + 4) * np.log1p(squares.sum() / TAILS) * squares / squares.sum())
+        expected = dict(zip(X.columns, tails[0] - tails[1], strict=True))
+        assert {term.feature: term.term for term in why.against.terms} == pytest.approx(expected)
+
+
+def test_terms_of_a_raw_table_are_those_of_its_columns():
+    table, labels = patients()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SepcWarning)
+        clf = make_table_pipeline(SEPClassifier()).fit(table, labels)
+        why = clf.explain(table.iloc[5])
+    assert_sums(why)
+    assert {term.feature for term in why.against.terms} == {"age", "color", "smoker", "weight", "joined", "sex"}
+
+
+def test_a_model_from_before_calibration_is_read_without_it():
+    X, y, asked = overlapping(3)
+    clf = SEPClassifier().fit(X, y)
+    older, raw = replace(clf._model, calibration=None, part_blocks=None), SEPClassifier(trust="raw").fit(X, y)
+    for x in asked[:5]:
+        why = explain(older, x)
+        assert_sums(why)
+        assert (why.shares, why.against) == (raw.explain(x).shares, raw.explain(x).against)
+        assert (why.typicality, why.stability, why.n_partitions) == (None, None, 0)
+
+
+def test_where_the_rule_of_the_paper_says_otherwise_the_text_says_so():
+    X, y, asked = overlapping(2)
+    clf = SEPClassifier().fit(X, y)
+    own, others = clf.assess(asked).counts.T
+    for otherwise in (False, True):
+        rows = np.flatnonzero((others > own) == otherwise)
+        assert len(rows)
+        for i in rows[:3]:
+            assert ("which speaks against the label" in clf.explain(asked[i]).text) is otherwise
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scattered", [False, True])
+def test_records_are_those_of_the_partition_with_and_without_training_rows(n_classes, scattered):
+    X, y, _ = overlapping(n_classes)
+    fit = in_file if scattered else lambda clf, X, y: clf.fit(X, y)
+    clf = fit(SEPClassifier(trust="raw"), X, y)
+    model = replace(clf._model, records=None)
+    sizes = {name: n for of_label in sizes_by_region(clf).values() for name, n in of_label.items()}
+    found = [model.densities.size(k, len(X)) for k in range(len(model.densities.codes))]
+    assert dict(zip(region_names(model), found, strict=True)) == sizes
+    assert sum(found) == len(X)
+
+
+@pytest.mark.parametrize("trust", ["counts", "bound", "paper"])
+def test_readings_that_count_have_no_shares(cancer, trust):
+    X, y = cancer
+    why = SEPClassifier(trust=trust).fit(X[::2], y[::2]).explain(1000.0 * X.iloc[1])
+    assert (why.shares, why.against, why.strange_features) == ((), None, ())
+    assert (why.typicality, why.stability, why.n_partitions) == (None, None, 0)
+    assert "The region that decides, " in why.text
+
+
+def test_who_speaks_is_told_with_shares_and_records(cancer, fitted):
+    X, _ = cancer
+    for i in range(1, 60, 6):
+        why = fitted.explain(X.iloc[i])
+        assert why.text.startswith(f"Predicted {why.label} with a trust of {percent(why.trust)}")
+        rival = why.against.rival_label
+        share = sum(one.share for one in shares_of(why, rival))
+        assert f"Its strongest rival is {rival} with {percent(share)}" in why.text
+        assert f"{why.shares[0].region} ({why.shares[0].records} " in why.text
+        assert f"By the paper's rule {why.rule} it lies" in why.text
+
+
+def test_a_contested_label_is_told_with_the_share_of_its_rival(cancer, fitted):
+    X, _ = cancer
+    rows = np.flatnonzero(fitted.assess(X).contested)
+    for i in rows[:5]:
+        why = fitted.explain(X.iloc[i])
+        share = sum(one.share for one in shares_of(why, why.against.rival_label))
+        assert share >= 1.0 / 3.0
+        assert f"The label is contested: {why.against.rival_label} has {percent(share)}." in why.text
+        assert why.text.count("without a second look") == 1
+
+
+def test_a_strange_record_is_told_with_what_makes_it_strange():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "weight", "height"])
+    y = np.where(np.arange(200) % 2, "ill", "well")
+    X.loc[y == "ill", "age"] += 10.0
+    clf = SEPClassifier().fit(X, y)
+    why = clf.explain(pd.Series({"age": 0.0, "weight": 40.0, "height": 0.0}))
+    assert (why.reason, why.typicality) == ("strange", 0.0)
+    first = why.strange_features[0]
+    assert (first.feature, first.value) == ("weight", 40.0)
+    assert first.reference == pytest.approx(0.0, abs=0.5)
+    assert 0.9 < first.share <= 1.0
+    assert (
+        "The record is strange: none of the training records, each judged unseen, is at least as strange." in why.text
+    )
+    assert "What takes it away from the nearest region most: weight (40; on average " in why.text
+    assert why.shares[0].region == BACKGROUND
+    assert "What parts" not in why.text
+    ordinary = clf.explain(X.iloc[0])
+    assert ordinary.strange_features == ()
+    assert "strange:" not in ordinary.text.replace("make it strange:", "")
+
+
+def test_what_makes_a_raw_record_strange_is_told_in_its_columns():
+    table, labels = patients()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SepcWarning)
+        clf = make_table_pipeline(SEPClassifier()).fit(table, labels)
+        why = clf.explain({**table.iloc[3].to_dict(), "weight": "4000"})
+    assert why.reason == "strange"
+    assert why.strange_features[0].feature == "weight"
+    assert "weight (4000; on average " in why.text
+    assert {f.feature for f in why.strange_features} <= set(table.columns)
+
+
+def test_partitions_that_give_another_label_are_told(cancer, fitted):
+    X, _ = cancer
+    a = fitted.assess(X)
+    firm, shaky = (
+        np.flatnonzero(chosen)[0] for chosen in (a.stability == 1.0, (a.stability < 1.0) & (a.stability > 0))
+    )
+    assert (fitted.explain(X.iloc[firm]).stability, fitted.explain(X.iloc[firm]).n_partitions) == (1.0, 3)
+    assert "without a part of the training records" not in fitted.explain(X.iloc[firm]).text
+    why = fitted.explain(X.iloc[shaky])
+    same = round(3 * a.stability[shaky])
+    told = (
+        f"Of 3 partitions without a part of the training records, {same} give{'s' if same == 1 else ''} the same label."
+    )
+    assert told in why.text
+
+
+def test_all_of_it_is_ready_for_json(cancer, fitted):
+    X, _ = cancer
+    for x in (X.iloc[1], 1000.0 * X.iloc[1]):
+        why = fitted.explain(x)
+        told = json.loads(json.dumps(why.to_dict(), allow_nan=False))
+        assert told["shares"] == [one._asdict() for one in why.shares]
+        assert told["against"]["terms"][0] == why.against.terms[0]._asdict()
+        assert [f["feature"] for f in told["strange_features"]] == [f.feature for f in why.strange_features]
+        assert (told["typicality"], told["stability"]) == (why.typicality, why.stability)
+
+
+def test_nothing_parts_two_regions_that_are_the_same():
+    same = Parting("a#1", "b#1", "b", 0.0, 0.0, (), 0.0)
+    assert same.in_words() == "Nothing parts a#1 from b#1 here."

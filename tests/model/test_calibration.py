@@ -1,0 +1,115 @@
+"""Calibration: temperature, background and typicality, by what records that were left out say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.special import softmax
+from strategies import seeds
+
+from sepc.model.calibration import STRANGE, _Loss, learn_calibration, log_density, strange_below
+
+
+def sure_of(n, n_classes, share_right, sharpness, rng):
+    """Return joint densities that are as sharp as asked for, and classes of which a share is the likeliest."""
+    joint = sharpness * rng.normal(size=(n, n_classes)) - rng.exponential(3.0, size=(n, 1))
+    likeliest = joint.argmax(axis=1)
+    codes = np.where(rng.random(n) < share_right, likeliest, rng.integers(n_classes, size=n))
+    return joint, codes
+
+
+@settings(max_examples=30)
+@given(seeds())
+def test_the_slope_of_the_loss_is_its_slope(seed):
+    rng = np.random.default_rng(seed)
+    joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
+    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(40) ** 4)
+    at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1)])
+    steps = 1e-6 * np.eye(2)
+    found = [(loss(at + step)[0] - loss(at - step)[0]) / 2e-6 for step in steps]
+    np.testing.assert_allclose(loss(at)[1], found, rtol=1e-4, atol=1e-4)
+
+
+@settings(max_examples=20)
+@given(seeds())
+def test_nothing_nearby_has_less_loss(seed):
+    rng = np.random.default_rng(seed)
+    joint, codes = sure_of(200, 2, 0.9, rng.uniform(1.0, 9.0), rng)
+    found = learn_calibration(joint, codes, np.bincount(codes, minlength=2))
+    far = 1.0 / (1.0 + np.exp(log_density(joint) - found.level))
+    loss = _Loss(joint, codes, found.class_share, far)
+    at = np.array([np.log(found.temperature), np.log(found.unexplained / (1 - found.unexplained))])
+    around = at + 0.05 * rng.normal(size=(20, 2))
+    around = np.clip(around, [-1.0, -12.0], [6.0, 2.0])
+    assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-3
+
+
+class TestTemperature:
+    @pytest.mark.parametrize("too_sure", [1.0, 3.0, 10.0])
+    def test_it_is_what_the_odds_were_multiplied_by(self, too_sure):
+        rng = np.random.default_rng(1)
+        true = 2.0 * rng.normal(size=(20_000, 3))
+        codes = (softmax(true, axis=1).cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+        found = learn_calibration(too_sure * true, codes, np.bincount(codes))
+        assert found.temperature == pytest.approx(too_sure, rel=0.1)
+        assert found.unexplained < 0.05
+
+    def test_labels_at_random_are_the_background_s(self):
+        rng = np.random.default_rng(2)
+        joint = 5.0 * rng.normal(size=(3000, 2))
+        codes = (rng.random(3000) < 0.3).astype(int)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        np.testing.assert_allclose(found.posterior(joint), np.tile([0.7, 0.3], (3000, 1)), atol=0.1)
+
+    def test_few_records_that_are_all_right_leave_doubt(self):
+        trust = []
+        for n in (6, 60, 600):
+            codes = np.arange(n) % 2
+            joint = np.where(np.eye(2)[codes] > 0, 0.0, -30.0) - np.linspace(0, 1, n)[:, None]
+            trust.append(learn_calibration(joint, codes, np.bincount(codes)).posterior(joint).max())
+        assert trust == sorted(trust)
+        assert 0.8 < trust[0] < 0.95 < trust[1] < 0.995 < trust[2] < 1.0
+
+    def test_without_records_nothing_is_sure(self):
+        found = learn_calibration(np.empty((0, 2)), np.empty(0, dtype=int), np.array([3, 1]))
+        assert found.posterior(np.array([[0.0, -100.0]])).max() < 0.9
+        assert np.isnan(found.typicality(np.zeros(2))).all()
+
+
+@settings(max_examples=30)
+@given(seeds())
+def test_probabilities_sum_to_1_and_far_away_they_are_the_shares(seed):
+    rng = np.random.default_rng(seed)
+    joint, codes = sure_of(60, 3, 0.8, 4.0, rng)
+    count = np.bincount(codes, minlength=3) + 1
+    found = learn_calibration(joint, codes, count)
+    proba = found.posterior(joint)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert (proba > 0).all()
+    far = found.posterior(joint - 1e4)
+    np.testing.assert_allclose(far, np.tile(count / count.sum(), (60, 1)), rtol=1e-9)
+
+
+class TestTypicality:
+    def test_it_is_the_share_of_records_at_least_as_strange(self):
+        rng = np.random.default_rng(0)
+        joint, codes = sure_of(300, 2, 0.9, 3.0, rng)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        asked = log_density(joint[:50]) + rng.normal(size=50)
+        counted = [(log_density(joint) <= value).mean() for value in asked]
+        assert found.typicality(asked).tolist() == counted
+
+    @pytest.mark.parametrize("n", [100, 150, 1000])
+    def test_about_one_in_a_hundred_of_new_records_is_strange(self, n):
+        rng = np.random.default_rng(n)
+        strange = []
+        for _ in range(40):
+            joint = rng.standard_t(2, size=(n, 1)) + np.log([[0.6, 0.4]])
+            found = learn_calibration(joint, np.arange(n) % 2, np.array([n, n]))
+            new = log_density(rng.standard_t(2, size=(1000, 1)) + np.log([[0.6, 0.4]]))
+            strange.append((found.typicality(new) < STRANGE).mean())
+        assert np.mean(strange) == pytest.approx(STRANGE, abs=0.004)
+
+    def test_a_point_is_strange_below_the_limit(self):
+        scores = np.sort(np.random.default_rng(3).normal(size=1000))
+        limit = strange_below(scores)
+        assert np.mean(scores < limit) == STRANGE
