@@ -99,6 +99,18 @@ def test_trust_that_needs_points_held_out(where, trust):
 
 
 @not_in_memory
+def test_calibrated_by_a_sample_the_trust_is_nearly_that_of_the_fit_in_memory():
+    rng = np.random.default_rng(0)
+    y = np.arange(9000) % 2
+    X = rng.normal(size=(9000, 2)) + np.column_stack([2.0 * y, 0 * y])
+    here, there = SEPClassifier(n_imp=0.1).fit(X, y), in_file(SEPClassifier(n_imp=0.1), X, y)
+    same_partitions(there, here)
+    Z = around(X)
+    assert np.abs(here.predict_proba(Z) - there.predict_proba(Z)).max() < 0.01
+    assert here._model.calibration.temperature != there._model.calibration.temperature  # they are other samples
+
+
+@not_in_memory
 @WHERE
 def test_interrupting_a_fit_leaves_the_classifier_as_it_was(where, monkeypatch):
     X, y = iris()

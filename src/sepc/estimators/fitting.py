@@ -359,8 +359,11 @@ def _scattered_calibration(
     """Calibrate by a sample in memory: all records if they are few enough, else at even distances in their order."""
     share = min(1.0, MOST_RECORDS / class_count.sum())
     wanted = [max(int(share * n), min(n, N_PARTS)) for n in class_count.tolist()]
-    sampled = [points.sample(k)[:k] for points, k in zip(training.points, wanted, strict=True)]
-    ordered = [points[canonical_order(points)] for points in sampled]
+    ordered = []
+    for points, k in zip(training.points, wanted, strict=True):
+        found = points.sample(k)  # or a few more
+        found = found[np.arange(k) * len(found) // k]
+        ordered.append(found[canonical_order(found)])
     codes = np.repeat(np.arange(len(ordered)), list(map(len, ordered)))
     return learn_from_left_out(
         np.concatenate(ordered),
