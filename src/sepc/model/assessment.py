@@ -66,7 +66,8 @@ class Assessment:
         standardises.
     typicality : ndarray of shape (n,)
         Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
-        near 0 is strange. NaN where it is not known: for readings that only count, and in models saved before 0.3.
+        near 0 is strange. NaN where it is not known: for other readings than "local", and in models that were saved
+        before there was one.
     stability : ndarray of shape (n,)
         Share of the partitions without a part of the training records that give the same label, made when it is asked
         for; NaN where there are none.
