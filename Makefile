@@ -36,6 +36,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/paper_trust.py --repeats 1
 	$(RUN) bench/stability.py --seeds 1 --refits 5
 	$(RUN) bench/novelty.py --most 300
+	$(RUN) bench/calibration_cost.py --repeats 3
 	$(RUN) bench/trust.py --seeds 1
 
 clean:

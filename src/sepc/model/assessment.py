@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -342,7 +341,8 @@ class Assessment:
 
     def with_numbers(self, **numbers: Any) -> Self:
         """Return the same assessment with other values of some fields, of shape (n,), and the reasons that follow."""
-        other = copy(self)
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))  # what is made when it is asked for stays so
         for name, values in numbers.items():
             setattr(other, name, np.broadcast_to(values, len(self)))
         rule = np.array([Rule[name] for name in self.rule], dtype=np.int64)

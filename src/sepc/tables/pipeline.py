@@ -297,7 +297,9 @@ class TablePipeline(Pipeline):
             columns = self._encoder.gaps(row)[0] if is_strange else ()
             return replace(told, reason=reason, typicality=known, strangest_to=(*columns, *told.strangest_to))
         gaps = vocabulary.gaps(self._encoder.gaps(row)[0]) if is_strange else ()
-        return replace(told, reason=reason, typicality=known, strange_features=(*gaps, *told.strange_features))
+        named = {gap.feature for gap in gaps}
+        others = (feature for feature in told.strange_features if feature.feature not in named)
+        return replace(told, reason=reason, typicality=known, strange_features=(*gaps, *others))
 
     @property
     def landscape_(self) -> Any:
