@@ -3,8 +3,29 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+
+_MOST_ROWS = 300
+_FOLDER = Path(os.environ.get("SEPC_DATA", "no folder"))
+_NONE = pytest.param(None, marks=pytest.mark.skip("set SEPC_DATA to the folder with data sets"), id="none")
+
+# For tests that take the path of a file: once with each set of the folder.
+every_set = pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem) for path in sorted([*_FOLDER.glob("*.csv"), *_FOLDER.glob("more/*.csv")])]
+    or [_NONE],
+)
+
+
+def some_of(path):
+    """Return a few rows from all over a file, as a table of numbers or of texts, and their labels."""
+    table = pd.read_csv(path)
+    table = table.iloc[np.unique(np.linspace(0, len(table) - 1, _MOST_ROWS).astype(int))]
+    labels = table.iloc[:, -1].astype(str)
+    table = table[labels.map(labels.value_counts()).to_numpy() > 3]
+    return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(dtype=str)
 
 
 def real_set(name):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from real_sets import real_set
+from real_sets import every_set, real_set, some_of
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from strategies import seeds
 
-from sepc import SEPClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder
 from sepc.common.splits import IN_NO_PART
 from sepc.estimators.left_out import MOST_RECORDS, parts_of, taking_part
 from sepc.model.calibration import log_density
@@ -90,6 +90,20 @@ class TestAlongRays:
             far = X.mean(axis=0) + 1e7 * X.std(axis=0) * direction
             np.testing.assert_allclose(clf.predict_proba(far[None])[0], share, atol=1e-6)
             assert clf.assess(far[None]).refusals().tolist() == ["strange"]
+
+    @every_set
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    def test_they_are_on_every_set_for_both_estimators(self, path):
+        X, y = some_of(path)
+        points = np.asarray(TableEncoder().fit(X).transform(X))
+        models = [SEPClassifier().fit(points, y)]
+        if len(models[0].classes_) <= 3:  # members of one class against each of many others take their time
+            models.append(SEPEnsembleClassifier(n_estimators=2).fit(points, y))
+        directions = np.random.default_rng(0).normal(size=(4, points.shape[1]))
+        far = points.mean(axis=0) + 1e9 * np.maximum(points.std(axis=0), 1e-9) * directions
+        for clf in models:
+            share = clf.class_count_ / clf.class_count_.sum()
+            np.testing.assert_allclose(clf.predict_proba(far), np.tile(share, (4, 1)), atol=1e-6)
 
     def test_the_density_falls_along_them(self):
         X, y = load_breast_cancer(return_X_y=True)

@@ -1,16 +1,15 @@
 """Shares of the probability: they add up to what they explain, and no region is named for a label but its own."""
 
 import json
-import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from fitted_classifiers import overlapping
 from raw_tables import patients
+from real_sets import every_set, some_of
 from scattered_fits import in_file
 from scipy.special import softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -21,19 +20,7 @@ from sepc.explanations.explanation import explain
 from sepc.explanations.shares import BACKGROUND, Parting, region_names
 from sepc.model.densities import TAILS
 
-MOST_ROWS = 300
-FOLDER = Path(os.environ.get("SEPC_DATA", "no folder"))
-FILES = sorted([*FOLDER.glob("*.csv"), *FOLDER.glob("more/*.csv")])
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
-
-
-def some_of(path):
-    """Return a few rows from all over a file, as a table of numbers or of texts, and their labels."""
-    table = pd.read_csv(path)
-    table = table.iloc[np.unique(np.linspace(0, len(table) - 1, MOST_ROWS).astype(int))]
-    labels = table.iloc[:, -1].astype(str)
-    table = table[labels.map(labels.value_counts()).to_numpy() > 3]
-    return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(dtype=str)
 
 
 def asked_of(X):
@@ -91,10 +78,8 @@ def assert_speaks_for_its_label(why, clf):
     assert why.label != why.against.rival_label
 
 
-@pytest.mark.parametrize("path", FILES or [None], ids=lambda path: path.stem if path else "none")
+@every_set
 def test_shares_add_up_to_the_trust_and_terms_to_the_log_odds_on_every_set(path):
-    if path is None:
-        pytest.skip("set SEPC_DATA to the folder with data sets")
     X, y = some_of(path)
     is_numbers = all(pd.api.types.is_numeric_dtype(X[name]) for name in X)
     with warnings.catch_warnings():

@@ -120,7 +120,8 @@ class EnsembleExplanation(TextExplanation):
     typicality, stability : float or None
         As in `assess`; None where they are not known.
     strangest_to : tuple of str
-        What the member looks at that finds the record strangest; empty unless the record is strange.
+        Features whose values lie beyond those of all training records, farthest first, and what the member looks at
+        that finds the record strangest; empty unless the record is strange.
     leaning : float
         What is added to the log odds before any member speaks.
     background : float
@@ -263,12 +264,14 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
 
 
 def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return what the member looks at that finds one point, X of shape (1, d), strangest."""
+    """Return what makes one point, X of shape (1, d), strange."""
     if model.strangeness is None:
         return ()
     by_member = (model.opinions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
-    features = model.members[int(by_member.argmin())].plan.features
-    return vocabulary.named([model.features[j] for j in features])
+    beyond = model.views.beyond(X)[0]
+    outside = [j for j in np.argsort(-beyond, kind="stable").tolist() if beyond[j] > 0.0]
+    looked_at = model.members[int(by_member.argmin())].plan.features.tolist()
+    return vocabulary.named([model.features[j] for j in dict.fromkeys(outside + looked_at)])
 
 
 def _citations(model: EnsembleModel, X: FloatArray, opinions: FloatArray, label: int, other: int) -> list[Citation]:

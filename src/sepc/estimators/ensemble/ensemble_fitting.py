@@ -103,7 +103,8 @@ def fit_ensemble(
     log_densities = np.stack([honest.log_density for _, honest in grown])
     known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
     stack = learn_stack(opinions[:, known], codes[known])
-    strangeness = learn_strangeness(log_densities[:, known], training.class_count)
+    beyond = views.beyond(X).max(axis=1)
+    strangeness = learn_strangeness(log_densities[:, known], beyond[known], training.class_count)
     plain, scores = (TrainingRecords(points, codes, training.rows) for points in by_view)
     model = EnsembleModel(
         classes=training.classes,
@@ -116,7 +117,8 @@ def fit_ensemble(
         stack=stack,
         strangeness=strangeness,
     )
-    proba = strangeness.calibration.with_background(stack.posterior(opinions), strangeness.score(log_densities))
+    background = strangeness.calibration.with_background
+    proba = background(stack.posterior(opinions), strangeness.score(log_densities, beyond))
     return FittedEnsemble(model, _in_rows(proba, training.rows))
 
 

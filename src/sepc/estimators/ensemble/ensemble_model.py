@@ -101,14 +101,15 @@ class EnsembleModel:
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities."""
-        return self._decided(self.opinions(X))
+        return self._decided(X, self.opinions(X))
 
-    def _decided(self, said: Opinion) -> Decision:
-        """Return the decision by all members' opinions, with a first axis for the members."""
+    def _decided(self, X: FloatArray, said: Opinion) -> Decision:
+        """Return the decision by all members' opinions of points, with a first axis for the members."""
         proba = self.stack.posterior(said.log_probability)
         if self.strangeness is None:
             return decide_by_probability(proba)
-        scores, known = self.strangeness.score(said.log_density), self.strangeness.calibration
+        beyond = self.views.beyond(X).max(axis=1)
+        scores, known = self.strangeness.score(said.log_density, beyond), self.strangeness.calibration
         return decide_by_probability(known.with_background(proba, scores), known.typicality(scores))
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
@@ -154,7 +155,7 @@ class EnsembleModel:
     def evidence(self, X: FloatArray) -> Evidence:
         """Return the opinions of all members, and what each adds to the log odds of the label."""
         said = self.opinions(X)
-        decision, opinions = self._decided(said), said.log_probability
+        decision, opinions = self._decided(X, said), said.log_probability
         label, every = decision.label, np.arange(len(X))
         others = decision.proba.copy()
         others[every, label] = -1.0

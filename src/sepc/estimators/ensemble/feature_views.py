@@ -65,6 +65,22 @@ class FeatureViews:
         """Smallest and largest value of each feature, of the training points that the ranks are made of, (2, d)."""
         return np.asarray(self.ranks.quantiles_[[0, -1]])
 
+    def beyond(self, X: FloatArray) -> FloatArray:
+        """Return how far values lie beyond those of the training points, in standard deviations, shape (n, d).
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+
+        Examples
+        --------
+        >>> views = FeatureViews.of(np.array([[1.0], [2.0], [3.0], [4.0]]))
+        >>> views.beyond(np.array([[2.5], [4.0 + np.sqrt(1.25)]])).round(3).ravel().tolist()
+        [0.0, 1.0]
+        """
+        smallest, largest = self.bounds
+        return np.asarray(np.maximum(np.maximum(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
+
     def original(self, Z: FloatArray, view: int, features: IntArray | slice = slice(None)) -> FloatArray:
         """Return points of one view in the units that they came in; scores of the last quantile become that quantile.
 

@@ -1,8 +1,10 @@
 """Strangeness of points to an ensemble: the densities that all members find there, in one number.
 
 Each member tells the density at a point in its own features. Measured in how far these differ among training records
-that the member had not seen, the mean of their logarithms tells how strange a point is to all of them together. Far
-away from everything the probabilities go back to the shares of the classes, as for one partition.
+that the member had not seen, the mean of their logarithms tells how strange a point is to all of them together. One
+value far beyond all training records concerns the few members alone that look at it, and half of these look at its
+rank, which says no more than that it is the largest; so the farthest such value counts on its own. Far away from
+everything the probabilities go back to the shares of the classes, as for one partition.
 """
 
 from dataclasses import dataclass
@@ -15,6 +17,10 @@ from sepc.model.calibration import BELOW_STRANGE, NOWHERE, Calibration, strange_
 # The score's unit: between the middle of the records left out and those that are strange lie so many. With the
 # background's density below these by a fixed number of units, that sets where it takes over.
 _FROM_STRANGE_TO_MIDDLE = 8.0
+# What a value beyond the training records takes from the score, for each unit of the logarithm of 1 plus its distance
+# in standard deviations. Of 0 to 3, on the sets that constants are chosen by (bench/novelty.py): from 2 on hardly any
+# record with one column in another unit is accepted; more calls more ordinary records strange.
+_FOR_BEYOND = 2.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,32 +36,36 @@ class Strangeness:
 
     Examples
     --------
-    >>> found = learn_strangeness(np.array([[-3.0, -2.0, -1.0, -2.5, -1.5]]), np.array([3, 2]))
-    >>> found.calibration.typicality(found.score(np.array([[-2.0, -99.0]]))).tolist()
-    [0.6, 0.0]
+    >>> found = learn_strangeness(np.array([[-3.0, -2.0, -1.0, -2.5, -1.5]]), np.zeros(5), np.array([3, 2]))
+    >>> found.calibration.typicality(found.score(np.array([[-2.0, -99.0, -2.0]]), np.array([0.0, 0.0, 99.0]))).tolist()
+    [0.6, 0.0, 0.0]
     """
 
     middle: FloatArray
     spread: FloatArray
     calibration: Calibration
 
-    def score(self, log_densities: FloatArray) -> FloatArray:
+    def score(self, log_densities: FloatArray, beyond: FloatArray) -> FloatArray:
         """Return the scores of points, large for ordinary ones, shape (n,).
 
         Parameters
         ----------
         log_densities : ndarray of shape (n_members, n)
+        beyond : ndarray of shape (n,)
+            How far the farthest of a point's values lies beyond the training points, in standard deviations.
         """
-        return np.asarray(((log_densities - self.middle[:, None]) / self.spread[:, None]).mean(axis=0))
+        return _by_members(log_densities, self.middle, self.spread) - _FOR_BEYOND * np.log1p(beyond)
 
 
-def learn_strangeness(log_densities: FloatArray, class_count: IntArray) -> Strangeness:
+def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count: IntArray) -> Strangeness:
     """Learn how strange ordinary points are from records that the members had not seen.
 
     Parameters
     ----------
     log_densities : ndarray of shape (n_members, n)
         At these records; there may be none.
+    beyond : ndarray of shape (n,)
+        As in `Strangeness.score`: 0 but for records that the range of the training points was not taken from.
     class_count : ndarray of int, shape (n_classes,)
 
     Returns
@@ -69,9 +79,14 @@ def learn_strangeness(log_densities: FloatArray, class_count: IntArray) -> Stran
     middle = np.median(log_densities, axis=1)
     spread = np.median(np.abs(log_densities - middle[:, None]), axis=1)
     spread = np.where(spread > 0.0, spread, 1.0)
-    scores = np.sort(((log_densities - middle[:, None]) / spread[:, None]).mean(axis=0))
+    scores = np.sort(_by_members(log_densities, middle, spread))
     width = float(np.median(scores)) - strange_below(scores)
-    unit = width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
-    scores = scores / unit
+    spread *= width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
+    scores = np.sort(_by_members(log_densities, middle, spread) - _FOR_BEYOND * np.log1p(beyond))
     level = strange_below(scores) - BELOW_STRANGE
-    return Strangeness(middle, spread * unit, Calibration(1.0, 0.0, level, share, scores))
+    return Strangeness(middle, spread, Calibration(1.0, 0.0, level, share, scores))
+
+
+def _by_members(log_densities: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the mean of all members' densities, each in its own spread, shape (n,)."""
+    return np.asarray(((log_densities - middle[:, None]) / spread[:, None]).mean(axis=0))
