@@ -1,8 +1,10 @@
-"""``sepc predict`` on large CSV files, against pandas and a random forest in the same run.
+"""``sepc predict`` on large CSV files, against pandas and a random forest in the same run; reports and explanations.
 
-Prints a Markdown table. Both run as processes of their own, one thread for each job, from the file to the verdicts:
+Prints Markdown tables. Both run as processes of their own, one thread for each job, from the file to the verdicts:
 `sepc predict` writes them to a file, the forest's probabilities stay in memory. Seconds contain the start of Python.
-``--quick`` leaves out the million rows, ``--more`` adds four million for `sepc`.
+``--quick`` leaves out the million rows, ``--more`` adds four million for `sepc`, ``--reports`` is for reports and
+explanations alone.
+Seconds of a report contain the fit; Vertebral Column comes from the folder that SEPC_DATA names, or from OpenML.
 """
 
 import os
@@ -14,16 +16,19 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pyarrow as pa
 from measure import row, table, versions
 from pyarrow import csv
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 import sepc
+import sepc.datasets
 
 FEATURES = 10
 FOREST = """
@@ -50,10 +55,15 @@ def main() -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="100,000 rows only, a model of 10,000")
     size.add_argument("--more", action="store_true", help="four million rows, too, for sepc")
+    size.add_argument("--reports", action="store_true", help="only how long reports take")
     options = parser.parse_args()
     n_train = 10_000 if options.quick else options.train
     print(versions("numpy", "scikit-learn", "pandas", "pyarrow"))
     with tempfile.TemporaryDirectory() as folder:
+        reports(Path(folder))
+        explanations()
+        if options.reports:
+            return
         regions = make_models(Path(folder), n_train)
         print(f"### CSV, {FEATURES} features; models of {n_train:,} rows, sepc's with {regions} regions\n")
         table("rows", "what", "seconds", "rows per second", "CPU seconds", "peak memory, MB")
@@ -62,6 +72,33 @@ def main() -> None:
         if options.more:
             compare(Path(folder), 4_000_000, with_forest=False)
     print(f"\n`sepc --help`: {help_time():.2f} s, of which Python itself {bare_time():.2f} s")
+
+
+def reports(folder: Path) -> None:
+    """Measure the reports of both classifiers, on two small sets and on one with more columns than rows."""
+    print("### Reports, with the fit\n")
+    table("data", "rows", "columns", "classifier", "seconds", "CPU seconds", "peak memory, MB")
+    for name, (X, y) in report_data().items():
+        path = folder / "labelled.csv"
+        columns = [*X.T, np.asarray(y).astype(str)]
+        csv.write_csv(pa.table(columns, [*(f"x{j}" for j in range(X.shape[1])), "label"]), path)
+        for what, asked in (("one partition", []), ("ensemble", ["--ensemble"])):
+            command = [sys.executable, "-m", "sepc", "report", path, "--target", "label", "-o", folder / "report.html"]
+            clock, cpu, memory = watched([*command, *asked])
+            row(name, *X.shape, what, f"{clock:.1f}", f"{cpu:.1f}", f"{memory / 1e6:.0f}")
+    print()
+
+
+def report_data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    wide, y = rng.standard_normal((100, 200)), np.arange(100) % 2
+    wide[y == 1, :3] += 1.5
+    wdbc, vertebral = sepc.datasets.load_wdbc(), sepc.datasets.load_vertebral()
+    return {
+        "WDBC": (wdbc.X, wdbc.y),
+        "Vertebral Column": (vertebral.X, vertebral.y),
+        "normal distributions": (wide, y),
+    }
 
 
 def make_models(folder: Path, n: int) -> int:
@@ -104,6 +141,27 @@ def watched(command: list) -> tuple[float, float, float]:
     if done[0] != "0":
         sys.exit(f"{' '.join(map(str, command))} failed")
     return float(done[1]), float(done[2]), float(done[3])
+
+
+def explanations() -> None:
+    """Measure one explanation, without the fit, of both classifiers."""
+    print("### One explanation, without the fit\n")
+    table("data", "classifier", "seconds", "CPU seconds")
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal((100, 200))
+    wide[::2, 0] += 2.0
+    cancer = load_breast_cancer()
+    sets = {"100 x 200": (wide, np.arange(100) % 2), "breast cancer": (cancer.data, cancer.target)}
+    for name, (X, y) in sets.items():
+        test = np.arange(len(y)) % 4 == 0
+        for clf in (sepc.SEPClassifier(), sepc.SEPEnsembleClassifier()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", sepc.SepcWarning)
+                clf.fit(X[~test], y[~test])
+            clf.explain(X[0])
+            clock, cpu = perf_counter(), process_time()
+            clf.explain(X[4])
+            row(name, type(clf).__name__, f"{perf_counter() - clock:.2f}", f"{process_time() - cpu:.2f}")
 
 
 def help_time() -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from sepc.cli import main
 
 COLUMNS = ("size", "weight", "colour", "note")
-COMMANDS = ("landscape", "fit", "predict", "explain", "report", "feedback", "inspect", "demo")
+COMMANDS = ("landscape", "fit", "predict", "explain", "report", "compare", "feedback", "inspect", "demo", "completion")
 
 
 def records(n, seed=0):

@@ -9,7 +9,7 @@ from command_line import COLUMNS, as_csv, do, read, records
 @pytest.mark.usefixtures("here")
 class TestCellValues:
     def test_labels_come_out_as_they_went_in(self):
-        for labels in (("0", "1"), ("01", "1"), ("-3", "12"), ("1.0", "2.0"), ("no ", "yes, so")):
+        for labels in (("0", "1"), ("01", "1"), ("-3", "12"), ("1.0", "2.0"), ("n o", "yes, so")):
             rows = [[*row[:-1], labels[row[-1] == "yes"]] for row in records(60)]
             Path("data.csv").write_text(as_csv(rows))
             assert do("fit data.csv --target label -o m.sepc") == 0

@@ -17,7 +17,7 @@ class TestWords:
     def odd(self, here):
         """A table whose labels, values and columns hold line breaks, commands to the terminal, and odd letters."""
         rows = [
-            [row[0], "a\nb" if row[4] == "yes" else "\x1b[31mc", "no😀" if row[4] == "no" else "é\n"]
+            [row[0], "a\nb" if row[4] == "yes" else "\x1b[31mc", "no😀" if row[4] == "no" else "é\nà"]
             for row in records(60)
         ]
         (here / "odd.csv").write_text(as_csv(rows, ("size", "two\nlines", "label")), encoding="utf-8")
@@ -30,9 +30,9 @@ class TestWords:
             assert do(line) == 0
         again = capsys.readouterr()
         assert "\x1b" not in told.out + told.err + again.out + again.err
-        assert r"é\n#1" in told.out
+        assert r"é\nà#1" in told.out
         assert r"note: two\nlines: text with 2 values" in told.err
-        assert r"é\n (" in again.err
+        assert r"é\nà (" in again.err
 
     @pytest.mark.usefixtures("odd")
     @pytest.mark.parametrize("option", ["", "--json"])
@@ -41,7 +41,7 @@ class TestWords:
         done = run("inspect", "odd.sepc", *option.split(), env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True)
         text = done.stdout.decode("ascii")
         if option:
-            assert set(json.loads(text)["classes"]) == {"no😀", "é\n"}
+            assert set(json.loads(text)["classes"]) == {"no😀", "é\nà"}
         else:
             assert r"no\U0001f600" in text
 

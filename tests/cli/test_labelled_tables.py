@@ -54,22 +54,19 @@ BAD_TRAINING = {
     "a text that a shell takes apart": (GOOD + "n. a.,2,red,,no\n", "", "--missing 'n. a.' if"),
     "a text that looks like an option": (GOOD + "-x,2,red,,no\n", "", "--missing=-x if"),
     "a number beyond all": (GOOD + "1e400,2,red,,no\n", "", "column 'size' holds '1e400' in data row 41"),
-    "thousands with commas": (
-        "x,label\n" + "".join(f'"{i * 777:,}",{"ab"[i % 2]}\n' for i in range(50)),
+    "thousands with commas or decimal commas": (
+        "x,label\n" + "".join(f'"{i * 777:,}",{"ab"[i % 2]}\n' for i in range(20)),
         "",
-        "column 'x' holds numbers, but '1,554' in row 3",
+        "column 'x' holds '10,101': is that 10.101 or 10101? Nothing in the file tells. Say it: --decimal , for 10.101",
     ),
-    "thousands with points": (
-        "x;label\n" + "".join(f"{1 + i}.{500 + i},5;{'ab'[i % 2]}\n" for i in range(50)),
-        "",
-        "but '1.500,5' in row 1; expected digits with nothing between them but a decimal point",
-    ),
-    "commas for points": (
-        "x,label\n" + "".join(f'"{i},5",{"ab"[i % 2]}\n' for i in range(50)),
-        "",
-        "column 'x' holds numbers, but '0,5' in row 1",
-    ),
-    "a spreadsheet": (b"PK\x03\x04" + b"x" * 99, "", "Save it as CSV first"),
+    "points and commas for the same": ("x;label\n1.5;a\n1,5;b\n", "", "column 'x' holds '1.5' and '1,5'"),
+    "a number that is too large": (GOOD + "1e300,2,red,,no\n", "", "holds '1e300' in data row 41 (the first is 1);"),
+    "too few to hold some back": (GOOD, "--holdout 0.001", "0.1 % of each class is no row at all"),
+    "one row of each class": ("x,label\n1,a\n2,b\n", "--holdout 0.5", "the largest class of bad.csv has 1 row"),
+    "labels with NUL": (GOOD.replace("yes", "y\x00"), "--holdout 0.2", "a label with a NUL character"),
+    "half a spreadsheet": (b"PK\x03\x04" + b"x" * 99, "", "Is the file complete?"),
+    "an old spreadsheet": (b"\xd0\xcf\x11\xe0" + b"x" * 99, "", "expected .xlsx"),
+    "no names": ("5.1,3.5,a\n4.9,3.0,b\n", "", "Is its first line data?"),
     "half a file": (gzip.compress(GOOD.encode() * 50)[:-99], "", "Is the file complete?"),
     "an endless quote": (GOOD + '"1,2,red,,no\n' + GOOD, "", "row 41 has 1 field(s)"),
 }

@@ -48,7 +48,6 @@ class TestBadData:
             ),
             ("size,weight,colour\n" + "1,2,red\n" * 900 + "1,2\n", "row 901 has 2 field(s)"),
             ("", "is empty"),
-            ("size,weight,colour\n", "has column names but no rows"),
         ],
     )
     def test_bad_new_data_is_refused_with_a_reason_and_nothing_is_written(

@@ -47,6 +47,8 @@ class TestReading:
         plain = list(csv.reader(io.StringIO(Path("plain.csv").read_text())))
         delimiter = ";" if form == "semicolons" else ","
         found = list(csv.reader(io.StringIO(Path("out.csv").read_text(encoding="utf-8")), delimiter=delimiter))
+        if form == "semicolons":
+            found = [[cell.replace(",", ".") for cell in row] for row in found]
         assert [row[4:] for row in found] == [row[4:] for row in plain]
 
 

@@ -49,9 +49,12 @@ def test_a_shortened_list_accounts_for_every_item(items, most):
 
 
 def test_values_and_lengths():
-    assert [in_words(v) for v in (None, 0.123456, 12345678, True, "red")] == [
+    assert [in_words(v) for v in (None, 0.12345678, 13640.0, 13640.52, 13640.123456, 12345678, True, "red")] == [
         "missing",
         "0.1235",
+        "13640",
+        "13640.52",
+        "13640",
         "12345678",
         "True",
         "red",

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from real_sets import real_set
 
-from sepc import SEPClassifier
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
 
 
 def test_changes_are_in_original_units_and_ranked_in_standard_deviations(cancer, fitted):
@@ -19,14 +20,120 @@ def test_changes_are_in_original_units_and_ranked_in_standard_deviations(cancer,
         assert change.change == pytest.approx(change.in_units * scale[change.feature], abs=1e-9)
 
 
-def test_no_shorter_change_into_a_region_of_another_label():
+def along_lines(clf, x, records, scale):
+    """Return the length of the shortest change on lines to some records, by a plain search: look, then bisect."""
+    label = clf.predict(x[None])[0]
+    shares = np.linspace(0.0, 1.0, 17)[1:]
+    points = x + shares[:, None, None] * (records - x)
+    is_other = (clf.predict(points.reshape(-1, len(x))) != label).reshape(len(shares), -1)
+    found = is_other.any(axis=0)
+    ends, high = records[found], shares[is_other.argmax(axis=0)[found]]
+    low = high - shares[0]
+    for _ in range(10):
+        middle = (low + high) / 2
+        there = clf.predict(x + middle[:, None] * (ends - x)) != label
+        low, high = np.where(there, low, middle), np.where(there, middle, high)
+    return float((high * np.linalg.norm((ends - x) / scale, axis=1)).min(initial=np.inf))
+
+
+@pytest.mark.parametrize(
+    ("name", "clf", "n"),
+    [
+        ("vertebral_2c", SEPClassifier(), 6),
+        ("banknote", SEPClassifier(), 6),
+        ("vehicle", SEPClassifier(trust="raw"), 4),
+        ("heart_statlog", SEPClassifier(), 6),
+        ("heart_statlog", SEPClassifier(trust="paper"), 3),
+        ("seeds", SEPClassifier(trust="counts"), 4),
+        ("vertebral_2c", SEPEnsembleClassifier(n_estimators=4), 3),
+    ],
+    ids=lambda value: str(value).split("(")[0],
+)
+def test_no_change_on_lines_to_training_records_is_shorter(name, clf, n):
+    X, y = real_set(name)
+    clf.fit(X[1::2], y[1::2])
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(180, 2)) + np.repeat([[0, 0], [6, 0], [0, 5]], 60, axis=0)
-    y = np.repeat(["a", "b", "b"], 60)
-    clf = SEPClassifier(standardize=False, trust="paper").fit(X, y)
-    z = np.array([0.5, 0.5])
-    found = clf.explain(z).counterfactual
-    (p,) = clf.partitions_
-    ways = [b.ellipsoid.distance(z[None])[0] for b in p.blocks if b.side == 1]
-    ways += np.linalg.norm(X[p.isolated[1]] - z, axis=1).tolist()
-    assert found.distance == pytest.approx(min(ways))
+    for x in X[::2][rng.permutation(len(X) // 2)[:n]]:
+        found = clf.explain(x).counterfactual
+        plain = along_lines(clf, x, rng.permutation(X[1::2])[:200], clf._model.scale)
+        if found is None:
+            assert plain == np.inf
+            continue
+        changed = np.array(list(found.point.values()))
+        assert clf.predict(changed[None])[0] == found.label != clf.predict(x[None])[0]
+        assert np.linalg.norm((changed - x) / clf._model.scale) == pytest.approx(found.distance)
+        # What a plain search finds is itself no more exact than so.
+        assert found.distance <= 1.001 * plain
+
+
+@pytest.fixture(scope="module")
+def plane():
+    """A classifier of two features, and a record that is nearest to another label by the first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) + np.repeat([[0, 0], [4, 0], [0, 9]], [100, 50, 50], axis=0)
+    return SEPClassifier(standardize=False).fit(X, np.repeat(["a", "b"], 100)), np.array([0.0, 0.0])
+
+
+class TestLimits:
+    def test_what_is_fixed_stays(self, plane):
+        clf, x = plane
+        free = clf.explain(x).counterfactual
+        for fixed in ("x0", ["x0"], 0, [0]):
+            held = clf.explain(x, fixed=fixed).counterfactual
+            assert held.point["x0"] == x[0]
+            assert held.distance > free.distance
+        assert "with x0 as it is that would make it b" in clf.explain(x, fixed="x0").text
+
+    def test_a_range_is_kept(self, plane):
+        clf, x = plane
+        free = clf.explain(x).counterfactual
+        end = 0.9 * free.point["x0"]
+        held = clf.explain(x, ranges={"x0": (None, end)}).counterfactual
+        assert held.point["x0"] <= end
+        assert held.distance > free.distance
+        # What lies beyond a range may stay where it is.
+        beyond = clf.explain(x, ranges={"x0": (1.0, 1.5)}).counterfactual
+        assert beyond.point["x0"] == x[0] or 1.0 <= beyond.point["x0"] <= 1.5
+
+    def test_where_nothing_may_change_it_says_so(self, plane):
+        clf, x = plane
+        why = clf.explain(x, fixed=["x0", "x1"])
+        assert why.counterfactual is None
+        assert why.text.endswith("No change to another label was found with x0 and x1 as they are.")
+
+    @pytest.mark.parametrize(
+        ("limits", "message"),
+        [
+            ({"fixed": "age"}, "no column 'age'"),
+            ({"fixed": [7]}, "no column 7"),
+            ({"ranges": {"x0": (2, 1)}}, "range of x0 is 2.0 to 1.0"),
+            ({"ranges": {"x0": 1}}, "lowest and highest"),
+            ({"ranges": {"x0": ("low", 1)}}, "expected a number"),
+            ({"ranges": ["x0"]}, "expected a dict"),
+            ({"fixed": "x0", "ranges": {"x0": (0, 1)}}, "x0 is fixed and has a range"),
+        ],
+    )
+    def test_limits_that_make_no_sense_are_refused(self, plane, limits, message):
+        clf, x = plane
+        with pytest.raises(InputError, match=message):
+            clf.explain(x, **limits)
+
+
+def test_a_change_that_leaves_the_range_of_the_data_says_so():
+    along = np.linspace(0.0, 5.0, 40)
+    wiggle = 0.1 * np.sin(9.0 * along)
+    long = np.column_stack([along - wiggle, along + wiggle])
+    short = 0.6 * long + [0.6, -0.6]
+    clf = SEPClassifier(trust="raw").fit(np.concatenate([long, short]), np.repeat(["long", "short"], 40))
+    inside = clf.explain([1.5, 1.5])
+    assert inside.counterfactual.beyond == ()
+    assert "so far" not in inside.text
+    why = clf.explain(long[-1])
+    assert why.counterfactual.point["x0"] > long[:, 0].max()
+    assert why.counterfactual.beyond == ("x0",)
+    assert why.text.endswith("No training record goes so far in x0.")
+
+
+def test_the_same_record_has_the_same_change(fitted, cancer):
+    X, _ = cancer
+    assert fitted.explain(X.iloc[4]).counterfactual == fitted.explain(X.iloc[4]).counterfactual

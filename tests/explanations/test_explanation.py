@@ -64,8 +64,18 @@ class TestExplain:
         assert why.region == "0@1" or why.region == "0@2"
         assert why.regions == ()
         assert why.counterfactual.label == 1
-        assert "The nearest training record is" in why.text
-        assert f"the isolated record next to it, {why.region}, stands for 1 training record of 0 and 0" in why.text
+        assert "The model has no ellipsoid here" in why.text
+        assert f"the nearest training record ({why.region}) decides, which is of this label" in why.text
+        assert "outside" not in why.text
+
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+    @pytest.mark.parametrize("trust", ["local", "paper", "counts", "bound"])
+    def test_without_any_ellipsoid_no_certainty_and_no_place_in_one_is_told(self, trust):
+        X = np.random.default_rng(0).normal(size=(6, 4))
+        why = SEPClassifier(trust=trust).fit(X, [0, 0, 0, 1, 1, 1]).explain(X[0])
+        assert "100 %" not in why.text
+        assert "every ellipsoid" not in why.text
+        assert "grown" not in why.text
 
 
 def test_an_explanation_tells_how_alike_the_labels_are_at_the_point_and_promises_nothing():

@@ -91,3 +91,39 @@ class TestDrift:
         assert not monitor.drift.alarm
         assert monitor.drift.limit == 1.0
         json.dumps(monitor.report().to_dict(), allow_nan=False)
+
+
+class TestWhyThereIsNoAlarm:
+    @pytest.mark.parametrize(("held_out", "batch"), [([[5, 100]], (20, [8])), ([[5, 100], [6, 100]], (30, [9, 10]))])
+    def test_so_many_more_records_raise_it(self, held_out, batch):
+        def after(n_more):
+            test = SequentialRateTest("odd", np.array(held_out), 0.01)
+            test.add(*batch)
+            test.add(n_more, [n_more * hits / batch[0] for hits in batch[1]])
+            return test.state().alarm
+
+        test = SequentialRateTest("odd", np.array(held_out), 0.01)
+        test.add(*batch)
+        needed = test.state().n_needed
+        assert needed is not None
+        assert after(needed)
+        assert not after(needed - 1)
+        assert f"about {needed} more records with the same share would raise the alarm" in repr(test.state())
+        assert "and 200 is needed" in repr(test.state())
+
+    def test_a_share_below_the_limit_never_raises_it(self):
+        test = SequentialRateTest("wrong", np.array([[3, 20], [3, 20], [3, 20]]), 0.01)
+        test.add(50, [20, 20, 20])
+        state = test.state()
+        assert state.interval[1] < state.share < state.limit
+        assert state.n_needed is None
+        assert "Why not: it takes more than" in repr(state)
+        assert "60 held-out records" in repr(state)
+        assert "by 3 models that each leave a part" in repr(state)
+
+    def test_nothing_is_to_explain_without_a_rise(self):
+        test = SequentialRateTest("odd", np.array([[5, 100]]), 0.01)
+        test.add(100, [8])
+        assert test.state().expected < test.state().share < test.state().interval[1]
+        assert "Why not" not in repr(test.state())
+        assert "Why not" not in repr(SequentialRateTest("odd", np.array([[5, 100]]), 0.01).state())

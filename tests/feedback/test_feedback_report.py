@@ -15,3 +15,20 @@ def test_what_is_shown_is_escaped_and_plain(iris):
     assert "<b>" not in html
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n"] == 75
     assert "75 records observed" in repr(report)
+
+
+def test_repeated_records_are_counted_and_told():
+    X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
+    monitor = FeedbackMonitor(SEPClassifier().fit(X, y)).observe([[0.5], [7.0], [0.5]], [0, 1, 0])
+    assert monitor.report().n_repeated == 1
+    monitor.observe([[7.0], [7.0]], [1, 0])
+    assert monitor.report().n_repeated == 2
+    assert "2 of them repeat an earlier record, label included; each counts" in repr(monitor.report())
+
+
+def test_many_regions_with_wrong_verdicts_are_told_in_a_few_lines():
+    X, y = np.arange(200.0)[:, None], np.arange(200) // 10 % 2
+    report = FeedbackMonitor(SEPClassifier(n_imp=0).fit(X, y)).observe(X + 0.1, 1 - y).report()
+    assert len(report.exceeding) > 6
+    assert repr(report).count("Region ") == 5
+    assert f"and {len(report.exceeding) - 5} more regions with" in repr(report)

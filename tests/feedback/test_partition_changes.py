@@ -3,6 +3,7 @@
 import numpy as np
 
 from sepc import FeedbackMonitor
+from sepc.feedback.partition_changes import EllipsoidChange, PartitionChanges
 
 
 class TestPartitionChanges:
@@ -24,3 +25,11 @@ class TestPartitionChanges:
         assert len(named) == len(set(named))
         assert set(named) <= set(new_names)
         assert {e.was for e in (*changes.disappeared, *changes.changed)} <= old_names
+
+
+def test_many_new_ellipsoids_are_told_in_a_few_lines():
+    new = tuple(EllipsoidChange("appeared", f"bad#{k}", None, "bad", 10 + k, k) for k in range(1, 124))
+    told = repr(PartitionChanges(500, 200, new, (), 0.8, 0.9)).splitlines()
+    assert len(told) == 8
+    assert told[1] == "bad#123 is new: 133 records, 123 of them observed"
+    assert told[6] == "and 118 more new ones, with fewer observed records"

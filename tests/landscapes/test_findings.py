@@ -54,10 +54,26 @@ def test_too_few_records_are_found(n, severity):
     assert found == ([severity] if severity else [])
 
 
+def test_contradictory_duplicates_name_their_rows():
+    X, y = two_classes(3, n=60)
+    X, y = np.vstack([X, X[[4, 4, 9]]]), np.concatenate([y, 1 - y[[4, 4, 9]]])
+    view = landscape(X, y)
+    (finding,) = (finding for finding in view.findings if finding.code == "contradictory-duplicates")
+    assert view.contradictions == ((4, 60, 61), (9, 62))
+    assert "counted from 1 the rows 5 (0), 61 (1) and 62 (1); 10 (1) and 63 (0)." in finding.evidence
+
+
+def test_many_contradictory_rows_are_shortened():
+    X, y = two_classes(2, n=60)
+    X[:40] = X[0]
+    (finding,) = (one for one in landscape(X, y).findings if one.code == "contradictory-duplicates")
+    assert "1, 3, 5 and 17 more (0) and 2, 4, 6 and 17 more (1)." in finding.evidence
+
+
 def test_separable_classes_are_noted_once():
     X, _ = two_classes(2, n=90)
     y = np.arange(90) % 3
-    view = landscape(X + 100.0 * y[:, None], y)
+    view = landscape(X + 9.0 * y[:, None], y)
     assert Counter(finding.code for finding in view.findings) == {"separable": 1}
     assert view.pairs["separable"].all()
     assert view.pairs["ovr_a"].tolist() == [0.0] * 3

@@ -132,7 +132,7 @@ class TestAsAWhole:
         pd.testing.assert_frame_equal(one.regions, two.regions)
         pd.testing.assert_frame_equal(one.graph, two.graph)
         assert [sorted(order[list(x.rows)]) for x in two.disjuncts] == [list(x.rows) for x in one.disjuncts]
-        assert sorted(order[two.impure.row]) == one.impure.row.tolist()
+        assert sorted(order[two.impure.row]) == sorted(one.impure.row.tolist())
 
     def test_it_is_there_after_a_fit_only_and_follows_it(self):
         clf = SEPClassifier()
@@ -148,3 +148,18 @@ class TestAsAWhole:
     def test_html_is_escaped(self):
         clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], ["<a>", "<a>", "b", "b"])
         assert "<a>" not in clf.landscape_._repr_html_()
+
+
+def test_impure_records_come_with_the_most_doubtful_first():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), np.repeat(["left", "right"], 150)
+    X[150:, 0] += 3.0
+    X[7], X[200] = [3.0, 0.1], [0.0, 0.1]  # right in the middle of the other class
+    impure = SEPClassifier(n_imp=10).fit(X, y).landscape_.impure
+    assert set(impure["row"][:2]) == {7, 200}
+    assert impure["n_near_own"].is_monotonic_increasing
+    first = impure.set_index("row").loc[7]
+    distance = np.linalg.norm(X - X[7], axis=1)
+    nearest = np.argsort(distance, kind="stable")[1:11]
+    assert first["n_near_own"] == np.count_nonzero(y[nearest] == "left")
+    assert first["near_label"] == "right"

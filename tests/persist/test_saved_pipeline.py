@@ -30,7 +30,9 @@ class TestTables:
             assert found.assess(new).to_frame().equals(clf.assess(new).to_frame())
         one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
         assert rows is (repr(one) == repr(two))
-        assert {"neighbours", "counterfactual", "text"} >= {name for name in one if repr(one[name]) != repr(two[name])}
+        # Among what is told of features: how usual a value is in a region.
+        of_records = {"neighbours", "counterfactual", "features", "text"}
+        assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
         assert bool(one["neighbours"]) is rows
         assert found["columns"].columns_ == clf["columns"].columns_
         assert found.get_params()["verbose"] is True

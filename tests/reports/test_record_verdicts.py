@@ -48,19 +48,36 @@ def test_training_records_stay_out_where_they_must():
         clf = SEPClassifier().fit(X, y)
     X_test = rng.normal(size=(40, 2)) + 2.0
     y_test = rng.choice(["a", "b"], 40)
-    open_, closed = (report(clf, X_test, y_test, training_rows=allowed).to_dict() for allowed in (True, False))
-    assert any("row" in finding["evidence"] for finding in open_["landscape"]["findings"])
-    assert not any(re.search(r"rows? \d", finding["evidence"]) for finding in closed["landscape"]["findings"])
-    assert open_["neighbours"]
-    assert closed["neighbours"] == {}
-    told = [verdict["counterfactual"] for verdict in closed["verdicts"]]
+    open_, closed = (report(clf, X_test, y_test, training_rows=allowed) for allowed in (True, False))
+    assert any("row" in finding["evidence"] for finding in open_.to_dict()["landscape"]["findings"])
+    assert open_.to_dict()["neighbours"]
+    assert "training records with all values" in open_.to_dict()["training"]
+    content = closed.to_dict()
+    assert content["neighbours"] == {}
+    assert all(verdict["neighbours"] == [] for verdict in content["verdicts"])
+    told = [verdict["counterfactual"] for verdict in content["verdicts"]]
     values = np.array([change["values"] for change in told if change])
     assert np.abs(values[:, None] - X).max(axis=2).min() > 1e-6
-    hidden = [
-        (a["text"], b["text"])
-        for a, b in zip(open_["verdicts"], closed["verdicts"], strict=True)
-        if a["text"] != b["text"]
-    ]
-    assert len(hidden) == sum(change is None for change in told)
-    assert all("leads to a training record" in text for _, text in hidden)
-    assert "9.123" not in json.dumps([verdict["text"] for verdict in closed["verdicts"]])
+    hidden = sum("leads to a training record" in verdict["text"] for verdict in content["verdicts"])
+    assert hidden == sum(change is None for change in told)
+    for form in (closed.html(), closed.markdown(), json.dumps(content)):
+        assert "No training record is shown in this report." in form
+        assert not re.search(r"(?i)\brows? \d", form)
+        # Values of so many digits are nowhere by chance; test records and what is made of them have others.
+        numbers = re.findall(r"-?\d+\.\d{3,}", form)
+        assert not {f"{float(number):.6g}" for number in numbers} & {f"{value:.6g}" for value in X.ravel()}
+    texts = " ".join(verdict["text"] for verdict in content["verdicts"])
+    assert "nearest training records are" not in texts
+    assert "9.123" not in texts
+
+
+def test_training_rows_are_counted_from_where_they_start(iris, iris_clf):
+    _, X_test, _, y_test = iris
+    by_python, by_file = (report(iris_clf, X_test, y_test, max_records=6, rows_from=k).to_dict() for k in (0, 1))
+    for first, second in zip(by_python["verdicts"], by_file["verdicts"], strict=True):
+        rows = [near["row"] for near in first["neighbours"]]
+        assert [near["row"] for near in second["neighbours"]] == [row + 1 for row in rows]
+        assert f"row {rows[0]} (" in first["text"]
+        assert f"row {rows[0] + 1} (" in second["text"]
+    shifted = {str(int(row) + 1): values for row, values in by_python["neighbours"].items()}
+    assert by_file["neighbours"] == shifted

@@ -25,6 +25,28 @@ def test_a_model_without_its_training_records_can_be_reported_on(iris, ensemble,
     save(clf, tmp_path / "model.sepc", training_rows=False)
     found = report(load(tmp_path / "model.sepc"), X_test, y_test, max_records=0)
     assert found.to_dict()["landscape"]["findings"] == []
-    assert found.to_dict()["results"] == whole["results"]
+    # Plain methods had nothing to learn from.
+    assert found.to_dict()["results"] == {**whole["results"], "baselines": []}
+    assert "nothing to compare with" in found.html()
     assert len(found.to_dict()["picture"]["views"]) > 1
     assert "no training records" in found.html()
+
+
+def test_contradictory_records_are_named_by_the_rows_of_training_if_they_may_be(iris):
+    X, X_test, y, y_test = iris
+    X, y = X.to_numpy().copy(), y.to_numpy().copy()
+    X[70], y[70], y[7] = X[7], 1, 0
+    told = [
+        next(
+            finding["evidence"]
+            for finding in report(clf, X_test.to_numpy(), y_test, max_records=0, training_rows=allowed).to_dict()[
+                "landscape"
+            ]["findings"]
+            if finding["code"] == "contradictory-duplicates"
+        )
+        for clf in [SEPClassifier().fit(X, y)]
+        for allowed in (True, False)
+    ]
+    assert "8 (0)" in told[0]
+    assert "71 (1)" in told[0]
+    assert "row" not in told[1]

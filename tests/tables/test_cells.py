@@ -11,6 +11,8 @@ from raw_tables import patients
 
 from sepc import TableEncoder
 from sepc.tables import CellError
+from sepc.tables.cells import as_kind, read_cells
+from sepc.tables.columns import Limits, learn_column
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,36 @@ def test_a_cell_that_does_not_fit_is_named_with_its_row(column, value, rule):
         encoder.transform(table)
     assert caught.value.moved(1000).row == 1007
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+LONG_IDS = [12345678901234567890 + k for k in range(40)]
+
+
+class TestLongNumbers:
+    """Whole numbers of so many digits that a float cannot tell them apart are names."""
+
+    @pytest.mark.parametrize(
+        "ids",
+        [
+            np.array([str(i) for i in LONG_IDS], dtype=object),
+            pd.Series([i - (1 << 62) * 2 for i in LONG_IDS], dtype="int64"),
+            pd.Series(LONG_IDS, dtype="uint64"),
+            pd.Series([*LONG_IDS[:-1], None], dtype="UInt64"),
+            pd.Series(LONG_IDS, dtype=object),
+        ],
+        ids=["text", "int64", "uint64", "UInt64", "object"],
+    )
+    def test_ids_stay_apart_and_name_a_record(self, ids):
+        column = learn_column("id", ids, Limits(2, 20))
+        assert column.kind == "left out"
+        assert "different values" in column.reason
+        assert len(set(read_cells(ids).texts)) >= 39
+
+    def test_one_long_number_among_others_is_a_number(self):
+        cells = np.array(["1", "2", "3", "12345678901234567891"])
+        assert learn_column("x", cells, Limits(2, 20)).kind == "number"
+
+    def test_a_number_too_large_to_calculate_with_is_named_with_its_row(self):
+        for cells in (np.array([1.0, 1e300]), np.array(["1", "1e300"])):
+            with pytest.raises(CellError, match=r"column 'x' holds .*1e.?300.* in data row 2 .* at most 1e\+150"):
+                as_kind(read_cells(cells), "number", "x")

@@ -1,11 +1,13 @@
 """Columns of raw tables: kinds, features, rare and unseen values, and the way back."""
 
+import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import patients, texts
 
 from sepc import TableEncoder
+from sepc.tables.columns import Limits, learn_column
 
 
 def test_each_column_gets_the_kind_that_its_values_have():
@@ -80,3 +82,11 @@ def test_decoding_every_kind_of_column_returns_the_table():
     expected = table.drop(columns=["id", "country"]).astype({"weight": float})
     expected["joined"] = table["joined"].dt.strftime("%Y-%m-%d")
     pd.testing.assert_frame_equal(raw, expected, check_dtype=False, check_categorical=False)
+
+
+def test_what_was_never_negative_cannot_be():
+    months = learn_column("months", np.array([4, 6, 48]), Limits(2, 20))
+    balance = learn_column("balance", np.array([-10.5, 3.25, 8.0]), Limits(2, 20))
+    below = np.array([[-8.25]])
+    assert months.nearest_valid(below).tolist() == [[0.0]]
+    assert balance.nearest_valid(below).tolist() == [[-8.25]]

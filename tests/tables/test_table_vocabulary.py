@@ -8,7 +8,7 @@ import pytest
 from raw_tables import patients
 from sklearn.base import clone
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 
 
 @pytest.fixture(
@@ -108,3 +108,83 @@ def test_missing_and_unseen_values_are_called_what_they_are():
     words = {f.feature: f.in_words("centre") for f in why.features}
     assert words["age"].startswith("age (missing; ")
     assert words["color"].startswith("color (pink; mostly ")
+
+
+@pytest.fixture(scope="module")
+def credit():
+    """A pipeline of applicants, and one of them."""
+    rng = np.random.default_rng(0)
+    n = 200
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(19, 76, n),
+            "amount": rng.integers(2, 150, n) * 100,
+            "rate": np.round(rng.uniform(0.5, 4.0, n), 2),
+            "housing": rng.choice(["own", "rent", "free"], n),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+        }
+    )
+    score = table["amount"] / 4000 + table["rate"] + (table["housing"] == "rent") - table["age"] / 30
+    clf = make_table_pipeline().fit(table, np.where(score + rng.normal(0.0, 0.3, n) > 3.0, "refuse", "grant"))
+    return clf, table
+
+
+def test_a_change_holds_values_that_its_columns_can_have(credit):
+    clf, table = credit
+    for i in range(8):
+        found = clf.explain(table.iloc[i]).counterfactual
+        point = found.point
+        assert clf.predict(pd.DataFrame([point]))[0] == found.label
+        assert point["age"] == round(point["age"])
+        assert point["amount"] == round(point["amount"])
+        assert point["rate"] == round(point["rate"], 2)
+        assert point["housing"] in {"own", "rent", "free"}
+
+
+@pytest.mark.parametrize("fixed", [["age", "housing"], [0, 3]])
+def test_columns_of_the_table_can_be_held(credit, fixed):
+    clf, table = credit
+    ranges = {"amount": (1500, "9000"), "since": ("2020-03-01", "2021-06-30"), "rate": (0.995, 3.005)}
+    for i in range(6):
+        record = table.iloc[i]
+        point = clf.explain(record, fixed=fixed, ranges=ranges).counterfactual.point
+        assert (point["age"], point["housing"]) == (record["age"], record["housing"])
+        assert point["amount"] == record["amount"] or 1500 <= point["amount"] <= 9000
+        assert point["rate"] == record["rate"] or 1.0 <= point["rate"] <= 3.0
+        since = f"{record['since']:%Y-%m-%d}"
+        assert point["since"] == since or "2020-03-01" <= point["since"] <= "2021-06-30"
+
+
+def test_a_range_is_of_numbers_or_dates(credit):
+    clf, table = credit
+    with pytest.raises(InputError, match="housing has a range"):
+        clf.explain(table.iloc[0], ranges={"housing": ("free", "own")})
+    with pytest.raises(InputError, match="expected"):
+        clf.explain(table.iloc[0], ranges={"amount": ("much", None)})
+
+
+def test_no_change_of_a_table_on_lines_to_its_records_is_shorter(credit):
+    clf, table = credit
+    encoder, model = clf["columns"], clf["classifier"]._model
+    features = encoder.transform(table).to_numpy()
+    for i in range(4):
+        found = clf.explain(table.iloc[i]).counterfactual
+        x, label = features[i], clf.predict(table.iloc[[i]])[0]
+        for t in np.linspace(0.0, 1.0, 8)[1:]:
+            raw = encoder.inverse_transform(x + t * (features - x)).round({"age": 0, "amount": 0, "rate": 2})
+            other = raw[clf.predict(raw) != label]
+            if len(other):
+                lengths = np.linalg.norm((encoder.transform(other).to_numpy() - x) / model.scale, axis=1)
+                assert found.distance <= 1.001 * lengths.min()
+
+
+def test_what_is_usual_in_a_region_is_counted_among_its_records(credit):
+    clf, table = credit
+    for i in range(5):
+        why = clf.explain(table.iloc[i])
+        (housing,) = (f for f in why.features if f.feature == "housing")
+        assert 1 / 3 <= housing.usual <= 1.0
+        assert f"{100 * housing.usual:.0f} %" in housing.in_words("centre")
+        for f in why.features:
+            if f.feature in ("age", "amount", "rate"):
+                assert table[f.feature].min() <= f.reference <= table[f.feature].max()

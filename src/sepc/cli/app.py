@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from sepc.cli.console import note, say
+from sepc.cli.console import be_quiet, complain, note
 from sepc.cli.parser import make_parser
 from sepc.cli.usage import UsageError
 from sepc.common.errors import SepcError, SepcWarning
 
 BAD_DATA, BAD_USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 # What the extra brings; any other missing module is a mistake of ours.
-_OPTIONAL = ("jinja2", "matplotlib", "pandas", "pyarrow", "rich")
+_OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich")
 
 
 def run(argv: list[str] | None = None) -> int:
@@ -26,6 +26,7 @@ def run(argv: list[str] | None = None) -> int:
         options = make_parser().parse_args(argv)
     except SystemExit as ended:  # argparse has printed its help, or what is wrong
         return int(ended.code or 0)
+    be_quiet(options.quiet)
     try:
         with _warnings_as_notes(), _stopped_by_signals():
             _command(options)
@@ -54,18 +55,19 @@ def _report_error(error: BaseException, options: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     if isinstance(error, KeyboardInterrupt):
-        say("sepc: interrupted; nothing was written")
+        complain("sepc: interrupted; nothing was written")
         return INTERRUPTED
     if isinstance(error, _Stopped):
-        say("sepc: stopped; nothing was written")
+        complain("sepc: stopped; nothing was written")
         return 128 + error.signal
-    say(f"sepc {options.command}: {_message(error, options)}")
+    complain(f"sepc {options.command}: {_message(error, options)}")
     return BAD_USAGE if isinstance(error, UsageError) else BAD_DATA
 
 
 def _message(error: BaseException, options: Namespace) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"this needs {error.name}, which is not installed. Run: pip install 'sepc[cli]'"
+        extra = "xlsx" if error.name == "openpyxl" else "cli"
+        return f"this needs {error.name}, which is not installed. Run: pip install 'sepc[{extra}]'"
     if isinstance(error, MemoryError):
         return "out of memory. Give it fewer rows or columns; sepc predict works through files of any size."
     if isinstance(error, OSError) and error.strerror:

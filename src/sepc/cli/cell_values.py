@@ -1,25 +1,24 @@
-"""Values of the texts in a file: numbers where they are plainly that, labels, missing values."""
+"""Values of the texts in a file: numbers and dates as they are written there, missing values."""
 
-from collections.abc import Iterable
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from shlex import quote
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import compute
 
+from sepc.cli.notations import GivenNotation, find_notations, notation_of_strays, tell_notations
+from sepc.cli.written_dates import is_date_somehow, parse_dates
+from sepc.cli.written_numbers import cast_bare, is_number_somehow, parse_numbers
 from sepc.common.errors import InputError
-from sepc.tables.cells import MISSING_TEXTS
+from sepc.common.typing import LARGEST_COORDINATE
+from sepc.tables import CellError
+from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, are_long_names
+from sepc.tables.notation import ColumnNotation, TextNotation
 
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-# With signs between the thousands, or a comma before the decimals: what is meant depends on the country.
-_OTHER_NUMBER = r"^\s*[+-]?(\d{1,3}([.,' \x{a0}\x{202f}]\d{3})+([.,]\d+)?|\d*,\d+)\s*$"
-_WITH_COMMA = r"^(\s*[+-]?\d*),(\d+\s*)$"
-_WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
-_MANY_LABELS = 50
-# A text column with so many different numbers, and so few other texts, was meant to hold numbers.
-_MANY_NUMBERS = 30
+# A text column with so many different numbers or dates, and so few other texts, was meant to hold them alone.
+_MANY_NUMBERS = 10
 _FEW_STRAYS = 0.2
 
 
@@ -30,37 +29,104 @@ class CellParser:
     ----------
     missing : iterable of str, optional
         Texts of missing values, besides those that every table knows (`sepc.tables.cells.MISSING_TEXTS`).
-    delimiter : str, optional
-        Of the file. Where it is a semicolon, a comma may be a decimal point.
+    given : GivenNotation, optional
+        What options say of how numbers and dates are written.
+    remembered : dict of str to ColumnNotation, optional
+        How the file was written that a model has learned from.
+
+    Attributes
+    ----------
+    notations : dict of str to ColumnNotation
+        How columns of numbers and dates are written; empty before `look_at`.
 
     Examples
     --------
-    >>> CellParser(["unknown"]).cells(pa.array(["1.5", "unknown", ""])).to_pylist()
-    [1.5, None, None]
-    >>> CellParser(delimiter=";").cells(pa.array(["1,5"])).to_pylist()
-    [1.5]
-    >>> CellParser().cells(pa.array(["1,5", " x"])).to_pylist()
-    ['1,5', ' x']
+    >>> parser = CellParser(["unknown"], GivenNotation(delimiter=";"))
+    >>> parser.look_at({"size": pa.array(["1,5", "unknown", ""])})
+    >>> parser.values("size", pa.array(["2,5", None])).to_pylist()
+    [2.5, None]
     """
 
-    def __init__(self, missing: Iterable[str] = (), delimiter: str | None = None) -> None:
+    def __init__(
+        self,
+        missing: Iterable[str] = (),
+        given: GivenNotation | None = None,
+        remembered: Mapping[str, ColumnNotation] | None = None,
+    ) -> None:
         self.missing = pa.array(["", *missing])
-        self.decimal_comma = delimiter == ";"
+        self.given = given or GivenNotation()
+        self.remembered = remembered or {}
+        self.notations: dict[str, ColumnNotation] = {}
 
-    def cells(self, column: pa.Array) -> pa.Array:
-        """Return a column of texts as numbers if Arrow can read them all, else as texts; others as they are.
+    @classmethod
+    def of(cls, options: Namespace, delimiter: str | None, remembered: TextNotation | None = None) -> "CellParser":
+        """Return the parser that the options of a command, and the notation that a model remembers, ask for."""
+        before = remembered or TextNotation()
+        said = {name: getattr(options, name, None) for name in ("decimal", "thousands", "date")}
+        given = GivenNotation(**said, delimiter=delimiter, usual_delimiter=before.separator)
+        return cls(options.missing, given, before.columns)
 
-        What is left as texts may still be numbers: the table encoder looks closer, and names what is none.
+    def look_at(self, columns: Mapping[str, pa.Array]) -> None:
+        """Find out how columns are written, by the texts of a whole file or of its beginning; say what is unusual.
+
+        Parameters
+        ----------
+        columns : dict of str to pyarrow.Array
+            Those that are no texts need no look.
+        """
+        texts = {name: self._known_texts(column) for name, column in columns.items() if is_text(column)}
+        texts = {name: text for name, text in texts.items() if not _are_names(text)}
+        self.notations = find_notations(texts, self.given, self.remembered)
+        tell_notations(texts, self.notations, self.remembered)
+
+    def take_as_learned(self, columns: Mapping[str, pa.Array]) -> None:
+        """Let columns hold what a model has learned, numbers unless it remembers dates, even if other texts are there.
+
+        These are named when the values are asked for.
+        """
+        for name, column in columns.items():
+            if name not in self.notations and is_text(column):
+                found = notation_of_strays(self._known_texts(column), self.notations.values())
+                self.notations[name] = self.remembered.get(name) or found
+
+    def values(self, name: str, column: pa.Array, rows_before: int = 0) -> pa.Array:
+        """Return a column as the numbers or dates that it holds; as texts, if it does not hold these alone.
+
+        Parameters
+        ----------
+        name : str
+        column : pyarrow.Array
+            One that is no text comes back as it is.
+        rows_before : int, default=0
+            How many rows of the file come before, for messages.
         """
         if not is_text(column):
             return column
-        if pa.types.is_string(column.type) and (numbers := _cast(column)) is not None:
-            return numbers
-        text = self.texts(column)
-        if self.decimal_comma:
-            text = compute.replace_substring_regex(text, _WITH_COMMA, r"\1.\2")
-        numbers = _cast(text)
-        return text if numbers is None else numbers
+        notation = self.notations.get(name)
+        if notation is None:
+            return self.texts(column)
+        if notation.date is not None:
+            return self._dates(name, column, notation.date, rows_before)
+        if notation.decimal is None:
+            notation = replace(notation, decimal=self.given.default_decimal)
+        quick = notation.decimal is not None and not notation.unit
+        numbers = cast_bare(self.texts(column), str(notation.decimal)) if quick else None
+        if numbers is None:
+            text = self._known_texts(column)
+            numbers, is_bad = parse_numbers(text, notation)
+            _require_none(name, text, is_bad, rows_before, _number_rule(notation))
+        is_large = compute.greater(compute.abs(numbers), LARGEST_COORDINATE)
+        _require_none(name, column, is_large, rows_before, NUMBER_RULE)
+        return numbers
+
+    def _dates(self, name: str, column: pa.Array, order: str, rows_before: int) -> pa.Array:
+        text = self._known_texts(column)
+        dates, is_bad = parse_dates(text, order)
+        if order == "ymd" and compute.any(is_bad).as_py():
+            return text  # with zones of time, say: the table encoder knows more of these
+        example = {"dmy": "31.01.2024", "mdy": "01/31/2024"}.get(order, "31 Jan 2024")
+        _require_none(name, text, is_bad, rows_before, f"a date such as {example}, as in the other rows")
+        return dates
 
     def texts(self, column: pa.Array) -> pa.Array:
         """Return a column as texts, null where the value is missing.
@@ -73,14 +139,31 @@ class CellParser:
         text = compute.cast(column, pa.string())
         return compute.if_else(compute.is_in(text, value_set=self.missing), None, text)
 
+    def _known_texts(self, column: pa.Array) -> pa.Array:
+        """Return texts without blanks around them, null for all that means that there is no value."""
+        text = compute.utf8_trim_whitespace(self.texts(column))
+        return compute.if_else(is_missing(text), None, text)
 
-def _cast(text: pa.Array) -> pa.Array | None:
-    """Return texts as numbers; None if some are none, or too large to be one: then the text says more."""
-    try:
-        numbers = compute.cast(text, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    return None if compute.any(compute.is_inf(numbers)).as_py() else numbers
+
+def _are_names(text: pa.Array) -> bool:
+    """Return whether texts are numbers of so many digits that they are names."""
+    n_digits = len(str(LARGEST_EXACT))
+    if not compute.any(compute.match_substring_regex(text, rf"^[+-]?\d{{{n_digits},}}$")).as_py():
+        return False
+    return are_long_names(text.unique().drop_null().to_pylist())
+
+
+def _require_none(name: str, column: pa.Array, is_bad: pa.Array, rows_before: int, rule: str) -> None:
+    row = compute.index(is_bad, True).as_py()
+    if row >= 0:
+        raise CellError(name, column[row].as_py(), rows_before + row + 1, rule)
+
+
+def _number_rule(notation: ColumnNotation) -> str:
+    comma = " with a decimal comma" if notation.decimal == "," else ""
+    unit = f" in {notation.unit}" if notation.unit else ""
+    point = "" if notation.decimal else " without a point or comma, unless --decimal says which is which"
+    return f"a finite number{comma}{unit}{point}"
 
 
 def is_text(column: pa.Array) -> bool:
@@ -95,55 +178,20 @@ def is_text(column: pa.Array) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArray[Any]:
-    """Return labels: whole numbers if all are, else the texts as they stand; None where one is missing.
-
-    Parameters
-    ----------
-    column : pyarrow.Array of n values
-    cell_parser : CellParser
-    name : str
-        Of the column, for messages.
-
-    Returns
-    -------
-    ndarray of int or object, shape (n,)
+def is_missing(text: pa.Array) -> pa.Array:
+    """Return which texts mean that there is no value, in every table.
 
     Examples
     --------
-    >>> parse_labels(pa.array(["1", "0"]), CellParser(), "y").tolist()
-    [1, 0]
-    >>> parse_labels(pa.array(["01", "NA", "0"]), CellParser(), "y").tolist()
-    ['01', None, '0']
+    >>> is_missing(pa.array(["NA ", "no"])).to_pylist()
+    [True, False]
     """
-    text = cell_parser.texts(column)
-    text = compute.if_else(_is_missing(text), None, text)
-    different = text.unique().drop_null()
-    _require_class_labels(different, name)
-    labels = np.asarray(text.to_numpy(zero_copy_only=False), dtype=object)
-    if not len(different) or not compute.all(compute.match_substring_regex(different, _WHOLE_NUMBER)).as_py():
-        return labels
-    whole = compute.cast(text, pa.int64())
-    return np.array(whole.to_pylist(), dtype=object if text.null_count else np.int64)
-
-
-def _is_missing(text: pa.Array) -> pa.Array:
     lowered = compute.utf8_lower(compute.utf8_trim_whitespace(text))
     return compute.is_in(lowered, value_set=pa.array(sorted(MISSING_TEXTS)))
 
 
-def _require_class_labels(different: pa.Array, name: str) -> None:
-    if len(different) <= _MANY_LABELS:
-        return
-    if compute.all(compute.match_substring_regex(different, _NUMBER)).as_py():
-        raise InputError(
-            f"column {name!r} holds {len(different)} different numbers, such as {different[0].as_py()}; expected the "
-            "labels of classes. Check --target, or sort the numbers into classes first."
-        )
-
-
 def require_no_strays(column: pa.Array, name: str) -> None:
-    """Raise an `InputError` if texts stand among the many numbers of a column: as a category it would be lost.
+    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost.
 
     Parameters
     ----------
@@ -158,25 +206,23 @@ def require_no_strays(column: pa.Array, name: str) -> None:
 it, or say what is meant: --missing old if it stands for no value, --category age if these are no numbers, --drop age.
     """
     different = column.unique().drop_null()
-    different = different.filter(compute.invert(_is_missing(different)))
-    is_number = compute.match_substring_regex(different, _NUMBER)
-    others = different.filter(compute.invert(is_number))
-    in_other_ways = others.filter(compute.match_substring_regex(others, _OTHER_NUMBER))
-    n_strays = len(others) - len(in_other_ways)
-    n_numbers = len(different) - n_strays
-    if n_numbers < _MANY_NUMBERS or n_strays > _FEW_STRAYS * len(different):
+    different = different.filter(compute.invert(is_missing(different)))
+    if not len(different):
         return
-    if len(in_other_ways):
-        raise _refusal(column, name, in_other_ways[0].as_py(), "digits with nothing between them but a decimal point")
-    if n_strays:
-        raise _refusal(column, name, others[0].as_py(), "numbers only")
+    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", pa.array(is_date_somehow(different)))):
+        strays = different.filter(compute.invert(fits))
+        n_strays, n_fits = len(strays), len(different) - len(strays)
+        # Digits without a letter, such as (1,234) or 1,23,456, were meant to be numbers, too.
+        digits_only = n_strays <= n_fits and not compute.any(compute.match_substring_regex(strays, r"\p{L}")).as_py()
+        if n_strays and n_fits >= _MANY_NUMBERS and (n_strays <= _FEW_STRAYS * len(different) or digits_only):
+            raise _refusal(column, name, strays[0].as_py(), kind)
 
 
-def _refusal(column: pa.Array, name: str, stray: str, rule: str) -> InputError:
+def _refusal(column: pa.Array, name: str, stray: str, kind: str) -> InputError:
     return InputError(
-        f"column {name!r} holds numbers, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
-        f"{rule}. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
-        f"{_option('--category', name)} if these are no numbers, {_option('--drop', name)}."
+        f"column {name!r} holds {kind}, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
+        f"{kind} only. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
+        f"{_option('--category', name)} if these are no {kind}, {_option('--drop', name)}."
     )
 
 

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 _WIDEST = 40
+_quiet = False
 # They move the cursor, start a line or command the terminal; in a name they are shown instead.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -37,9 +38,21 @@ def counted(counts: Mapping[Any, int]) -> str:
     return ", ".join(f"{on_one_line(what)} ({n:,})" for what, n in counts.items())
 
 
+def be_quiet(quiet: bool) -> None:
+    """Decide whether messages, notes and progress are left out, so that there are only results and errors."""
+    global _quiet
+    _quiet = quiet
+
+
+def complain(text: str) -> None:
+    """Print an error to the standard error stream, quiet or not."""
+    print(_lines(text), file=sys.stderr, flush=True)
+
+
 def say(text: str) -> None:
     """Print a message for a person to the standard error stream."""
-    print(_lines(text), file=sys.stderr, flush=True)
+    if not _quiet:
+        complain(text)
 
 
 def note(text: str) -> None:
@@ -72,16 +85,23 @@ def show_json(value: Any) -> None:
     }
     """
     spelled_out = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
-    print(json.dumps(_for_json(value), indent=2, ensure_ascii=spelled_out, allow_nan=False))
+    print(json.dumps(for_json(value), indent=2, ensure_ascii=spelled_out, allow_nan=False))
 
 
-def _for_json(value: Any) -> Any:
+def for_json(value: Any) -> Any:
+    """Return a value as JSON knows it: numbers that it does not know become None, anything strange a text.
+
+    Examples
+    --------
+    >>> for_json({"trust": float("nan"), "labels": ("a", 1)})
+    {'trust': None, 'labels': ['a', 1]}
+    """
     if hasattr(value, "tolist"):  # NumPy
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _for_json(item) for key, item in value.items()}
+        return {str(key): for_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_for_json(item) for item in value]
+        return [for_json(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
@@ -125,8 +145,32 @@ def _cell(value: Any) -> str:
 
 
 def is_watched() -> bool:
-    """Return whether a person sees the standard error stream, on a screen that can move its cursor."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    """Return whether a person follows the standard error stream, on a screen that can move its cursor."""
+    return not _quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def step_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many steps of a job are done, if a person is watching the standard error stream.
+
+    Parameters
+    ----------
+    what : str
+
+    Yields
+    ------
+    callable
+        To be called with the number of steps done, and with that of all steps.
+    """
+    if not is_watched():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda n_done, n_total: bar.update(task, completed=n_done, total=n_total)
 
 
 @contextmanager

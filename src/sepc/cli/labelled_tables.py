@@ -1,22 +1,30 @@
 """Tables with labels, read as a whole, and checks of the columns that were named."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute
 
-from sepc.cli.cell_values import CellParser, is_text, parse_labels, require_no_strays
+from sepc.cli.cell_values import CellParser, is_text, require_no_strays
+from sepc.cli.class_labels import parse_labels
 from sepc.cli.console import note, progress
 from sepc.cli.reading import Source, open_table
+from sepc.cli.usage import UsageError
+from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.text import shortened
-from sepc.common.typing import BoolArray
+from sepc.common.typing import LARGEST_COORDINATE, BoolArray
+from sepc.tables import CellError
+from sepc.tables.cells import NUMBER_RULE
+from sepc.tables.notation import TextNotation
 
 _MAX_LISTED = 12
 
@@ -35,6 +43,8 @@ class LabelledTable:
         None where one is missing.
     row_numbers : ndarray of int, shape (n,), or None
         Of the rows in the file, from 1; None for all of them.
+    notation : TextNotation
+        How the file is written, for a model to remember.
 
     Examples
     --------
@@ -52,6 +62,7 @@ class LabelledTable:
     table: pa.Table
     labels: NDArray[Any]
     row_numbers: NDArray[np.int64] | None = None
+    notation: TextNotation = field(default_factory=TextNotation)
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -61,7 +72,9 @@ class LabelledTable:
         """Return some of the rows, by number or by flag."""
         numbers = np.flatnonzero(which) if which.dtype == bool else which
         labels = _as_array(self.labels[numbers].tolist())
-        return LabelledTable(self.name, self.table.take(pa.array(numbers)), labels, self._in_file[numbers])
+        return replace(
+            self, table=self.table.take(pa.array(numbers)), labels=labels, row_numbers=self._in_file[numbers]
+        )
 
     @property
     def _in_file(self) -> NDArray[np.int64]:
@@ -80,7 +93,7 @@ class LabelledTable:
         >>> data.with_labels_of(["1", "2"]).labels.tolist()
         ['1', '2']
         """
-        known = {str(plain(label)): plain(label) for label in classes}
+        known = {str(plain(label)).strip(): plain(label) for label in classes}
         labels = [label if label is None else known.get(str(label), label) for label in self.labels.tolist()]
         return replace(self, labels=_as_array(labels))
 
@@ -91,16 +104,21 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=np.int64 if whole and labels else object)
 
 
-def read_labelled_table(options: Namespace, path: str | None = None, category: Sequence[str] = ()) -> LabelledTable:
+def read_labelled_table(
+    options: Namespace, path: str | None = None, category: Sequence[str] = (), notation: TextNotation | None = None
+) -> LabelledTable:
     r"""Read the file that `options` names, or another one like it, without the columns that are to be left out.
 
     Parameters
     ----------
     options : Namespace
-        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop` and `category`.
+        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop`, `category`, `sep`, `decimal`,
+        `thousands` and `date`.
     path : str, optional
     category : sequence of str, optional
         Columns whose numbers are mere names, besides those that `options` names.
+    notation : TextNotation, optional
+        How the file was written that a model has learned from; this one is read alike.
 
     Returns
     -------
@@ -117,15 +135,36 @@ def read_labelled_table(options: Namespace, path: str | None = None, category: S
     >>> data.table.to_pydict(), data.labels.tolist()
     ({'age': [61.0, 40.0]}, ['a', 'b'])
     """
-    with open_table(path or options.data, options.format, options.encoding) as source:
-        cell_parser = CellParser(options.missing, source.delimiter)
-        drop, category = getattr(options, "drop", []), [*getattr(options, "category", []), *category]
+    before = notation or TextNotation()
+    drop, named = getattr(options, "drop", []), getattr(options, "category", [])
+    _require_sense(options.target, drop, named)
+    category = [*named, *category]
+    with open_as_asked(options, path or options.data, before) as source:
         require_columns([options.target, *drop, *category], source.schema.names, source.name)
+        names = _names_without(source, [options.target, *drop])
         table = _all_rows(source)
-    labels = parse_labels(table.column(options.target), cell_parser, options.target)
-    names = _names_without(source, [options.target, *drop])
-    columns = {name: _cells(table.column(name), name, cell_parser, name in category) for name in names}
-    return LabelledTable(source.name, pa.table(columns), labels)
+    cell_parser = CellParser.of(options, source.delimiter, before)
+    labels = parse_labels(table.column(options.target).combine_chunks(), cell_parser, options.target)
+    columns = {name: table.column(name).combine_chunks() for name in names}
+    values = _values(columns, cell_parser, category)
+    return LabelledTable(
+        source.name, pa.table(values), labels, notation=TextNotation(source.delimiter, cell_parser.notations)
+    )
+
+
+def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
+    """Open a table as the options of a command, and the notation that a model remembers, have it."""
+    return open_table(path, options.format, options.encoding, getattr(options, "sep", None), notation.separator)
+
+
+def _require_sense(target: str, drop: Sequence[str], category: Sequence[str]) -> None:
+    """Raise a `UsageError` for options that contradict each other."""
+    for option, columns in (("--drop", drop), ("--category", category)):
+        if target in columns:
+            raise UsageError(f"{option} names {target!r}, the column of the labels; expected other columns.")
+    both = [column for column in category if column in drop]
+    if both:
+        raise UsageError(f"--drop and --category both name {both[0]!r}; expected one of the two.")
 
 
 def _all_rows(source: Source) -> pa.Table:
@@ -135,6 +174,8 @@ def _all_rows(source: Source) -> pa.Table:
             batches.append(batch)
             n_rows += batch.num_rows
             tell(n_rows)
+    if not n_rows:
+        raise InputError(f"{source.name} has column names but no rows; expected at least one. Check the export.")
     return pa.Table.from_batches(batches)
 
 
@@ -143,18 +184,36 @@ def _names_without(source: Source, without: Sequence[str]) -> list[str]:
     if "" in names:
         note(f"{source.name} has a column without a name, number {names.index('') + 1}; it is left out.")
     wanted = [name for name in names if name and name not in without]
+    if wanted and all(_looks_like_data(wanted)):
+        note(f"the columns of {source.name} have numbers for names, such as {wanted[0]}: is its first line data?")
     if not wanted:
         raise InputError(f"{source.name} has no column left to learn from; expected at least one besides the labels.")
     return wanted
 
 
-def _cells(column: pa.ChunkedArray, name: str, cell_parser: CellParser, is_category: bool) -> pa.ChunkedArray:
-    if is_category:
-        return cell_parser.texts(column).dictionary_encode()
-    cells = cell_parser.cells(column)
-    if is_text(cells):
-        require_no_strays(cells, name)
-    return cells
+def _values(columns: Mapping[str, pa.Array], cell_parser: CellParser, category: Sequence[str]) -> dict[str, pa.Array]:
+    """Return columns as numbers and dates where they hold nothing else, as categories where these are asked for."""
+    others = {name: column for name, column in columns.items() if name not in category}
+    cell_parser.look_at(others)
+    cell_parser.take_as_learned({name: columns[name] for name in cell_parser.remembered if name in others})
+    values = {}
+    for name, column in columns.items():
+        if name in category:
+            values[name] = cell_parser.texts(column).dictionary_encode()
+            continue
+        values[name] = cell_parser.values(name, column)
+        if is_text(values[name]):
+            require_no_strays(values[name], name)
+        _require_moderate(values[name], name)
+    return values
+
+
+def _require_moderate(column: pa.Array, name: str) -> None:
+    """Raise an error for a number that is too large to calculate with."""
+    if pa.types.is_floating(column.type):
+        row = compute.index(compute.greater(compute.abs(column), LARGEST_COORDINATE), True).as_py()
+        if row >= 0:
+            raise CellError(name, column[row].as_py(), row + 1, NUMBER_RULE)
 
 
 def require_labels(data: LabelledTable, target: str) -> None:
@@ -182,4 +241,10 @@ def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) ->
     meant = [near for column in missing for near in get_close_matches(column, columns, 1)]
     known = shortened(map(repr, columns), _MAX_LISTED)
     hint = f"Did you mean {', '.join(map(repr, meant))}?" if meant else f"It has {known}."
+    if columns and any(_looks_like_data(columns)):
+        hint += " Is its first line data? Expected a line of names there: put one above it."
     raise InputError(f"{name} has no column {', '.join(map(repr, missing))}. {hint}")
+
+
+def _looks_like_data(columns: Sequence[str]) -> list[bool]:
+    return [bool(fits) for fits in is_number_somehow(pa.array(columns, pa.string())).to_pylist()]

@@ -1,18 +1,27 @@
 """Models from files, and the columns of a table that a model needs."""
 
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
-from sepc.cli.labelled_tables import require_columns
+from sepc.cli.labelled_tables import open_as_asked, require_columns
+from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.estimators.label_sets import PredictionSets
 from sepc.model.assessment import Assessment
 from sepc.persist import load
 from sepc.tables import CellError, TablePipeline
+from sepc.tables.notation import TextNotation
 
 
 def read_model(path: str) -> Any:
@@ -44,6 +53,22 @@ def classifier_of(model: Any) -> Any:
     return model["classifier"] if isinstance(model, TablePipeline) else model
 
 
+def learned_from(model: Any, features: Any) -> BoolArray | None:
+    """Return which rows a model has learned from, by their features; None if it does not have its training records.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> learned_from(SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), [[1.0], [2.0]]).tolist()
+    [True, False]
+    """
+    fitted = classifier_of(model)._model
+    if fitted.records is None:
+        return None
+    known: BoolArray = fitted.records.recorded(fitted.units(np.asarray(features, dtype=np.float64)))
+    return known
+
+
 def columns_of(model: Any) -> dict[str, str]:
     """Return the columns that a model needs, and the kind of each.
 
@@ -65,6 +90,30 @@ def categories_of(model: Any) -> list[str]:
     return [name for name, kind in columns_of(model).items() if kind == "category"]
 
 
+def notation_of(model: Any) -> TextNotation:
+    """Return how the file was written that a model has learned from, as far as it remembers."""
+    return model["columns"].text_notation_ if isinstance(model, TablePipeline) else TextNotation()
+
+
+@contextmanager
+def open_for_model(options: Namespace, model: Any) -> Iterator[tuple[Source, "BatchPredictor"]]:
+    """Open the table that the options of a command name, and read it as the one that a model has learned from.
+
+    Parameters
+    ----------
+    options : Namespace
+    model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
+
+    Yields
+    ------
+    source : Source
+    predictor : BatchPredictor
+    """
+    notation = notation_of(model)
+    with open_as_asked(options, options.data, notation) as source:
+        yield source, BatchPredictor(model, source, CellParser.of(options, source.delimiter, notation))
+
+
 class BatchPredictor:
     """Model that is applied to the batches of a table.
 
@@ -73,7 +122,7 @@ class BatchPredictor:
     model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
         Fitted, with names of columns.
     source : Source
-        Has to hold these columns, in any order.
+        Has to hold these columns, in any order. Its first rows show how they are written.
     cell_parser : CellParser
 
     Examples
@@ -82,7 +131,8 @@ class BatchPredictor:
     >>> from sepc import make_table_pipeline
     >>> model = make_table_pipeline().fit(pa.table({"x": [0.0, 1.0, 5.0, 6.0]}), ["a", "a", "b", "b"])
     >>> batch = pa.record_batch({"name": ["Jo"], "x": ["0.5"]})
-    >>> predictor = BatchPredictor(model, SimpleNamespace(name="new.csv", schema=batch.schema), CellParser())
+    >>> source = SimpleNamespace(name="new.csv", schema=batch.schema, head=batch)
+    >>> predictor = BatchPredictor(model, source, CellParser())
     >>> predictor.assess(predictor.table(batch, 0), 0).label.tolist()
     ['a']
     """
@@ -92,6 +142,20 @@ class BatchPredictor:
         self.encoder = model["columns"] if isinstance(model, TablePipeline) else None
         self.kinds = columns_of(model)
         require_columns(self.kinds, source.schema.names, source.name)
+        if source.head is not None:
+            self._look_at(source.head)
+
+    def _look_at(self, head: pa.RecordBatch) -> None:
+        """Find out how numbers and dates are written."""
+        columns = {name: head.column(name) for name, kind in self.kinds.items() if kind in ("number", "date")}
+        self.cell_parser.look_at(columns)
+        known = {name for name in columns if self.kinds[name] == "number" or name in self.cell_parser.remembered}
+        self.cell_parser.take_as_learned({name: columns[name] for name in known})
+
+    @property
+    def decimal(self) -> str:
+        """Decimal sign of the table."""
+        return common_decimal(self.cell_parser.notations.values())
 
     @property
     def classes(self) -> list[Any]:
@@ -112,14 +176,15 @@ class BatchPredictor:
         rows_before : int
             How many rows of the file come before it, for messages.
         """
-        table = pa.table({name: self._cells(batch.column(name), kind) for name, kind in self.kinds.items()})
+        columns = {name: self._cells(name, batch.column(name), rows_before) for name in self.kinds}
+        table = pa.table(columns)
         if self.encoder is None:
             _require_numbers(table, rows_before)
         return table
 
-    def _cells(self, column: pa.Array, kind: str) -> pa.Array:
-        if kind == "number":
-            return self.cell_parser.cells(column)
+    def _cells(self, name: str, column: pa.Array, rows_before: int) -> pa.Array:
+        if self.kinds[name] in ("number", "date"):
+            return self.cell_parser.values(name, column, rows_before)
         return self.cell_parser.texts(column) if is_text(column) else column
 
     def assess(self, table: pa.Table, rows_before: int) -> Assessment:
@@ -127,16 +192,34 @@ class BatchPredictor:
         assessment: Assessment = self._call(self.model.assess, table, rows_before)
         return assessment
 
-    def explain(self, batch: pa.RecordBatch, rows_before: int) -> Any:
-        """Return the explanation of the only row of a batch."""
-        explanation = self._call(self.model.explain, self.table(batch, rows_before), rows_before)
+    def label_sets(self, table: pa.Table, how: tuple[float, bool]) -> PredictionSets:
+        """Return the sets of labels, by coverage and whether it holds within each class."""
+        sets: PredictionSets = self.model.predict_set(self._rows(table), *how)
+        return sets
+
+    def learned_from(self, table: pa.Table) -> BoolArray | None:
+        """Return which rows the model has learned from; None if it does not know."""
+        return learned_from(self.model, table.to_pandas() if self.encoder is None else self.encoder.transform(table))
+
+    def probabilities(self, table: pa.Table) -> FloatArray:
+        """Return the probability of each label, shape (n, n_classes)."""
+        proba: FloatArray = self.model.predict_proba(self._rows(table))
+        return proba
+
+    def _rows(self, table: pa.Table) -> Any:
+        return table if self.encoder is not None else table.to_pandas()
+
+    def explain(self, batch: pa.RecordBatch, rows_before: int, **limits: Any) -> Any:
+        """Return the explanation of the only row of a batch, with limits to a change as `explain` takes them."""
+        explain = partial(self.model.explain, **limits)
+        explanation = self._call(explain, self.table(batch, rows_before), rows_before)
         # On the command line all rows are counted from 1.
         neighbours = tuple(neighbour._replace(row=neighbour.row + 1) for neighbour in explanation.neighbours)
         return replace(explanation, neighbours=neighbours)
 
     def _call(self, method: Any, table: pa.Table, rows_before: int) -> Any:
         try:
-            return method(table if self.encoder is not None else table.to_pandas())
+            return method(self._rows(table))
         except CellError as error:
             raise error.moved(rows_before) from error
 

@@ -8,9 +8,12 @@ from sepc.cli.console import aligned, counted
 from sepc.cli.labelled_tables import LabelledTable
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
+from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
 from sepc.model.partition_model import PartitionModel, older_rule_of
+from sepc.reports.accepted_labels import claim_warning
+from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95
@@ -149,14 +152,27 @@ def regions_text(model: Any) -> str:
     1#1     1            3         0       1      1          1       1.386
     """
     frame = model.regions()
-    names = [name for name in frame.columns if not str(name).endswith((" low", " high"))]
+    if not len(frame):
+        return (
+            "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class "
+            "is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or "
+            "more rows."
+        )
+    names = [name for name in frame.columns if name != "where" and not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
     more = [f"and {len(rows) - _SHOWN} more regions: sepc inspect --json shows all"] if len(rows) > _SHOWN else []
     return "\n".join([aligned(rows[:_SHOWN]), *more])
 
 
-def evaluate(model: Any, data: LabelledTable) -> dict[str, Any]:
+def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
     """Return the results of a model on labelled rows, ready for JSON.
+
+    Parameters
+    ----------
+    model : TablePipeline
+    data : LabelledTable
+    train : LabelledTable, optional
+        The rows that the model has learned from; with them there are baselines, which learn from the same.
 
     Examples
     --------
@@ -169,13 +185,24 @@ def evaluate(model: Any, data: LabelledTable) -> dict[str, Any]:
     """
     a = model.assess(data.table)
     right, accepted = a.label == data.labels, a.accepted(MIN_TRUST)
-    return {
-        "rows": len(right),
-        "right": int(np.count_nonzero(right)),
+    n, n_right = len(right), int(np.count_nonzero(right))
+    n_accepted, n_accepted_right = int(np.count_nonzero(accepted)), int(np.count_nonzero(right & accepted))
+    found = {
+        "rows": n,
+        "right": n_right,
+        "accuracy_interval": list(exact_interval(n_right, n)),
         "min_trust": MIN_TRUST,
-        "accepted": int(np.count_nonzero(accepted)),
-        "accepted_right": int(np.count_nonzero(right & accepted)),
+        "accepted": n_accepted,
+        "accepted_right": n_accepted_right,
+        "warning": claim_warning(n_accepted_right, n_accepted, MIN_TRUST),
     }
+    if train is None:
+        return found
+    features = (model["columns"].transform(part.table) for part in (train, data))
+    results = baseline_results(next(features), train.labels, next(features), data.labels)
+    truth = class_numbers(data.labels, model.classes_)
+    log_loss = mean_log_loss(model.predict_proba(data.table), truth)
+    return {**found, "log_loss": log_loss, "baselines": [result.to_dict() for result in results]}
 
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
@@ -189,12 +216,40 @@ def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
     with a trust of at least 0.95: 8 of 10 (80 %) accepted, right on 8 of 8 (100 %)
     """
     flatters = " (this flatters: it learned from them; --test or --holdout say more)"
-    return (
+    lines = [
         f"{tested_with}: right on {_share(found['right'], found['rows'])}"
-        f"{flatters if tested_with == 'training rows' else ''}\n"
+        f"{flatters if tested_with == 'training rows' else ''}"
+    ]
+    if "baselines" in found:
+        others = "; ".join(f"{one['name']} on {_share(one['n_right'], one['n'])}" for one in found["baselines"])
+        lines.append(f"for comparison, the same rows: {others}")
+    lines.append(
         f"with a trust of at least {found['min_trust']:g}: {_share(found['accepted'], found['rows'])} accepted, "
         f"right on {_share(found['accepted_right'], found['accepted'])}"
     )
+    return "\n".join(lines)
+
+
+def evaluation_notes(found: dict[str, Any]) -> list[str]:
+    """Return what a person should be warned of in the results of `evaluate`.
+
+    Examples
+    --------
+    >>> baseline = {"name": "majority class", "n": 10, "n_right": 10, "accuracy": 1.0}
+    >>> found = {"right": 4, "rows": 10, "accuracy_interval": [0.12, 0.74], "warning": None, "baselines": [baseline]}
+    >>> evaluation_notes(found)[0].partition(", ")[2]
+    'clearly less than the majority class: 100 %.'
+    """
+    low, high = found["accuracy_interval"]
+    share = percent(found["right"] / found["rows"])
+    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    better = [
+        f"the model is right on {share} of these rows ({interval}), clearly less than the {one['name']}: "
+        f"{percent(one['accuracy'])}."
+        for one in found.get("baselines", [])
+        if one["accuracy"] > high
+    ]
+    return better + ([found["warning"]] if found["warning"] else [])
 
 
 def _share(n: int, of: int) -> str:

@@ -1,16 +1,18 @@
 """Arguments of all commands; this must load quickly."""
 
 import codecs
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
 from sepc import __version__
 from sepc.common.text import READINGS
 
+SHELLS = ("bash", "zsh", "fish")
+
 _ABOUT = """\
 Classification with trust: a label for each row, how far to trust it, and why.
 
-Tables are CSV, TSV, Parquet or Arrow files; text files may be packed with gzip, and - is the standard input.
+Tables are CSV, TSV, Parquet, Arrow or Excel files; text files may be packed with gzip, and - is the standard input.
 Results go to the standard output, messages to the standard error stream.
 Exit codes: 0, 1 for bad data, 2 for bad usage, 130 if interrupted. Files are written whole or not at all."""
 
@@ -27,13 +29,16 @@ def make_parser() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sepc {__version__}")
     parser.add_argument("--traceback", action="store_true", help=SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_landscape, _fit, _predict, _explain, _report, _feedback, _inspect, _demo, _reproduce):
+    for add in _COMMANDS:
         add(commands)
     return parser
 
 
 def _command(commands: Any, name: str, about: str, json: bool = True) -> ArgumentParser:
-    command: ArgumentParser = commands.add_parser(name, help=about.split(";")[0], description=f"{about}.")
+    # A help is a format, a description is not.
+    help_ = about.split(";")[0].replace("%", "%%")
+    command: ArgumentParser = commands.add_parser(name, help=help_, description=f"{about}.")
+    command.add_argument("-q", "--quiet", action="store_true", help="results and errors only, no messages or progress")
     if json:
         command.add_argument("--json", action="store_true", help="print the result as JSON, for machines")
     return command
@@ -47,14 +52,7 @@ def _landscape(commands: Any) -> None:
 def _fit(commands: Any) -> None:
     command = _command(commands, "fit", "Learn from labelled data; writes a model")
     _labelled_data(command)
-    command.add_argument(
-        "--n-imp",
-        type=_count_or_share,
-        help="how many records of other labels an ellipsoid may hold: a count, or a share of the smaller class "
-        "(default: 2; for an ensemble 0.05)",
-    )
-    command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
-    command.add_argument("--ensemble", action="store_true", help="many partitions instead of one: better calibrated")
+    _classifier(command)
     command.add_argument(
         "--no-training-rows", action="store_true", help="leave the training records out of the model; counts stay"
     )
@@ -63,6 +61,7 @@ def _fit(commands: Any) -> None:
     test.add_argument(
         "--holdout", type=_share, metavar="SHARE", help="keep this share of the rows back, to test the model with"
     )
+    _seed(command, "of what is drawn: the rows held back, the folds of --n-imp auto, an ensemble's members")
     _output(command, "MODEL", "the model to write", required=True)
 
 
@@ -74,35 +73,94 @@ def _predict(commands: Any) -> None:
         "stability, accepted and refusal, in UTF-8. Works through files of any size",
     )
     _model_and_data(command)
+    _acceptance(command)
     command.add_argument(
-        "--min-trust", type=_trust, default=0.95, help="trust from which a label is accepted (default: 0.95)"
+        "--label-sets",
+        type=_share,
+        nargs="?",
+        const=0.9,
+        metavar="COVERAGE",
+        help="add the set of labels that a row may well have; it holds the true one with this probability (0.9 if none "
+        "is named). The model has to be fitted with --holdout or --test",
     )
     command.add_argument(
-        "--min-typicality",
-        type=_trust,
-        default=0.01,
-        help="typicality from which a label is accepted: about this share of ordinary rows is refused as strange "
-        "(default: 0.01)",
+        "--per-class", action="store_true", help="let the coverage of --label-sets hold within each class"
     )
-    _output(command, "FILE", "where to write, by its suffix as CSV, TSV, Parquet or Arrow (default: CSV to the output)")
+    _output(
+        command,
+        "FILE",
+        "where to write, by its suffix as CSV, TSV, Parquet, Arrow or Excel (default: CSV to the output)",
+    )
+
+
+def _compare(commands: Any) -> None:
+    command = _command(commands, "compare", "Show two models side by side; on which rows they differ, and who is right")
+    command.add_argument("model", metavar="MODEL_A", help="a model that fit has written")
+    command.add_argument("other", metavar="MODEL_B", help="another one; it may use other columns")
+    _data(command)
+    command.add_argument("--target", metavar="COL", help="column of the true labels; may have gaps (default: none)")
+    _acceptance(command)
+    _output(command, "FILE", "the rows on which they differ, by its suffix as CSV, TSV, Parquet or Arrow")
+
+
+def _completion(commands: Any) -> None:
+    command = _command(commands, "completion", "Print a script that completes commands in a shell", json=False)
+    command.add_argument("shell", choices=SHELLS, help="where it is for")
 
 
 def _explain(commands: Any) -> None:
-    command = _command(commands, "explain", "Say why one row gets its label; and what would have to change")
+    command = _command(commands, "explain", "Say why rows get their labels; and what would have to change")
     _model_and_data(command)
-    command.add_argument("--row", type=_row, required=True, help="which row; the first below the names is 1")
+    command.add_argument(
+        "--row",
+        type=_row,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="N",
+        help="which rows; the first below the names is 1 (default with -o: all)",
+    )
+    command.add_argument(
+        "--fixed",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns that a change to another label must leave alone, such as age",
+    )
+    command.add_argument(
+        "--range",
+        nargs=2,
+        action=_AddRange,
+        default=[],
+        metavar=("COL", "LOW:HIGH"),
+        help="from where to where a change may take a column, such as --range age 20:60; either end may be left out",
+    )
+    _output(
+        command,
+        "FILE",
+        "where to write, by its suffix: a table (.csv, .tsv, .parquet, ...), .json, .jsonl or .txt (default: a text to "
+        "the output)",
+    )
 
 
 def _report(commands: Any) -> None:
     command = _command(
         commands,
         "report",
-        "Write a report; on a model that is fitted to 75 %% of the rows and tested with the others, or on another one",
+        "Write a report; on a model that is fitted to 75 % of the rows and tested with the others, or on another one",
         json=False,
     )
     _labelled_data(command)
-    command.add_argument("--model", help="a model to test with all rows, instead of fitting one")
-    command.add_argument("--title", help="of the report")
+    _classifier(command)
+    test = command.add_mutually_exclusive_group()
+    test.add_argument("--test", metavar="FILE", help="labelled data to test with; all rows of DATA are learned from")
+    test.add_argument("--model", help="a model to test with all rows, instead of fitting one")
+    command.add_argument("--title", help="of the report (default: the name of the file and of the label column)")
+    command.add_argument(
+        "--no-training-rows", action="store_true", help="show nothing of the training records, for one to be passed on"
+    )
+    _seed(command, "of what is drawn: the rows held back, the folds of --n-imp auto, an ensemble's members")
     _output(command, "FILE", "the report: .html, .md or .json", required=True)
 
 
@@ -113,6 +171,7 @@ def _feedback(commands: Any) -> None:
     command.add_argument("model", metavar="MODEL", help="a model that fit has written")
     _data(command)
     command.add_argument("--target", required=True, metavar="COL", help="column of the true labels; may have gaps")
+    command.add_argument("--once", action="store_true", help="count rows that repeat another one only once")
     _output(command, "MODEL", "the new model (default: only report)")
 
 
@@ -155,6 +214,18 @@ def _labelled_data(command: ArgumentParser) -> None:
     )
 
 
+def _classifier(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--n-imp",
+        type=_n_imp,
+        metavar="N",
+        help="how many records of other labels an ellipsoid may hold: a count, a share of the smaller class, or auto, "
+        "which tries several by cross-validation (default: 2; for an ensemble 0.05)",
+    )
+    command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
+    command.add_argument("--ensemble", action="store_true", help="many partitions instead of one: better calibrated")
+
+
 def _model_and_data(command: ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="a model that fit has written")
     _data(command)
@@ -163,7 +234,9 @@ def _model_and_data(command: ArgumentParser) -> None:
 def _data(command: ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help="a table; - is the standard input")
     command.add_argument(
-        "--format", choices=("csv", "tsv", "parquet", "arrow"), help="what kind of file it is (default: as it looks)"
+        "--format",
+        choices=("csv", "tsv", "parquet", "arrow", "xlsx"),
+        help="what kind of file it is (default: as it looks)",
     )
     command.add_argument(
         "--encoding", type=_encoding, default="utf-8", help="of a text file, such as latin-1 (default: utf-8)"
@@ -171,23 +244,76 @@ def _data(command: ArgumentParser) -> None:
     command.add_argument(
         "--missing", nargs="+", action="extend", default=[], metavar="TEXT", help="more texts that mean: no value"
     )
+    _notation(command)
+
+
+def _notation(command: ArgumentParser) -> None:
+    """Add how a text file is written; what is not given is told by the columns, or by what a model remembers."""
+    command.add_argument(
+        "--sep", type=_separator, metavar="CHAR", help="between the columns, such as ';' or tab (default: as it looks)"
+    )
+    command.add_argument("--decimal", choices=(".", ","), help="decimal sign of the numbers (default: by column)")
+    command.add_argument(
+        "--thousands", choices=(".", ",", "'", " "), help="what stands between thousands (default: by column)"
+    )
+    command.add_argument(
+        "--date", choices=("dmy", "mdy"), help="what comes first in 01/02/2020, day or month (default: by column)"
+    )
+
+
+def _acceptance(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--min-trust", type=_trust, default=0.95, help="trust from which a label is accepted (default: 0.95)"
+    )
+    command.add_argument(
+        "--min-typicality",
+        type=_trust,
+        default=0.01,
+        help="typicality from which a label is accepted: about this share of ordinary rows is refused as strange "
+        "(default: 0.01)",
+    )
 
 
 def _output(command: ArgumentParser, metavar: str, about: str, required: bool = False) -> None:
     command.add_argument("-o", "--output", metavar=metavar, required=required, help=about)
 
 
-def _count_or_share(text: str) -> int | float:
+def _seed(command: ArgumentParser, about: str) -> None:
+    command.add_argument("--seed", type=_count, default=0, metavar="N", help=f"{about} (default: 0)")
+
+
+def _n_imp(text: str) -> int | float | str:
+    if text == "auto":
+        return text
     try:
         return int(text) if text.isdecimal() else _share(text)
     except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"{text} is neither a count nor a share, strictly between 0 and 1") from error
+        raise ArgumentTypeError(f"{text} is no count, no share strictly between 0 and 1, and not auto") from error
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
 
 
 def _row(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no row; they are counted from 1")
     return int(text)
+
+
+class _AddRange(Action):
+    """Reads ``age 20:60`` as a name and a pair."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:  # noqa: ARG002
+        name, text = values
+        # The only colon, or the one between blanks: times have colons too.
+        low, between, high = text.partition(" : " if " : " in text else ":")
+        if not between or not (low.strip() or high.strip()) or (":" in high and between == ":"):
+            parser.error(f"argument --range: {text!r} is no range; expected LOW:HIGH, such as 20:60, 20: or :60")
+        ends = (low.strip() or None, high.strip() or None)
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (name, ends)])
 
 
 def _share(text: str) -> float:
@@ -207,9 +333,31 @@ def _trust(text: str) -> float:
     return trust
 
 
+def _separator(text: str) -> str:
+    character = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n':
+        raise ArgumentTypeError(f"{text!r} cannot part columns; expected one character, such as ; or tab")
+    return character
+
+
 def _encoding(text: str) -> str:
     try:
         codecs.lookup(text)
     except LookupError as error:
         raise ArgumentTypeError(f"{text} is no encoding that Python knows, such as latin-1 or cp1252") from error
     return text
+
+
+_COMMANDS = (
+    _landscape,
+    _fit,
+    _predict,
+    _explain,
+    _report,
+    _compare,
+    _feedback,
+    _inspect,
+    _demo,
+    _reproduce,
+    _completion,
+)

@@ -1,4 +1,4 @@
-"""Tables from files of any size, one batch of rows after the other: CSV, TSV, Parquet, Arrow, a pipe."""
+"""Tables from files of any size, one batch of rows after the other: CSV, TSV, Parquet, Arrow, Excel, a pipe."""
 
 import gzip
 import io
@@ -8,19 +8,22 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import csv, ipc, parquet
 
 from sepc.cli.console import note
+from sepc.cli.spreadsheets import read_sheet
 from sepc.cli.text_files import BLOCK, Utf8Stream, names_and_delimiter
 from sepc.common.errors import InputError
 
 PIPE = "-"
 _ROWS = 1 << 16
 _GZIP, _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _DELIMITER_OF = {"csv": ",", "tsv": "\t"}
 
 
@@ -35,6 +38,8 @@ class Source:
     schema : pyarrow.Schema
     batches : iterator of pyarrow.RecordBatch
         The rows. Columns of a text file are texts, just as they stand there; an empty field is an empty text.
+    head : pyarrow.RecordBatch or None
+        The first of them, to look at; None if there are no rows.
     delimiter : str or None
         Of a text file.
     position : callable
@@ -56,24 +61,35 @@ class Source:
     name: str
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    head: pa.RecordBatch | None
     delimiter: str | None
     position: Callable[[], int]
     size: int | None
 
 
 @contextmanager
-def open_table(path: str, file_format: str | None = None, encoding: str = "utf-8") -> Iterator[Source]:
+def open_table(
+    path: str,
+    file_format: str | None = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    usual_separator: str | None = None,
+) -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
-    What kind of file it is shows in its first bytes; for text the first line shows what stands between the columns.
+    What kind of file it is shows in its first bytes; for text the first rows show what stands between the columns.
 
     Parameters
     ----------
     path : str
-    file_format : {"csv", "tsv", "parquet", "arrow"}, optional
+    file_format : {"csv", "tsv", "parquet", "arrow", "xlsx"}, optional
         Says what kind it is.
     encoding : str, default="utf-8"
         Of a text file.
+    separator : str, optional
+        Between the columns of a text file.
+    usual_separator : str, optional
+        The one to take if several can be it.
 
     Yields
     ------
@@ -86,10 +102,22 @@ def open_table(path: str, file_format: str | None = None, encoding: str = "utf-8
         with errors.as_input_errors():
             raw = _unpacked(file)
             file_format = file_format or _detected_format(raw, path)
-            schema, batches, delimiter = _reader(raw, errors, file_format, encoding, at_exit)
+            separator = separator or _DELIMITER_OF.get(file_format)
+            text_form = _TextForm(encoding, separator, usual_separator)
+            schema, batches, delimiter = _reader(raw, errors, file_format, text_form, at_exit)
             _require_different(schema.names, name)
+        batches = _with_rows(batches, errors)
+        head = next(batches, None)
         position = (lambda: 0) if size is None else file.tell
-        yield Source(name, schema, _with_rows(batches, errors), delimiter, position, size)
+        yield Source(name, schema, chain([] if head is None else [head], batches), head, delimiter, position, size)
+
+
+class _TextForm(NamedTuple):
+    """What is known of a text file before it is read."""
+
+    encoding: str
+    separator: str | None
+    usual_separator: str | None
 
 
 @contextmanager
@@ -108,7 +136,9 @@ def _unpacked(file: Any) -> Any:
 def _detected_format(raw: Any, path: str) -> str:
     start = raw.peek(6)[:6]
     if start[:4] == _ZIP:
-        raise InputError(f"{path} is a ZIP archive, such as a spreadsheet; expected a table. Save it as CSV first.")
+        return "xlsx"
+    if start[:4] == _OLD_EXCEL:
+        raise InputError(f"{path} is a spreadsheet of the old kind, .xls; expected .xlsx. Save it as that, or as CSV.")
     if start[:4] == _PARQUET:
         return "parquet"
     if start == _ARROW_FILE or start[:4] == _ARROW_STREAM:
@@ -117,7 +147,7 @@ def _detected_format(raw: Any, path: str) -> str:
 
 
 def _reader(
-    raw: Any, errors: "_ReadErrors", file_format: str, encoding: str, at_exit: ExitStack
+    raw: Any, errors: "_ReadErrors", file_format: str, text_form: _TextForm, at_exit: ExitStack
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
     if file_format == "parquet":
         file = parquet.ParquetFile(_seekable(raw))
@@ -125,8 +155,11 @@ def _reader(
     if file_format == "arrow":
         reader, batches = _arrow(raw)
         return reader.schema, _in_pieces(batches), None
-    text = Utf8Stream(raw, errors.name, encoding)
-    names, delimiter = names_and_delimiter(text.head(), text.name, _DELIMITER_OF.get(file_format))
+    if file_format == "xlsx":
+        table = read_sheet(_seekable(raw), errors.name)
+        return table.schema, iter(table.to_batches(_ROWS)), None
+    text = Utf8Stream(raw, errors.name, text_form.encoding)
+    names, delimiter = names_and_delimiter(text.head(), text.name, text_form.separator, text_form.usual_separator)
     reader = _text_reader(text, names, delimiter, errors)
     if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
         at_exit.callback(_end, reader, text)
@@ -162,14 +195,20 @@ def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_ReadErrors") -> Any:
     """Return a reader of texts: no type is guessed, so that what is read is what stands there."""
-    reader = csv.open_csv(
-        text,
-        read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
-        parse_options=csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=errors.with_row
-        ),
-        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
-    )
+    as_texts = dict.fromkeys(names, pa.string())
+    try:
+        reader = csv.open_csv(
+            text,
+            read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=errors.with_row
+            ),
+            convert_options=csv.ConvertOptions(column_types=as_texts, strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid as error:
+        if "Empty CSV file" not in str(error):  # names alone, on a line that does not end
+            raise
+        return pa.RecordBatchReader.from_batches(pa.schema(as_texts.items()), [])
     if reader.schema.names != names:
         raise InputError(
             f"{text.name} has an unclear first line: {names} or {reader.schema.names}? Correct the quotes in it."
@@ -192,14 +231,8 @@ def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: Utf8Stream) -> I
 
 
 def _with_rows(batches: Iterator[pa.RecordBatch], errors: "_ReadErrors") -> Iterator[pa.RecordBatch]:
-    some = False
     with errors.as_input_errors():
-        for batch in batches:
-            if batch.num_rows:
-                some = True
-                yield batch
-    if not some:
-        raise errors.no_rows()
+        yield from (batch for batch in batches if batch.num_rows)
 
 
 class _ReadErrors:
@@ -233,8 +266,6 @@ class _ReadErrors:
                 f"{self.name} has a row of more than {BLOCK >> 20} MB; expected shorter ones. "
                 "Look for a quote that is never closed."
             )
-        if "Empty CSV file" in text:
-            return self.no_rows()
         return InputError(f"{self.name} cannot be read: {text.splitlines()[0].rstrip('.')}. Is the file complete?")
 
     def ragged(self) -> InputError:
@@ -243,6 +274,3 @@ class _ReadErrors:
             f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
             "Correct it; quotes belong around a field that holds the separator."
         )
-
-    def no_rows(self) -> InputError:
-        return InputError(f"{self.name} has column names but no rows; expected at least one. Check the export.")

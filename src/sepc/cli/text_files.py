@@ -3,13 +3,16 @@
 import codecs
 import csv
 import io
+from shlex import quote
 from typing import Any
 
 from sepc.common.errors import InputError
 
 # A row that is longer than this is refused; a file is read in pieces of this size.
 BLOCK = 4 << 20
-DELIMITERS = (",", "\t", ";")
+DELIMITERS = (",", "\t", ";", "|")
+# So many rows show what stands between the columns.
+_ROWS_LOOKED_AT = 50
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -93,7 +96,9 @@ class Utf8Stream(io.RawIOBase):
         )
 
 
-def names_and_delimiter(head: bytes, name: str, delimiter: str | None = None) -> tuple[list[str], str]:
+def names_and_delimiter(
+    head: bytes, name: str, delimiter: str | None = None, usual: str | None = None
+) -> tuple[list[str], str]:
     r"""Return the names of the columns and what stands between them.
 
     Parameters
@@ -103,23 +108,55 @@ def names_and_delimiter(head: bytes, name: str, delimiter: str | None = None) ->
     name : str
         What messages call the file.
     delimiter : str, optional
-        By default the one of comma, tab and semicolon that splits the first line into most columns.
+        By default the one of comma, tab, semicolon and bar that splits all of the first rows alike, into most columns
+        if several do; if none does, the one that splits the first line into most.
+    usual : str, optional
+        Another one that may be it, and the one to take if several could be it.
 
     Examples
     --------
     >>> names_and_delimiter(b'age;"size; cm"\n1;2\n', "a.csv")
     (['age', 'size; cm'], ';')
+    >>> names_and_delimiter(b"size;weight, kg;label\n1,5;2,5;a\n", "a.csv")[1]
+    ';'
     """
     text = head.decode("utf-8", errors="ignore").removeprefix("\ufeff")
     if not text.strip():
         raise InputError(f"{name} is empty; expected a line of column names, and rows below. Check the export.")
-    splits = {d: _first_row(text, d, name) for d in (DELIMITERS if delimiter is None else (delimiter,))}
-    best = max(splits, key=lambda d: len(splits[d]))
-    return splits[best], best
+    candidates = (delimiter,) if delimiter else tuple(dict.fromkeys((*DELIMITERS, *filter(None, [usual]))))
+    first = {d: _first_rows(text, d, name, len(head) >= BLOCK) for d in candidates}
+    best = _chosen(first, name, usual)
+    names = first[best][0]
+    if any("\x00" in column for column in names):
+        raise InputError(
+            f"{name} has NUL characters in its first line; expected text. Name the encoding that it has, for example "
+            "--encoding utf-16-le."
+        )
+    return names, best
 
 
-def _first_row(text: str, delimiter: str, name: str) -> list[str]:
+def _chosen(first: dict[str, list[list[str]]], name: str, usual: str | None) -> str:
+    splits = {d: len(rows[0]) for d, rows in first.items() if len(rows[0]) > 1}
+    even = [d for d in splits if len(first[d]) > 1 and all(len(row) == splits[d] for row in first[d])]
+    if usual in even:
+        return str(usual)
+    even = [d for d in even if splits[d] == max(splits[one] for one in even)]
+    if len(even) > 1:
+        raise InputError(
+            f"{name} can be split into columns by {' and by '.join(map(repr, even))}; expected one that can be it. "
+            f"Say which: {' or '.join(f'--sep {quote(d)}' for d in even)}."
+        )
+    return even[0] if even else max(splits or first, key=lambda d: len(first[d][0]))
+
+
+def _first_rows(text: str, delimiter: str, name: str, is_cut: bool) -> list[list[str]]:
+    rows = []
     try:
-        return next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            rows += [row] if row else []
+            if len(rows) > _ROWS_LOOKED_AT:
+                return rows
     except csv.Error as error:
-        raise InputError(f"{name} has no readable first line: {error}. Is it a text file with columns?") from error
+        if not rows:
+            raise InputError(f"{name} has no readable first line: {error}. Is it a text file with columns?") from error
+    return rows[:-1] if is_cut and len(rows) > 1 else rows

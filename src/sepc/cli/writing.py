@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pyarrow as pa
 from pyarrow import compute, ipc, parquet
 
 from sepc.cli.reading import PIPE
+from sepc.cli.spreadsheets import written_sheet
 from sepc.cli.usage import UsageError
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
@@ -28,14 +30,15 @@ _FORMAT_OF = {
     ".feather": "arrow",
     ".ipc": "arrow",
     ".arrows": "stream",
+    ".xlsx": "xlsx",
 }
-_IN_NEED_OF_QUOTES = '[{delimiter}"\r\n]'
+_IN_NEED_OF_QUOTES = '["\r\n{delimiter}]'
 
 Write = Callable[[pa.RecordBatch], None]
 
 
 @contextmanager
-def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterator[Write]:
+def written_table(path: str, schema: pa.Schema, delimiter: str = ",", decimal: str = ".") -> Iterator[Write]:
     """Open a table to write; its suffix says which kind it is.
 
     Parameters
@@ -45,6 +48,8 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterato
     schema : pyarrow.Schema
     delimiter : str, default=","
         Between the columns of a CSV file.
+    decimal : str, default="."
+        In the numbers of a text file.
 
     Yields
     ------
@@ -68,7 +73,12 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",") -> Iterato
     with _target(path) as file:
         if file_format in ("csv", "tsv"):
             with _packed(file, path) as text:
-                yield _text_writer(text, schema, "\t" if file_format == "tsv" else delimiter)
+                writer = _TextWriter(text, schema, "\t" if file_format == "tsv" else delimiter, decimal)
+                yield writer.write
+                writer.end()
+        elif file_format == "xlsx":
+            with written_sheet(file, schema) as write:
+                yield write
         elif file_format == "parquet":
             with parquet.ParquetWriter(file, schema) as table:
                 yield table.write_batch
@@ -111,35 +121,46 @@ def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
         yield text
 
 
-def _text_writer(file: Any, schema: pa.Schema, delimiter: str) -> Write:
-    """Return a writer of rows, with the names above the first of them: what fails before leaves a pipe empty."""
-    header = [_lines([pa.array([name]) for name in schema.names], delimiter)]
+class _TextWriter:
+    """Writer of rows, with the names above the first of them: what fails before leaves a pipe empty."""
 
-    def write(batch: pa.RecordBatch) -> None:
-        columns = [as_text(column, name) for column, name in zip(batch.columns, schema.names, strict=True)]
-        lines = _lines(columns, delimiter)
-        file.write(header.pop() if header else b"")
-        file.write(lines)
+    def __init__(self, file: Any, schema: pa.Schema, delimiter: str, decimal: str) -> None:
+        self.file, self.schema, self.delimiter, self.decimal = file, schema, delimiter, decimal
+        self.header = [_lines([pa.array([name]) for name in schema.names], delimiter)]
 
-    return write
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows."""
+        pairs = zip(batch.columns, self.schema.names, strict=True)
+        lines = _lines([as_text(column, name, self.decimal) for column, name in pairs], self.delimiter)
+        self.end()
+        self.file.write(lines)
+
+    def end(self) -> None:
+        """Write the names, if no row has come."""
+        self.file.write(self.header.pop() if self.header else b"")
 
 
-def as_text(column: pa.Array, name: str) -> pa.Array:
+def as_text(column: pa.Array, name: str, decimal: str = ".") -> pa.Array:
     """Return a column as texts, an empty one for what is missing.
 
     Examples
     --------
     >>> as_text(pa.array([0.5, None, 1e300]), "x").to_pylist()
     ['0.5', '', '1e+300']
+    >>> as_text(pa.array([0.5]), "x", decimal=",").to_pylist()
+    ['0,5']
     """
-    if not pa.types.is_string(column.type):
+    kind = column.type
+    if not pa.types.is_string(kind):
         try:
             column = compute.cast(column, pa.string())
         except pa.ArrowException as error:
             raise InputError(
-                f"column {name!r} holds {column.type}, which has no place in a text file. "
+                f"column {name!r} holds {kind}, which has no place in a text file. "
                 "Write to a .parquet or .arrow file instead, or leave the column out."
             ) from error
+    if decimal != "." and pa.types.is_floating(kind):
+        column = compute.replace_substring(column, ".", decimal)
     return compute.fill_null(column, "") if column.null_count else column
 
 
@@ -156,7 +177,7 @@ def _quoted(column: pa.Array, delimiter: str) -> pa.Array:
     text = column.buffers()[2]
     if text is None or not _holds(memoryview(text), delimiter):
         return column
-    needed = compute.match_substring_regex(column, _IN_NEED_OF_QUOTES.format(delimiter=delimiter))
+    needed = compute.match_substring_regex(column, _IN_NEED_OF_QUOTES.format(delimiter=re.escape(delimiter)))
     doubled = compute.replace_substring(column, '"', '""')
     return compute.if_else(needed, compute.binary_join_element_wise('"', doubled, '"', ""), column)
 

@@ -46,6 +46,8 @@ TRUST_READINGS = {
         "average over records like the training records.",
     ),
 }
+# A number that so many digits tell was measured, not computed; from this size on powers of ten are easier to read.
+_DIGITS, _LARGE = 7, 1e15
 # The readings that a classifier's `trust` chooses from.
 READINGS = tuple(reading for reading in TRUST_READINGS if reading != ENSEMBLE)
 
@@ -125,14 +127,22 @@ def shortened(items: Iterable[object], most: int, what: str = "", between: str =
 def in_words(value: float | str | bool | None) -> str:
     """Return a value of a record as it stands in a text; None is a missing one.
 
+    A number that a few digits tell has all of them, as it would in the record; any other is rounded.
+
     Examples
     --------
-    >>> in_words(61.28374), in_words("red"), in_words(None)
-    ('61.28', 'red', 'missing')
+    >>> in_words(61.283746127), in_words(13640.25), in_words(13640.251723), in_words("red"), in_words(None)
+    ('61.28', '13640.25', '13640', 'red', 'missing')
     """
     if value is None:
         return "missing"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    exact, rounded = f"{value:.{_DIGITS}g}", f"{value:.4g}"
+    if float(exact) == value and "e" not in exact:
+        return exact
+    # Whole numbers of any size that people read in records, rather than powers of ten.
+    return f"{value:.0f}" if "e+" in rounded and abs(value) < _LARGE else rounded
 
 
 def length_in_words(distance: float, unit: str) -> str:

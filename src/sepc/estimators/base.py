@@ -176,7 +176,7 @@ def as_one_row(x: Any) -> Any:
     """Return one record as a table of one row, with its feature names if it has any."""
     if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
         return x.to_frame().T  # a row of a pandas frame
-    return x if np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
+    return x if len(getattr(x, "shape", ())) == 2 or np.ndim(x) == 2 else np.reshape(np.asarray(x), (1, -1))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
 from sepc.estimators.sampling import draw, most_worth_labelling
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.explanation import Explanation, explain
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.landscapes.fitted_landscape import FittedLandscape
@@ -27,6 +28,8 @@ from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block
 from sepc.partitions.one_vs_rest import problem_names
 from sepc.scale.dispatch import scattered_training_set
+
+_REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume")
 
 
 class SEPClassifier(TrustClassifier):
@@ -208,11 +211,12 @@ class SEPClassifier(TrustClassifier):
         1    1#1     1        3         0   0.92      9.0
         """
         check_is_fitted(self)
-        columns: dict[str, list[Any]] = {}
+        reach = [f"{name} {end}" for name in self._model.features for end in ("low", "high")]
+        columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
         for rules, p in zip(self._model.rules, self.partitions_, strict=True):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(rules, k, block).items():
-                    columns.setdefault(name, []).append(value)
+                    columns[name].append(value)
         return self._frames.frame(columns)
 
     def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
@@ -266,13 +270,19 @@ class SEPClassifier(TrustClassifier):
             self._landscape = found = FittedLandscape(self._model, self.partitions_, self._frames)
         return found
 
-    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> Explanation:
+    def explain(
+        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None
+    ) -> Explanation:
         """Say why one point gets its label, and what would have to change for another one.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
+        fixed : str, int, or a sequence of them, default=()
+            Features that a change to another label must leave alone, by names or by numbers from 0.
+        ranges : dict, optional
+            Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
         vocabulary : Vocabulary, optional
             What to speak of, for features that were made from something else; the features by default.
 
@@ -287,7 +297,8 @@ class SEPClassifier(TrustClassifier):
         Predicted low with a trust of 91.2 %
         """
         point = self._one_point(x)
-        return explain(self._model, point, vocabulary)
+        names = self._model.features if vocabulary is None else vocabulary.names
+        return explain(self._model, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None

@@ -1,7 +1,7 @@
 """Choice of n_imp, the number of impurities to allow: risks along a path by cross-validation, and a stated rule."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from sepc.model.verdicts import Rule
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.ordering import canonical_order
 
+OnStep = Callable[[int, int], None]
 METRICS = ("aurc", "augrc", "error")
 RULES = ("one_se", "best")
 _COUNTS = (0, 1, 2, 5)
@@ -253,6 +254,7 @@ def select_n_imp(
     metric: str = "aurc",
     rule: str = "one_se",
     n_jobs: int | None = None,
+    on_step: OnStep | None = None,
 ) -> NImpPath:
     """Choose how many impurities an ellipsoid may hold, by cross-validation.
 
@@ -281,6 +283,8 @@ def select_n_imp(
         nothing.
     n_jobs : int or None, default=None
         Number of processes.
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)`` after each fit; an error that it raises ends the run.
 
     Returns
     -------
@@ -309,7 +313,11 @@ def select_n_imp(
     fold = _folds(points, codes, cv, random_state)
     tests = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
     jobs = (delayed(_fold_result)(estimator, value, X, labels, classes, test) for value in values for test in tests)
-    found = list(Parallel(n_jobs=n_jobs)(jobs))
+    found = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        found.append(result)
+        if on_step is not None:
+            on_step(len(found), len(values) * len(tests))
     results = tuple(tuple(found[i : i + len(tests)]) for i in range(0, len(found), len(tests)))
     counts = tuple(min(impurity_count(value, size) for size in sizes) for value in values)
     frames = FrameMaker(FrameMaker.like(X).library)

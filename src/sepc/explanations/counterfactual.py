@@ -1,25 +1,31 @@
 """Counterfactuals: the smallest change found that would give a record another label."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.text import in_words, length_in_words, listed, percent
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.text import ENSEMBLE, in_words, length_in_words, listed, percent, shortened
+from sepc.common.typing import FloatArray
+from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
+from sepc.explanations.change_search import COUNTING_READINGS, ChangeSearch
+from sepc.explanations.column_exchanges import drop_idle_changes, exchange_columns
 from sepc.explanations.vocabulary import Value, Vocabulary, length
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
 
-# Points on the way into a region at which the label is asked for; the step on which it changes is so divided again.
-_WAY_POINTS = 33
-_DIVISIONS = 6
-# Regions of other labels that are tried, nearest first.
-_N_REGIONS = 20
-# Training records of other labels that are tried after these.
-_N_RECORDS = 5000
+# Regions and training records of other labels that are gone to, nearest first; many more if none of them is enough.
+_N_REGIONS, _N_RECORDS, _MOST_RECORDS = 10, 100, 5000
+# Where regions overlap, counts make small islands of other labels, and normal scores jump where values are repeated: on
+# any line there may be another label. So many lines to training records are looked at, at so many points each.
+_MOST_LINES = 256
+_WITH_JUMPS = {**dict.fromkeys(COUNTING_READINGS, 4), ENSEMBLE: 1}
+_MANY = 1_000_000
+# Numbers that are beyond all training records by less than this share of their range are not said to be.
+_BEYOND = 1e-6
 _N_FEATURES_IN_TEXT = 3
 
 
@@ -40,10 +46,20 @@ class Change(NamedTuple):
     change: float | None
     in_units: float
 
+    def in_words(self) -> str:
+        """Return it in a few signs.
+
+        Examples
+        --------
+        >>> Change("age", 61.0, 58.0, -3.0, -0.3).in_words()
+        'age: 61 -> 58'
+        """
+        return f"{self.feature}: {in_words(self.before)} -> {in_words(self.after)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """The smallest change found that moves the point into a region of another label.
+    """The smallest change found that gives the record another label.
 
     Attributes
     ----------
@@ -59,6 +75,8 @@ class Counterfactual:
         One per feature, those that move most first; of a raw table, one per column that changes.
     point : dict of str to float
         The changed record; of a raw table, with raw values of all columns that count.
+    beyond : tuple of str
+        Features or columns in which the change leads beyond the range of the training records.
 
     Examples
     --------
@@ -66,7 +84,7 @@ class Counterfactual:
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> found = clf.explain([2.0]).counterfactual
     >>> found.label, round(found.changes[0].after, 3)
-    ('high', 5.0)
+    ('high', 3.539)
     """
 
     label: Any
@@ -75,69 +93,13 @@ class Counterfactual:
     distance: float
     changes: tuple[Change, ...]
     point: dict[str, Value]
-
-
-class Way(NamedTuple):
-    """A way into a region of another label: through its nearest point to its middle, in the model's units."""
-
-    length: float
-    entry: FloatArray
-    middle: FloatArray
-
-
-def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> list[Way]:
-    """Return the ways from a point into regions of other labels, shortest first.
-
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        In the units that points come in.
-    label : int
-        Number of its class.
-
-    Returns
-    -------
-    list of Way
-    """
-    z, ways = model.units(x), []
-    for problem, rules in enumerate(model.rules):
-        # With two classes the one problem is about both; else each problem's side 0 is its class, side 1 the rest.
-        side = 1 - label if len(model.rules) == 1 else 0
-        if len(model.rules) > 1 and problem == label:
-            continue
-        distances = rules.stack.distances(z)
-        for k in np.flatnonzero(rules.sides == side).tolist():
-            E = rules.stack[k]
-            ways.append(Way(float(distances[k]), E.project(z[None])[0], E.center))
-        ways += [Way(float(np.linalg.norm(x - z)), x, x) for x in rules.isolated]
-    return sorted(ways, key=lambda way: way.length)[:_N_REGIONS]
-
-
-def _way_to_a_record(model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary) -> list[Way]:
-    """Return the straight way to the nearest training record whose verdict is another label, if there is one near.
-
-    Where the records were left out, to the middle of another class.
-    """
-    z, records = model.units(x), model.records
-    if records is None:
-        others = np.delete(model.outline.middles, label, axis=0)
-        others = others[~np.isnan(others).any(axis=1)]
-    else:
-        others = records.points[records.codes != label]
-    if not len(others):
-        return []
-    distances = np.sqrt(np.square(others - z).sum(axis=1))
-    nearest = np.argsort(distances, kind="stable")[:_N_RECORDS]
-    reached = vocabulary.within_reach(model.original(others[nearest]))
-    there = np.flatnonzero(model.decide(reached).label != label)
-    return [Way(0.0, z, others[nearest[i]]) for i in there[:1]]
+    beyond: tuple[str, ...] = ()
 
 
 def counterfactual(
-    model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, ways: Sequence[Way]
+    model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits, regions: FloatArray
 ) -> Counterfactual | None:
-    """Go into the nearest regions of other labels just until the label changes; return the shortest change.
+    """Return the smallest change found that gives a record another label.
 
     Parameters
     ----------
@@ -148,70 +110,115 @@ def counterfactual(
         Number of its class.
     vocabulary : Vocabulary
         Knows to which records it can be changed.
-    ways : sequence of Way
-        Into regions of other labels, shortest first. If none of them leads to another label, the way to the nearest
-        training record that has one is tried.
+    limits : ChangeLimits
+        What must stay as it is.
+    regions : ndarray of shape (n, d)
+        Points in regions of other labels, in the model's units.
 
     Returns
     -------
     Counterfactual or None
         None if no change was found.
     """
-    best = _shortest(model, x, label, ways, vocabulary)
-    if best is None:  # other labels are outnumbered all along the ways to the centres of their ellipsoids
-        best = _shortest(model, x, label, _way_to_a_record(model, x, label, vocabulary), vocabulary)
-    if best is None:
+    reachable = ReachableRecords(vocabulary, limits, x)
+    if not reachable.words:
         return None
-
-    def enough(X: FloatArray) -> BoolArray:
-        return np.asarray(model.decide(X).label != label)
-
-    best = vocabulary.simplest(best, model.units(best) - model.units(x), enough)
-    return _as_counterfactual(model, x, best, vocabulary)
-
-
-def _shortest(
-    model: FittedModel, x: FloatArray, label: int, ways: Sequence[Way], vocabulary: Vocabulary
-) -> FloatArray | None:
-    """Return the nearest record with another label that was found, in the units that records come in."""
-    best: FloatArray | None = None
-    z, shortest = model.units(x), np.inf
-    for way in ways:
-        if way.length >= shortest:
-            break
-        found = _first_change(model, way, label, vocabulary)
-        if found is not None and np.linalg.norm(model.units(found) - z) < shortest:
-            best, shortest = found, float(np.linalg.norm(model.units(found) - z))
-    return best
+    search = ChangeSearch(model, label, reachable)
+    bounds = _bounds(model, vocabulary, x)
+    with one_blas_thread(_MANY):  # once, not for each of many small products
+        _search(search, regions, bounds)
+    return None if search.best is None else _as_counterfactual(model, x, search.best, vocabulary, bounds)
 
 
-def _first_change(model: FittedModel, way: Way, label: int, vocabulary: Vocabulary) -> FloatArray | None:
-    """Return the first record on the way, from its entry on, that has another label."""
+def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> None:
+    """Let a search find the smallest change that it can."""
+    model, reachable = search.model, search.reachable
+    starts = _along_lines(search, regions)
+    has_values = any(len(reachable.vocabulary.values(word)) for word in reachable.words)
+    if has_values or search.best is None:
+        exchange_columns(search, bounds)
+        starts = starts[:0] if search.best is None else model.units(search.best[None])
+    search.refine(starts)
+    search.tighten()
+    if model.records is not None and model.trust in _WITH_JUMPS:
+        every = _nearest(search, model.records.points)
+        lines = every[np.linspace(0, len(every) - 1, min(len(every), _MOST_LINES)).astype(int)]
+        before, starts = search.length, search.along_lines(lines, _WITH_JUMPS[model.trust])
+        if search.length < before:
+            search.refine(starts)
+            search.tighten()
+    if has_values:
+        exchange_columns(search, bounds)
+    drop_idle_changes(search)
+    search.confirm()
 
-    def at(t: FloatArray) -> FloatArray:
-        # What is judged is the record that will be shown, so that it has the label that is shown.
-        return vocabulary.within_reach(model.original(way.entry + t[:, None] * (way.middle - way.entry)))
 
-    low, high = 0.0, 1.0
-    for _ in range(1 + _DIVISIONS):
-        # All points of a step at once: to be asked takes time, hardly more for many points.
-        grid = np.linspace(low, high, _WAY_POINTS)
-        there = np.asarray(model.decide(at(grid)).label != label)
-        if not there.any():
-            return None
-        first = int(there.argmax())
-        if first == 0:
-            return np.asarray(at(grid[:1])[0])
-        low, high = grid[first - 1], grid[first]
-    return np.asarray(at(np.array([high]))[0])
+def _along_lines(search: ChangeSearch, regions: FloatArray) -> FloatArray:
+    """Go to the nearest training records of other labels and into regions; return the nearest changed records.
+
+    Where the records were left out, to the middles of the other classes.
+    """
+    model = search.model
+    if model.records is None:
+        others = np.delete(model.outline.middles, search.label, axis=0)
+        return search.along_lines(np.concatenate([others[~np.isnan(others).any(axis=1)], regions]))
+    others = _nearest(search, model.records.points[model.records.codes != search.label])
+    starts = search.along_lines(np.concatenate([others[:_N_RECORDS], regions]))
+    # The label may be one that few records of other labels do not get as well.
+    return starts if len(starts) or len(others) <= _N_RECORDS else search.along_lines(others[_N_RECORDS:_MOST_RECORDS])
 
 
-def _as_counterfactual(model: FittedModel, x: FloatArray, after: FloatArray, vocabulary: Vocabulary) -> Counterfactual:
+def _nearest(search: ChangeSearch, points: FloatArray) -> FloatArray:
+    """Return points, shape (n, d), those nearest to the record first."""
+    return points[np.argsort(np.square(points - search.z).sum(axis=1), kind="stable")]
+
+
+def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> FloatArray:
+    """Return the nearest points and the centres of the nearest regions of other labels, shape (n, d), in its units.
+
+    Parameters
+    ----------
+    model : PartitionModel
+    x : ndarray of shape (d,)
+        In the units that points come in.
+    label : int
+        Number of its class.
+    """
+    z = model.units(x)
+    regions: list[tuple[float, Ellipsoid]] = []
+    for problem, rules in enumerate(model.rules):
+        # With two classes the one problem is about both; else each problem's side 0 is its class, side 1 the rest.
+        side = 1 - label if len(model.rules) == 1 else 0
+        if len(model.rules) > 1 and problem == label:
+            continue
+        distances = rules.stack.distances(z)
+        regions += [(float(distances[k]), rules.stack[k]) for k in np.flatnonzero(rules.sides == side).tolist()]
+    nearest = sorted(regions, key=lambda pair: pair[0])[:_N_REGIONS]
+    points = [point for _, E in nearest for point in (E.project(z[None])[0], E.center)]
+    return np.array(points).reshape(-1, len(z))
+
+
+def _bounds(model: FittedModel, vocabulary: Vocabulary, x: FloatArray) -> FloatArray:
+    """Return the smallest and the largest number of each feature in training, shape (2, d); NaN if they are unknown."""
+    bounds = np.full((2, len(x)), np.nan)
+    if model.records is not None:
+        points = model.records.points
+        bounds[:] = model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
+    for word in vocabulary.words:
+        known = vocabulary.bounds(word)
+        if known is not None:
+            bounds[:, word.at.start] = known
+    return bounds
+
+
+def _as_counterfactual(
+    model: FittedModel, x: FloatArray, after: FloatArray, vocabulary: Vocabulary, bounds: FloatArray
+) -> Counterfactual:
     a = model.assess(after[None], FrameMaker())
     moved = model.units(after) - model.units(x)
     kept = {word.name: vocabulary.asked(word, x) for word in vocabulary.words if vocabulary.keeps(word, after)}
     changes = [
-        _change(word.name, vocabulary.asked(word, x), vocabulary.value(word, after), length(moved[word.at]))
+        _change(word.name, vocabulary.asked(word, x), vocabulary.proposed(word, after), length(moved[word.at]))
         for word in vocabulary.words
         if word.name not in kept
     ]
@@ -221,8 +228,20 @@ def _as_counterfactual(model: FittedModel, x: FloatArray, after: FloatArray, voc
         region=str(a.region[0]),
         distance=float(np.linalg.norm(moved)),
         changes=tuple(sorted(changes, key=lambda c: -abs(c.in_units))),
-        point={word.name: kept.get(word.name, vocabulary.value(word, after)) for word in vocabulary.words},
+        point={word.name: kept.get(word.name, vocabulary.proposed(word, after)) for word in vocabulary.words},
+        beyond=tuple(
+            word.name
+            for word in vocabulary.words
+            if word.name not in kept and not word.is_level and _is_beyond(x, after, bounds, word.at.start)
+        ),
     )
+
+
+def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> bool:
+    """Return whether a change leads further away from what a feature is in training; unknown bounds are none."""
+    low, high = bounds[:, j]
+    slack = _BEYOND * (high - low)
+    return bool((after[j] < min(low - slack, x[j])) or (after[j] > max(high + slack, x[j])))
 
 
 def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
@@ -230,16 +249,26 @@ def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
     return Change(name, before, after, step, in_units)
 
 
-def change_in_words(found: Counterfactual | None, unit: str) -> str:
-    """Return a sentence about the smallest change to another label.
+def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", has_trust: bool = True) -> str:
+    """Return a sentence or two about the smallest change to another label.
+
+    Parameters
+    ----------
+    found : Counterfactual or None
+    unit : str
+        What its length is measured in.
+    limits : str, optional
+        `ChangeLimits.in_words` of what had to stay.
+    has_trust : bool, default=True
+        Whether its trust means anything.
 
     Examples
     --------
-    >>> change_in_words(None, "units")
-    'No change into a region of another label was found.'
+    >>> change_in_words(None, "units", " with age as it is")
+    'No change to another label was found with age as it is.'
     """
     if found is None:
-        return "No change into a region of another label was found."
+        return f"No change to another label was found{limits}."
     most = [
         c
         for n, c in enumerate(found.changes)
@@ -248,7 +277,11 @@ def change_in_words(found: Counterfactual | None, unit: str) -> str:
     ]
     parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
     rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
+    beyond = (
+        f" No training record goes so far in {shortened(found.beyond, _N_FEATURES_IN_TEXT)}." if found.beyond else ""
+    )
+    trust = f" (trust {percent(found.trust)})" if has_trust else ""
     return (
-        f"The smallest change found that would make it {found.label} ({found.region}, trust "
-        f"{percent(found.trust)}) is {length_in_words(found.distance, unit)} long: {listed(parts)}{rest}."
+        f"The smallest change found{limits} that would make it {found.label}{trust} is "
+        f"{length_in_words(found.distance, unit)} long: {listed(parts)}{rest}.{beyond}"
     )

@@ -11,6 +11,7 @@ import numpy as np
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
 from sepc.explanations.places import FeatureShare, RegionNote, place_of
@@ -53,6 +54,7 @@ _R3_PLACES = {
 _R3_ISOLATED = "it lies outside every ellipsoid: the isolated record next to it, {region}, stands for"
 # An ellipsoid that need not grow by more than this share is only just missed.
 _NEARLY_INSIDE = 0.2
+_NO_ELLIPSOID = "The model has no ellipsoid here: with so few records for so many features none can be made."
 _OUTSIDE = "No group of training records covers it: treat the label as a guess from what is nearest."
 
 
@@ -155,6 +157,8 @@ class Explanation(TextExplanation):
         Whether the nearest ellipsoid is grown to a point outside of all before its training records are counted.
     is_of_older_rule : bool
         Whether it is so in this model alone, which was saved when it was the rule.
+    limits : str
+        What the change had to leave alone, as a part of a sentence; empty if nothing.
 
     Examples
     --------
@@ -191,15 +195,18 @@ class Explanation(TextExplanation):
     reading: str
     grows: bool
     is_of_older_rule: bool
+    limits: str = ""
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
         if self.shares:
             yield from self._by_probability()
-        else:
+        elif self.regions:
             yield from (self._verdict(), self._counts(), self._place(), self._caution_of_counts())
+        else:
+            yield from (self._verdict_without_ellipsoids(), self._place(), _OUTSIDE)
         yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit)
+        yield change_in_words(self.counterfactual, self.unit, self.limits, bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:
         """Yield who speaks for the label and what parts them, what to beware of, and what the paper's rule says."""
@@ -243,6 +250,10 @@ class Explanation(TextExplanation):
 
     def _by_the_paper(self) -> str:
         own, others = self.counts.values()
+        if not self.regions:
+            same = "this" if own else "another"
+            decides = f"By the paper's rule {self.rule} {self._nearest_record} decides, which is of {same} label."
+            return f"{_NO_ELLIPSOID} {decides}"
         place = {**_PLACES, Rule.R3.name: _R3_PLACES[self.grows]}[self.rule]
         if self.rule == Rule.R3.name and self.region.rpartition("@")[2].isdigit():
             place = _R3_ISOLATED
@@ -254,6 +265,8 @@ class Explanation(TextExplanation):
         )
 
     def _caution_of_place(self) -> str:
+        if not self.regions:
+            return ""
         if self.reason == "outside" and self.typicality is not None:
             return (
                 f"That it lies outside does not make it strange: {percent(self.typicality)} of the training records, "
@@ -270,6 +283,16 @@ class Explanation(TextExplanation):
         older = ", by the rule of the time when the model was made" if self._is_of_older_rule_here else ""
         return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]}{older})."
 
+    def _verdict_without_ellipsoids(self) -> str:
+        return (
+            f"Predicted {self.label}, the label of {self._nearest_record} (rule {self.rule}). {_NO_ELLIPSOID} So "
+            "there is nothing to count, and no trust in the label to speak of."
+        )
+
+    @property
+    def _nearest_record(self) -> str:
+        return f"the nearest training record ({self.region})"
+
     @property
     def _is_of_older_rule_here(self) -> bool:
         return self.is_of_older_rule and self.rule == Rule.R3.name
@@ -283,7 +306,8 @@ class Explanation(TextExplanation):
 
     def _place(self) -> str:
         if not self.regions:
-            return f"The nearest training record is {self._length(self.distance)} away."
+            # The neighbours are told of at the end.
+            return "" if self.neighbours else f"The nearest training record is {self._length(self.distance)} away."
         note = self.regions[0]
         most = [f for f in self.features[:_N_FEATURES_IN_TEXT] if f.share >= 0.05]
         if self.rule == Rule.R3.name:
@@ -319,7 +343,9 @@ class Explanation(TextExplanation):
         return length_in_words(distance, self.unit)
 
 
-def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None = None) -> Explanation:
+def explain(
+    model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
+) -> Explanation:
     """Explain the verdict on one point.
 
     Parameters
@@ -329,6 +355,8 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         The point, in the units that points come in.
     vocabulary : Vocabulary, optional
         What to speak of; the features by default.
+    limits : ChangeLimits, optional
+        What a change must leave alone; nothing by default.
 
     Returns
     -------
@@ -341,7 +369,7 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
     >>> explain(model, model.units(np.array([1.0]))).label
     0
     """
-    vocabulary = vocabulary or Vocabulary(model.features)
+    vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
     decision, verdicts = model.judge(z[None])
     a = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
@@ -369,12 +397,13 @@ def explain(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None 
         regions=place.regions,
         features=place.features,
         neighbours=nearest_records(model, x, vocabulary),
-        counterfactual=counterfactual(model, x, label, vocabulary, ways_into_regions(model, x, label)),
+        counterfactual=counterfactual(model, x, label, vocabulary, limits, ways_into_regions(model, x, label)),
         unit=model.unit,
         counted="training" if rules.training_counts.all_counted else "held-out",
         reading=model.trust,
         grows=model.grows,
         is_of_older_rule=model.is_of_older_rule,
+        limits=limits.in_words(),
     )
 
 

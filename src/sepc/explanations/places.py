@@ -18,7 +18,8 @@ class FeatureShare(NamedTuple):
     """The share of one feature in how deep inside, or how far outside, the point lies.
 
     Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
-    and None is a missing one. The reference is in that case what is most usual in the ellipsoid.
+    and None is a missing one. The reference is in that case what is most usual in the ellipsoid, and `usual` the share
+    of its training records that have it; None where that is not known.
 
     Examples
     --------
@@ -26,6 +27,8 @@ class FeatureShare(NamedTuple):
     'age (61; centre 40)'
     >>> FeatureShare("color", "red", "blue", 0.8, True).in_words("centre")
     'color (red; mostly blue)'
+    >>> FeatureShare("color", "red", "blue", 0.8, True, 0.71).in_words("centre")
+    'color (red; mostly blue, 71 %)'
     """
 
     feature: str
@@ -33,14 +36,16 @@ class FeatureShare(NamedTuple):
     reference: Value
     share: float
     is_level: bool = False
+    usual: float | None = None
 
     def in_words(self, reference: str) -> str:
         """Return it as part of a sentence, with a word for what a number is compared to."""
-        usual = self.is_level or self.reference is None
-        if usual and self.value == self.reference:
-            return f"{self.feature} ({in_words(self.value)})"
-        compared = "mostly" if usual else "centre" if self.value is None else reference
-        return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)})"
+        is_usual = self.is_level or self.reference is None
+        share = "" if self.usual is None else f", {100.0 * self.usual:.0f} %"
+        if is_usual and self.value == self.reference:
+            return f"{self.feature} ({in_words(self.value)}{share})"
+        compared = "mostly" if is_usual else "centre" if self.value is None else reference
+        return f"{self.feature} ({in_words(self.value)}; {compared} {in_words(self.reference)}{share})"
 
 
 class RegionNote(NamedTuple):
@@ -137,9 +142,14 @@ def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vo
         terms = np.square(z - nearest)
     shares = terms / (terms.sum() or 1.0)
     reference, center = model.original(nearest), model.original(E.center)
+    held = None
+    if model.records is not None and any(word.is_level for word in vocabulary.words):
+        held = model.original(model.records.points[is_held(E.gauge(model.records.points))])
     told = []
     for word in vocabulary.words:
         value = vocabulary.asked(word, x)
-        usual = vocabulary.value(word, center if word.is_level or value is None else reference)
-        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level))
+        usual, share = vocabulary.reference(word, center if word.is_level or value is None else reference), None
+        if word.is_level and held is not None and len(held):
+            usual, share = vocabulary.most_usual(word, held)
+        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level, share))
     return tuple(sorted(told, key=lambda f: -f.share))

@@ -17,11 +17,11 @@ from scipy.special import softmax
 from sepc.common.frames import plain
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray
+from sepc.explanations.feature_terms import feature_terms, squares_to
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.calibration import log_density
 from sepc.model.decision import deciding_problem
-from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.partition_model import PartitionModel
 
 BACKGROUND = "background"
@@ -192,7 +192,8 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
         if calibration is not None:
             own.append(RegionShare(BACKGROUND, name, background * float(calibration.class_share[k]), n))
         shares += sorted(own, key=lambda s: -s.share)
-    best, against = (_best(densities, logs, k) for k in (label, rival))
+    found = feature_terms(densities, z[None], np.array([label]), np.array([rival]))
+    best, against = int(found.best[0]), int(found.against[0])
     return Reasons(
         tuple(shares),
         Parting(
@@ -201,7 +202,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             rival_label=plain(model.classes[rival]),
             log_odds=float(logs[best] - logs[against]),
             size_and_width=float(densities.log_weights[best] - densities.log_weights[against]),
-            terms=_terms(densities, logs, z, best, against, vocabulary),
+            terms=_by_columns(found.values[0], vocabulary),
             calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival])),
         ),
     )
@@ -230,34 +231,10 @@ def _names(model: PartitionModel, k: int, of_class: slice) -> Iterator[str]:
         yield f"{rules.labels[side]}@"
 
 
-def _best(densities: LocalDensities, logs: FloatArray, k: int) -> int:
-    """Return the component of a class that has the largest share."""
-    return int(np.where(densities.codes == k, logs, -np.inf).argmax())
-
-
-def _squares(densities: LocalDensities, component: int, z: FloatArray) -> FloatArray:
-    """Return the squared distance to a component as a sum over features, shape (d,); of those some may be negative."""
-    center, frame = densities.frame(component)
-    reach = FARTHEST * densities.unit
-    away = np.clip(z, densities.center - reach, densities.center + reach) - center
-    return np.asarray(away * (frame @ (frame.T @ away)))
-
-
-def _terms(
-    densities: LocalDensities, logs: FloatArray, z: FloatArray, best: int, against: int, vocabulary: Vocabulary
-) -> tuple[FeatureTerm, ...]:
-    """Split what the distances to two components add to the log odds in proportion to the squared distances."""
-    own, other = (_log_tail(densities, logs, k, z) for k in (best, against))
-    terms = [FeatureTerm(word.name, float((own - other)[word.at].sum())) for word in vocabulary.words]
-    return tuple(sorted(terms, key=lambda t: -abs(t.term)))
-
-
-def _log_tail(densities: LocalDensities, logs: FloatArray, component: int, z: FloatArray) -> FloatArray:
-    """Return the part of a component's logarithm that depends on the point as a sum over features, shape (d,)."""
-    squares = _squares(densities, component, z)
-    # The sum of the terms is the very number that the probability was made of, whatever the squares were rounded to.
-    whole = squares.sum()
-    return np.asarray((logs[component] - densities.log_weights[component]) * squares / (whole if whole > 0.0 else 1.0))
+def _by_columns(terms: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureTerm, ...]:
+    """Return the terms of the features, shape (d,), by what is spoken of; the largest first."""
+    told = [FeatureTerm(word.name, float(terms[word.at].sum())) for word in vocabulary.words]
+    return tuple(sorted(told, key=lambda t: -abs(t.term)))
 
 
 def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
@@ -288,7 +265,7 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
         return ()
     z = model.units(x)
     nearest = int(densities.by_component(z[None])[0].argmax())
-    squares = _squares(densities, nearest, z)
+    squares = squares_to(densities, nearest, z[None])[0]
     mean = model.original(densities.frame(nearest)[0])
     # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]

@@ -1,15 +1,16 @@
 """The vocabulary of explanations: a record in words, feature by feature or by the columns of a raw table."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
 
 # What a record holds in one place; None if that is missing.
 Value = float | str | bool | None
-Judgement = Callable[[FloatArray], BoolArray]
 
 
 class Word(NamedTuple):
@@ -55,6 +56,40 @@ class Vocabulary:
         """Return what features, shape (d,), mean in one column."""
         return float(x[word.at.start])
 
+    def reference(self, word: Word, x: FloatArray) -> Value:
+        """Return what a point of a region, shape (d,), means in one column: nothing that the column never is."""
+        return self.value(word, x)
+
+    def most_usual(self, word: Word, X: FloatArray) -> tuple[Value, float]:
+        """Return the value that most of some records, shape (n, d), have in one column, and the share that has it."""
+        values = [self.value(word, x) for x in X]
+        value, count = Counter(values).most_common(1)[0]
+        return value, count / len(values)
+
+    def proposed(self, word: Word, x: FloatArray) -> Value:
+        """Return what a changed record, shape (d,), is to hold in one column."""
+        return self.value(word, x)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns, whether or not features were made from them."""
+        return [word.name for word in self.words]
+
+    def ends(self, word: Word, low: Value, high: Value) -> tuple[float, float]:
+        """Return the ends of a range of one column as numbers of its feature; infinite where it is open."""
+        lowest = -np.inf if low is None else _number(word, low)
+        highest = np.inf if high is None else _number(word, high)
+        require_range(word.name, low, high, lowest <= highest)
+        return lowest, highest
+
+    def bounds(self, word: Word) -> tuple[float, float] | None:  # noqa: ARG002
+        """Return the smallest and the largest number of a column in training; None where the vocabulary has no idea."""
+        return None
+
+    def values(self, word: Word) -> FloatArray:
+        """Return the features, shape (n, n_features), of all values of a column that has only a few of them."""
+        return np.empty((0, word.at.stop - word.at.start))
+
     def asked(self, word: Word, x: FloatArray) -> Value:
         """Return what the record that is explained holds in one column; `x` are its features."""
         return self.value(word, x)
@@ -70,19 +105,6 @@ class Vocabulary:
     def keeps(self, word: Word, x: FloatArray) -> bool:  # noqa: ARG002
         """Return whether a change leaves a column alone, so that nothing is said of it."""
         return False
-
-    def simplest(self, x: FloatArray, moved: FloatArray, enough: Judgement) -> FloatArray:  # noqa: ARG002
-        """Return a changed record, shape (d,), without what need not change.
-
-        Parameters
-        ----------
-        x : ndarray of shape (d,)
-        moved : ndarray of shape (d,)
-            How far each feature has moved.
-        enough : callable
-            Says of records, shape (n, d), whether their labels have changed; that of `x` has.
-        """
-        return x
 
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that some features belong to.
@@ -104,3 +126,19 @@ def length(moved: FloatArray) -> float:
     (-2.0, 5.0)
     """
     return float(moved[0]) if len(moved) == 1 else float(np.linalg.norm(moved))
+
+
+def require_range(name: str, low: Value, high: Value, is_sound: bool) -> None:
+    """Raise an `InputError` for a range that nothing lies in."""
+    if not is_sound:
+        raise InputError(f"the range of {name} is {low} to {high}; expected the lowest value that it can have first.")
+
+
+def _number(word: Word, end: Value) -> float:
+    try:
+        number = float(end)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if np.isnan(number):
+        raise InputError(f"the range of {word.name} ends at {end!r}; expected a number.")
+    return number

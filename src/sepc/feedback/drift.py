@@ -11,6 +11,7 @@ A. Ramdas, P. Gruenwald, V. Vovk, G. Shafer (2023). Game-Theoretic Statistics an
 Statistical Science 38.
 """
 
+from bisect import bisect_left
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -23,6 +24,8 @@ from sepc.common.typing import FloatArray, IntArray
 
 # By how much the odds may have risen: one bet on each, with equal stakes.
 _LOG_ODDS_RATIOS = np.log([1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0])
+# Whatever takes more records than this is never told.
+_MOST_RECORDS = 1_000_000
 _LARGEST_LOG = float(np.log(np.finfo(float).max))
 
 
@@ -55,6 +58,13 @@ class Drift:
         Evidence at which the alarm is raised.
     false_alarm_rate : float
         Probability, at most, that it is ever raised without drift.
+    n_models : int
+        How many models count, each by itself: 1 is the classifier itself; several are each fitted without a part of the
+        training set, so that they can be asked of that part as of new records.
+    n_held_out : int
+        Number of held-out records behind `expected`.
+    n_needed : int or None
+        About how many more records with the same share would raise the alarm; None if none would, or it is raised.
 
     Examples
     --------
@@ -63,6 +73,10 @@ class Drift:
     ...     test.add(20, [8])
     >>> test.state()
     Alarm after 40 records: 40 % odd where 5 % (1.6 % to 11.3 %) were expected; false-alarm rate 0.01
+    >>> test = SequentialRateTest("odd", np.array([[5, 100]]), 0.01)
+    >>> test.add(20, [8])
+    >>> test.state().n_needed
+    16
     """
 
     what: str
@@ -76,6 +90,9 @@ class Drift:
     evidence: float
     threshold: float
     false_alarm_rate: float
+    n_models: int = 1
+    n_held_out: int = 0
+    n_needed: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, ready for JSON; what is not known yet is None."""
@@ -87,10 +104,26 @@ class Drift:
         said = f"Alarm after {self.when} records" if self.alarm else "No alarm"
         if self.n == 0:
             return f"{said}: nothing observed yet; {percent(self.expected)} {self.what} expected"
+        by = f", by {self.n_models} models that each leave a part of the training records out," * (self.n_models > 1)
         return (
-            f"{said}: {percent(self.share)} {self.what} where {percent(self.expected)} ({low} to {high}) "
-            f"were expected; false-alarm rate {self.false_alarm_rate:g}"
+            f"{said}: {percent(self.share)} {self.what}{by} where {percent(self.expected)} ({low} to {high}) "
+            f"were expected; false-alarm rate {self.false_alarm_rate:g}{self._why}"
         )
+
+    @property
+    def _why(self) -> str:
+        """Why there is no alarm, and what it would take; empty if there is one, or chance explains the rise."""
+        if self.alarm or not self.share > self.interval[1]:
+            return ""
+        if self.share <= self.limit:
+            return (
+                f". Why not: it takes more than {percent(self.limit)}, which {self.n_held_out} held-out records leave "
+                "possible without any change; more training records would bring this limit down"
+            )
+        so_far = f". Why not: the evidence for a rise is {self.evidence:.2g} so far, and {self.threshold:g} is needed"
+        if self.n_needed is None:
+            return f"{so_far}; the share is too near to {percent(self.limit)}, the limit, for that"
+        return f"{so_far}; about {self.n_needed:,} more records with the same share would raise the alarm"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>"
@@ -148,6 +181,22 @@ class SequentialRateTest:
         not_yet_placed = -np.log(j + 1.0)
         self.log_evidence.append(float(np.logaddexp(mean, not_yet_placed)))
 
+    def _n_needed(self, shares: FloatArray) -> int | None:
+        """Return how many more records with these shares, by each model, would raise the alarm."""
+
+        def would_raise(n: int) -> bool:
+            bets = np.logaddexp(self._log_bets, -np.log((j + 1) * (j + 2.0)))
+            bets = bets + n * (shares[:, None] * _LOG_ODDS_RATIOS - self._log_normalizer)
+            mean = np.logaddexp.reduce(bets, axis=None) - np.log(bets.size)
+            return bool(np.logaddexp(mean, -np.log(j + 2.0)) >= np.log(2.0 / self.false_alarm_rate))
+
+        j, enough = len(self.batches), 1
+        while not would_raise(enough):
+            enough *= 2
+            if enough > _MOST_RECORDS:
+                return None
+        return bisect_left(range(enough), True, lo=enough // 2, key=would_raise)
+
     def state(self) -> Drift:
         """Return the state of the test by now."""
         threshold = 2.0 / self.false_alarm_rate
@@ -156,6 +205,7 @@ class SequentialRateTest:
         raised = np.flatnonzero(np.array(self.log_evidence) >= np.log(threshold))
         hits, n = self.held_out.sum(axis=0).tolist()
         total = int(counts[:, 0].sum())
+        waits = total > 0 and not len(raised)
         return Drift(
             what=self.what,
             alarm=len(raised) > 0,
@@ -168,4 +218,7 @@ class SequentialRateTest:
             evidence=float(np.exp(min(max(self.log_evidence, default=0.0), _LARGEST_LOG))),
             threshold=threshold,
             false_alarm_rate=self.false_alarm_rate,
+            n_models=len(self.held_out),
+            n_held_out=n,
+            n_needed=self._n_needed(counts[:, 1:].sum(axis=0) / total) if waits else None,
         )

@@ -8,6 +8,9 @@ from sepc.common.text import percent, plural
 from sepc.feedback.drift import Drift
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 
+_SHOWN = 5
+_REMEDY = "repartition() takes these records into the training set and partitions afresh"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FeedbackReport:
@@ -30,6 +33,9 @@ class FeedbackReport:
         Records outside every ellipsoid.
     error_drift : Drift or None
         Wrong verdicts; None if the monitor has no labelled records to compare with.
+    n_repeated : int
+        Labelled records that repeat an earlier one, in all values and in the label. Each counts, though a record that
+        came twice says no more than once.
 
     Examples
     --------
@@ -51,6 +57,7 @@ class FeedbackReport:
     reliability: tuple[TrustRecord, ...]
     drift: Drift
     error_drift: Drift | None
+    n_repeated: int = 0
 
     @property
     def exceeding(self) -> tuple[RegionRecord, ...]:
@@ -67,23 +74,34 @@ class FeedbackReport:
         return fields
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return self.text()
 
-    def _lines(self) -> list[str]:
-        seen = f"{self.n} {plural('record', self.n)} observed"
-        lines = [f"{seen}, {self.n_labelled} with a label, {self.n_outside} outside every ellipsoid"]
+    def text(self, remedy: str = _REMEDY) -> str:
+        """Return the report for a person; `remedy` says what to do about regions with many wrong verdicts."""
+        return "\n".join(self._lines(remedy))
+
+    def _lines(self, remedy: str = _REMEDY) -> list[str]:
+        seen = f"{self.n} {plural('record', self.n)} observed, {self.n_labelled} with a label"
+        lines = [f"{seen}; by the model itself {self.n_outside} outside every ellipsoid"]
         if self.n_labelled:
             share = self.n_right / self.n_labelled
-            lines.append(f"{self.n_wrong} wrong ({percent(share)} right), mean trust {percent(self.trust)}")
+            lines.append(
+                f"{self.n_wrong} wrong by the model itself ({percent(share)} right), mean trust {percent(self.trust)}"
+            )
+        if self.n_repeated:
+            lines.append(f"{self.n_repeated} of them repeat an earlier record, label included; each counts")
         if self.unknown_labels:
             names = ", ".join(f"{label} ({n})" for label, n in self.unknown_labels.items())
             lines.append(f"Labels that the classifier does not know, counted as wrong: {names}")
         lines += [
             f"Region {r.region}: {r.n_wrong} wrong of {r.n_right + r.n_wrong}, more than n_imp = {r.n_imp}"
-            for r in self.exceeding
+            for r in self.exceeding[:_SHOWN]
         ]
+        if len(self.exceeding) > _SHOWN:
+            wrong = sum(r.n_wrong for r in self.exceeding[_SHOWN:])
+            lines.append(f"and {len(self.exceeding) - _SHOWN} more regions with {wrong} wrong ones between them")
         if self.exceeding:
-            lines.append("repartition() takes these records into the training set and partitions afresh")
+            lines.append(remedy)
         lines += [repr(state) for state in (self.drift, self.error_drift) if state is not None]
         return lines
 

@@ -264,8 +264,8 @@ class FeedbackMonitor:
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
         >>> print(FeedbackMonitor(clf, reference=[[0.5], [7.0]]).observe([[0.5], [3.0]], [0, 0]).report())
-        2 records observed, 2 with a label, 1 outside every ellipsoid
-        0 wrong (100 % right), mean trust 100 %
+        2 records observed, 2 with a label; by the model itself 1 outside every ellipsoid
+        0 wrong by the model itself (100 % right), mean trust 100 %
         No alarm: 50 % outside every ellipsoid where 0 % (0 % to 84.2 %) were expected; false-alarm rate 0.01
         """
         observed = self._observations
@@ -284,6 +284,7 @@ class FeedbackMonitor:
             reliability=tuple(observed.trust_records()),
             drift=self.drift,
             error_drift=self.error_drift,
+            n_repeated=observed.n_repeated(),
         )
 
     def _region_records(self) -> list[RegionRecord]:

@@ -113,6 +113,11 @@ class Observations:
         d = len(self.model.features)
         return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
 
+    def n_repeated(self) -> int:
+        """Return how many labelled records repeat an earlier one, label included."""
+        records, codes = self.labelled()
+        return len(codes) - len(np.unique(np.column_stack([records + 0.0, codes]), axis=0))
+
     def label_array(self, codes: IntArray) -> NDArray[Any]:
         """Return the labels of some numbers, as something to train with."""
         if not self.unknown:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.frames import plain
-from sepc.common.text import percent, plural
+from sepc.common.text import many, percent, plural
 from sepc.common.typing import FloatArray, IntArray
+
+_SHOWN = 5
 
 
 class EllipsoidChange(NamedTuple):
@@ -103,10 +105,15 @@ class PartitionChanges:
     def _lines(self) -> list[str]:
         added = f"{self.n_added} observed {plural('record', self.n_added)}"
         lines = [
-            f"{added} joined {self.n_before} training records: {len(self.appeared)} ellipsoids appeared, "
+            f"{added} joined {self.n_before} training records: {many(len(self.appeared), 'ellipsoid')} appeared, "
             f"{len(self.changed)} changed, {len(self.disappeared)} disappeared"
         ]
-        lines += [f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in self.appeared]
+        largest = sorted(self.appeared, key=lambda e: (-e.n_observed, -e.n_members))
+        lines += [
+            f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in largest[:_SHOWN]
+        ]
+        if len(largest) > _SHOWN:
+            lines.append(f"and {len(largest) - _SHOWN} more new ones, with fewer observed records")
         n_flips = len(self.flips)
         lines.append(
             f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "

@@ -4,7 +4,7 @@ Each class is described by its minimum-volume ellipsoid, the overlap of two clas
 both ellipsoids: how many they are, and how large their own ellipsoid is (the paper's overlap ratio, OVR).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -14,9 +14,11 @@ import numpy as np
 
 from sepc.common.frames import FrameMaker
 from sepc.common.text import plural
+from sepc.common.typing import FloatArray
 from sepc.common.validation import training_set
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.landscapes.class_summaries import ClassSummary, PairOverlap
+from sepc.landscapes.column_findings import column_findings, same_column_findings
 from sepc.landscapes.findings import (
     Finding,
     class_findings,
@@ -25,7 +27,8 @@ from sepc.landscapes.findings import (
     pair_findings,
     record_findings,
 )
-from sepc.landscapes.linear_dependence import linear_relations
+from sepc.landscapes.linear_dependence import Relation, linear_relations
+from sepc.landscapes.source_columns import SourceColumn, source_columns
 from sepc.landscapes.survey import OnStep, Survey
 
 _SHOWN = 6
@@ -47,6 +50,8 @@ class DataLandscape:
         One for each pair of classes; `pairs` is their table.
     findings : tuple of Finding
         Gravest first.
+    contradictions : tuple of tuple of int
+        Groups of rows, from 0, that share all values though they are of several classes; the largest group first.
     ellipsoids : tuple of Ellipsoid
         Of minimum volume, one around each class, in the original units.
     n_passes : float
@@ -75,6 +80,7 @@ class DataLandscape:
     ellipsoids: tuple[Ellipsoid, ...]
     n_passes: float
     frames: FrameMaker
+    contradictions: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def pairs(self) -> Any:
@@ -93,7 +99,7 @@ class DataLandscape:
         Examples
         --------
         >>> sorted(landscape([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).to_dict())[:3]
-        ['classes', 'dimension', 'features']
+        ['classes', 'contradictions', 'dimension']
         """
         return {
             "n_records": self.n_records,
@@ -103,6 +109,7 @@ class DataLandscape:
             "classes": [note.row() for note in self.notes],
             "pairs": [pair.row() for pair in self.overlaps],
             "findings": [finding.to_dict() for finding in self.findings],
+            "contradictions": [list(rows) for rows in self.contradictions],
         }
 
     def __repr__(self) -> str:
@@ -131,7 +138,9 @@ class DataLandscape:
 Landscape = DataLandscape  # its earlier name, which stays
 
 
-def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape:
+def landscape(
+    X: Any, y: Any, *, on_step: OnStep | None = None, columns: Mapping[str, Sequence[str]] | None = None
+) -> DataLandscape:
     """Describe labelled data before anything is fitted: overlap of the classes, their dimensions, findings.
 
     Parameters
@@ -143,6 +152,9 @@ def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each class and each pair of classes; an error that it raises ends
         the run.
+    columns : dict of str to sequence of str, optional
+        Which features an encoder has made of each column of a table: findings then speak of columns, and not of
+        dependences that the encoder made itself. By default each feature is a column of its own.
 
     Returns
     -------
@@ -159,6 +171,7 @@ def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape
     frames = FrameMaker(FrameMaker.like(X).library)
     survey = Survey(training_set(X, y), on_step)
     overlaps = survey.overlaps()
+    contradictions = survey.contradictions()
     return DataLandscape(
         n_records=len(survey.data.X),
         n_features=len(survey.unit),
@@ -166,21 +179,43 @@ def landscape(X: Any, y: Any, *, on_step: OnStep | None = None) -> DataLandscape
         dimension=survey.hull.dimension,
         notes=survey.class_summaries(),
         overlaps=overlaps,
-        findings=gravest_first(_findings(survey, overlaps)),
+        findings=gravest_first(_findings(survey, overlaps, contradictions, columns)),
         ellipsoids=survey.ellipsoids(),
         n_passes=survey.n_read / len(survey.data.X),
         frames=frames,
+        contradictions=contradictions,
     )
 
 
-def _findings(survey: Survey, overlaps: Sequence[PairOverlap]) -> Iterator[Finding]:
-    X, labels = survey.data.X, [str(label) for label in survey.data.classes.tolist()]
+def _findings(
+    survey: Survey,
+    overlaps: Sequence[PairOverlap],
+    contradictions: Sequence[Sequence[int]],
+    columns: Mapping[str, Sequence[str]] | None,
+) -> Iterator[Finding]:
+    data, X = survey.data, survey.data.X
+    labels = [str(label) for label in data.classes.tolist()]
+    sources = source_columns(X, data.features, columns)
+    yield from column_findings(X, data.codes, sources, data.features)
     constant = np.flatnonzero(survey.scale == 0.0).tolist()
-    relations = linear_relations(X, survey.scale, survey.total.covariance)
-    yield from feature_findings(survey.data.features, X[0], constant, relations, survey.hull.dimension)
-    yield from record_findings(len(X), *survey.contradictions())
+    # Indicators of a category add up to 1, as the encoder made them: without one of them nothing depends on the others.
+    scale = survey.scale.copy()
+    scale[[column.features[-1] for column in sources if column.is_one_hot]] = 0.0
+    relations = linear_relations(X, scale, survey.total.covariance)
+    told = [one for one in relations if not _is_of_indicators(X, sources, one)]
+    free = int(np.count_nonzero(scale))
+    yield from feature_findings(data.features, X[0], constant, told, survey.hull.dimension, free)
+    yield from same_column_findings(data.features, sources, [one for one in relations if one not in told])
+    yield from record_findings([labels[code] for code in data.codes.tolist()] if contradictions else [], contradictions)
     yield from class_findings(labels, survey.sizes, X.shape[1])
     yield from pair_findings(list(survey.pair_statistics(overlaps)))
+
+
+def _is_of_indicators(X: FloatArray, sources: Sequence[SourceColumn], relation: Relation) -> bool:
+    """Return whether a relation is one between features of 0 and 1 alone that an encoder has made."""
+    which = [relation.feature, *relation.others]
+    made = {int(j) for column in sources if column.is_encoded for j in column.features}
+    return made.issuperset(which) and bool(np.isin(X[:, which], (0.0, 1.0)).all())
 
 
 def _in_words(pair: PairOverlap) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sepc.common.text import percent, plural, shortened
+from sepc.common.text import listed, percent, plural, shortened
 from sepc.common.typing import FloatArray
 from sepc.landscapes.linear_dependence import Relation
 
@@ -91,7 +91,12 @@ def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def feature_findings(
-    names: Sequence[str], values: FloatArray, constant: Sequence[int], relations: Sequence[Relation], dimension: int
+    names: Sequence[str],
+    values: FloatArray,
+    constant: Sequence[int],
+    relations: Sequence[Relation],
+    dimension: int,
+    n_free: int | None = None,
 ) -> Iterator[Finding]:
     """Yield findings on features that say nothing, or nothing new.
 
@@ -105,6 +110,8 @@ def feature_findings(
     relations : sequence of Relation
     dimension : int
         Of the affine hull of all records.
+    n_free : int, optional
+        How many features can vary independently of each other; all by default that are not constant.
 
     Examples
     --------
@@ -120,7 +127,7 @@ def feature_findings(
             f"Every record has {shortened(values_of, _NAMED, 'features')}, which tells no class from another.",
             "Drop such features, or check how they were read.",
         )
-    rounding = dimension == len(names) - len(constant)
+    rounding = dimension == (len(names) - len(constant) if n_free is None else n_free)
     for relation in relations:
         equation = relation.text(names)
         share = relation.worst / relation.scale
@@ -138,23 +145,44 @@ def feature_findings(
         )
 
 
-def record_findings(n_records: int, n_contradictory: int, n_groups: int) -> Iterator[Finding]:
+def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
     """Yield findings on records that contradict each other.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Of all records.
+    groups : sequence of sequences of int
+        Rows, from 0, that share all their values.
 
     Examples
     --------
-    >>> [finding.evidence for finding in record_findings(100, 5, 2)]
-    ['5 of 100 records (5 %) share all their values with a record of another class; they form 2 groups.']
+    >>> [finding.evidence for finding in record_findings(list("abaab"), [(0, 1), (2, 3, 4)])][0].partition("rows")[2]
+    ' 1 (a) and 2 (b); 3 (a), 4 (a) and 5 (b).'
     """
+    n_records, n_groups = len(labels), len(groups)
+    n_contradictory = sum(map(len, groups))
     if n_contradictory:
+        told = [_rows_with_labels(rows, labels) for rows in groups]
         yield Finding(
             "contradictory-duplicates",
             "warning",
             f"{n_contradictory} records have an exact duplicate of another class",
             f"{n_contradictory} of {n_records} records ({percent(n_contradictory / n_records)}) share all their values "
-            f"with a record of another class; they form {n_groups} {plural('group', n_groups)}.",
+            f"with a record of another class; they form {n_groups} {plural('group', n_groups)}, counted from 1 the "
+            f"rows {shortened(told, _NAMED, 'groups', '; ')}.",
             "Check these labels, or add a feature that tells such records apart: no classifier can.",
         )
+
+
+def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
+    """Return rows, counted from 1, with their labels; some of each label if they are many."""
+    if len(rows) <= _NAMED:
+        return listed([f"{row + 1} ({labels[row]})" for row in rows])
+    by_label: dict[str, list[int]] = {}
+    for row in rows:
+        by_label.setdefault(labels[row], []).append(row + 1)
+    return listed([f"{shortened(some, 3)} ({label})" for label, some in by_label.items()])
 
 
 def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> Iterator[Finding]:

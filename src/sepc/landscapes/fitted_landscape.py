@@ -14,6 +14,7 @@ from sepc.common.frames import FrameMaker, plain, records
 from sepc.common.text import plural, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.stack import EllipsoidStack
+from sepc.landscapes.likes_around import likes_around
 from sepc.landscapes.outliers import volume_outliers
 from sepc.landscapes.problem_regions import ProblemRegions
 from sepc.landscapes.region_overlaps import overlaps
@@ -96,10 +97,13 @@ class FittedLandscape:
 
     @property
     def impure(self) -> Any:
-        """Frame of one row per training record in an ellipsoid of another label.
+        """Frame of one row per training record in an ellipsoid of another label, the most doubtful label first.
 
         `other_regions` names these ellipsoids, `own_regions` those of its own label that it lies in, in the same
         problems. The latter is empty for isolated records only: all others lie in the ellipsoid built on them.
+        `n_near_own` counts the records of its own label among the 10 nearest other training records, and
+        `near_label` is the most frequent label among them. The fewer there are of its own, the more doubtful it is; of
+        equally doubtful ones those come first whose ellipsoid of another label is purest.
         """
         listed = {name: [", ".join(v) for v in self._impure[name]] for name in ("own_regions", "other_regions")}
         return self._frames.frame(self._impure | listed)
@@ -234,8 +238,14 @@ class FittedLandscape:
             for i, (mine, foreign) in problem.impure():
                 own.setdefault(i, []).extend(mine)
                 others.setdefault(i, []).extend(foreign)
-        rows = [(*self._record(i), own[i], others[i]) for i in own]
-        return _columns("row label own_regions other_regions", sorted(rows, key=lambda row: row[0]))
+        near_own, near_label = likes_around(self.model, np.array(sorted(own), dtype=np.int64))
+        purity = dict(zip(self._regions["region"], self._regions["purity"], strict=True))
+        rows = [
+            (*self._record(i), own[i], others[i], n_near, label)
+            for i, n_near, label in zip(sorted(own), near_own, near_label, strict=True)
+        ]
+        rows.sort(key=lambda row: (row[4], -max(purity[name] for name in row[3]), row[0]))
+        return _columns("row label own_regions other_regions n_near_own near_label", rows)
 
     @cached_property
     def _isolated(self) -> _Columns:

@@ -216,7 +216,8 @@ def _resolution(column: FloatArray) -> float:
             break
         if np.abs(scaled - np.round(scaled)).max() <= blur:
             return float(10.0**-decimals)
-    single = bool((column == column.astype(np.float32)).all())
+    with np.errstate(over="ignore"):  # what is too large for single precision is not of it
+        single = bool((column == column.astype(np.float32)).all())
     return size * float(np.finfo(np.float32 if single else np.float64).eps)
 
 

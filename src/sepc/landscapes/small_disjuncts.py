@@ -12,6 +12,7 @@ from scipy.special import bdtrc
 
 from sepc.common.text import percent
 from sepc.common.typing import IntArray
+from sepc.landscapes.likes_around import nearest_others
 from sepc.model.partition_model import PartitionModel
 
 # A record is among its own when at least half of its nearest records are of its class.
@@ -132,11 +133,7 @@ def _groups(model: PartitionModel, candidates: IntArray, c: int) -> list[IntArra
     if len(candidates) < _SMALLEST:
         return []
     k = min(_N_LINKED, len(model.points) - 1)
-    nearest = cKDTree(model.points).query(model.points[candidates], k=k + 1)[1]
-    # A record need not come first among its exact copies.
-    itself = nearest == candidates[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    nearest = nearest[~itself].reshape(-1, k)
+    nearest = nearest_others(model, candidates, k)
     among_own = (model.codes[nearest[:, :_N_NEAREST]] == c).mean(axis=1) >= 0.5
     records = candidates[among_own]
     place = np.full(len(model.points), -1)

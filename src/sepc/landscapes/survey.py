@@ -185,17 +185,20 @@ class Survey:
             errors += float(np.mean(other < own) + 0.5 * np.mean(other == own))
         return errors / 2.0
 
-    def contradictions(self) -> tuple[int, int]:
-        """Return how many records share all values with one of another class, and how many groups these form."""
+    def contradictions(self) -> tuple[tuple[int, ...], ...]:
+        """Return groups of rows that share all values, though they are of several classes; the largest group first."""
         X, codes = self.data.X, self.data.codes
         rows = repeated_rows(X)
         if not len(rows):
-            return 0, 0
+            return ()
         group = np.unique(X[rows] + 0.0, axis=0, return_inverse=True)[1].reshape(-1)
         n_classes = len(self.parts)
         group_of_class = np.unique(group * n_classes + codes[rows]) // n_classes
-        mixed = np.flatnonzero(np.bincount(group_of_class) > 1)
-        return int(np.count_nonzero(np.isin(group, mixed))), len(mixed)
+        mixed = np.bincount(group_of_class) > 1
+        order = np.argsort(group, kind="stable")
+        parts = np.split(rows[order], np.cumsum(np.bincount(group))[:-1])
+        groups = [tuple(part.tolist()) for part, is_mixed in zip(parts, mixed.tolist(), strict=True) if is_mixed]
+        return tuple(sorted(groups, key=lambda one: (-len(one), one)))
 
 
 def _ratios(log_volume: float, E: Ellipsoid, F: Ellipsoid) -> tuple[float, float]:

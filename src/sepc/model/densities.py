@@ -33,6 +33,8 @@ FARTHEST = 1e9
 _BLOCK = 128
 # Numbers in a table of monomials: with hundreds of features fewer rows go together, or these would fill the memory.
 _TABLE = 1 << 22
+# From so many features on, products are made one feature after the other.
+_MANY = 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,7 +103,7 @@ class LocalDensities:
         of_classes = self.of_classes()
         for rows, by_component in self._blocks(points):
             for k, of_class in of_classes:
-                out[rows, k] = _log_sum_exp(by_component[:, of_class])[: rows.stop - rows.start]
+                out[rows, k] = log_sum_exp(by_component[:, of_class])[: rows.stop - rows.start]
         return out
 
     def by_component(self, points: FloatArray) -> FloatArray:
@@ -162,9 +164,20 @@ class LocalDensities:
 
 def _monomials(z: FloatArray) -> FloatArray:
     """Return the products of two features, the features, and 1; shape (n, (d + 1) * (d + 2) / 2)."""
-    lifted = np.column_stack([z, np.ones(len(z))])
-    i, j = pairs(lifted.shape[1])
-    return np.asarray(lifted[:, i] * lifted[:, j])
+    # By features, not by points: what lies side by side in memory is multiplied.
+    lifted = np.ones((z.shape[1] + 1, len(z)))
+    lifted[:-1] = z.T
+    n = len(lifted)
+    if n < _MANY:
+        i, j = pairs(n)
+        return np.asarray(lifted[i] * lifted[j]).T
+    out = np.empty((n * (n + 1) // 2, len(z)))
+    first = 0
+    for k in range(n):
+        # The same products; copying both factors of each would take most of the time.
+        np.multiply(lifted[k:], lifted[k], out=out[first : first + n - k])
+        first += n - k
+    return out.T
 
 
 @cache
@@ -180,7 +193,14 @@ def pairs(n: int) -> tuple[IntArray, IntArray]:
     return i, j
 
 
-def _log_sum_exp(logs: FloatArray) -> FloatArray:
+def log_sum_exp(logs: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of what each row holds the logarithms of, shape (n,).
+
+    Examples
+    --------
+    >>> log_sum_exp(np.log([[0.25, 0.5]])).round(4).tolist() == np.log([0.75]).round(4).tolist()
+    True
+    """
     # SciPy's does the same; its checks would take a third of a prediction's time.
     top = logs.max(axis=1)
     total: FloatArray = np.exp(logs - top[:, None]).sum(axis=1)

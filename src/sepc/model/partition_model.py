@@ -138,6 +138,10 @@ class PartitionModel:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
         return self.decide_in_units(self.units(X))
 
+    def decide_quickly(self, X: FloatArray) -> Decision:
+        """Return the same: nothing is quicker."""
+        return self.decide(X)
+
     def decide_in_units(self, Z: FloatArray) -> Decision:
         """Return the same of points in the model's units."""
         if self.densities is None:

@@ -129,6 +129,7 @@ def report(
     min_trust: float = 0.95,
     max_records: int | None = None,
     training_rows: bool = True,
+    rows_from: int = 0,
     on_step: OnStep | None = None,
 ) -> Report:
     """Report on a fitted classifier: its data, its regions, its test results, and single verdicts with explanations.
@@ -150,8 +151,9 @@ def report(
         Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
         200; of an ensemble, which takes about ten times as long to explain, 50.
     training_rows : bool, default=True
-        Whether training records may be shown. If not, neighbours are named by row and label only, and no finding
-        names a row.
+        Whether training records may be shown. If not, nothing of any of them is told: no neighbours, no rows.
+    rows_from : int, default=0
+        Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each explanation; an error that it raises ends the run.
 
@@ -180,6 +182,7 @@ def report(
             min_trust=float(min_trust),
             max_records=max_records,
             training_rows=training_rows,
+            rows_from=rows_from,
             on_step=on_step,
         )
     )

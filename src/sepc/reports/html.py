@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sepc.common.templates import template_environment
 from sepc.reports.report_tables import cell, exact, number
+from sepc.reports.scores import plain_methods, scores
 from sepc.reports.svg import N_COLOURS, regions_svg, reliability_svg, risk_coverage_svg
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def as_html(content: dict[str, Any]) -> str:
         pictures={name: [safe(picture) for picture in made] for name, made in _pictures(content).items()},
         look_of={label: _look(code) for code, label in enumerate(content["labels"])},
         said_rightly=_rightly(content),
+        scores=scores(content["results"]),
+        plain_methods=plain_methods(content),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sepc.common.text import percent
 from sepc.model.assessment import LOW_TRUST
 from sepc.reports.report_tables import cell, exact, number
+from sepc.reports.scores import plain_methods, scores
 
 _SPECIAL = re.compile(r"([\\`*_\[\]{}|~#$!])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -31,7 +32,7 @@ def as_markdown(content: dict[str, Any]) -> str:
     >>> as_markdown(report(clf, [[0.5], [7.0]], [0, 1]).to_dict()).splitlines()[0]
     '# SEPClassifier: 0 and 1'
     """
-    parts = (_head, _landscape, _regions, _results, _threshold, _verdicts, _card)
+    parts = (_head, _landscape, _columns, _regions, _results, _subgroups, _threshold, _verdicts, _card)
     return "\n\n".join(block for part in parts for block in part(content)) + "\n"
 
 
@@ -57,7 +58,9 @@ def _table(content: dict[str, Any]) -> str:
     kinds = [column["kind"] for column in content["columns"]]
     titles = [escaped(column["title"]) for column in content["columns"]]
     rows = ([escaped(cell(value, kind)) for value, kind in zip(row, kinds, strict=True)] for row in content["rows"])
-    return _grid(titles, [kind not in ("text", "label") for kind in kinds], rows)
+    grid = _grid(titles, [kind not in ("text", "label") for kind in kinds], rows)
+    meanings = [f"*{escaped(c['title'])}*: {escaped(c['meaning'])}." for c in content["columns"] if c["meaning"]]
+    return "\n\n".join([grid, *([" ".join(meanings)] if meanings else [])])
 
 
 def _head(content: dict[str, Any]) -> Iterator[str]:
@@ -65,6 +68,10 @@ def _head(content: dict[str, Any]) -> Iterator[str]:
     if content["card"]["date"]:
         yield escaped(content["card"]["date"])
     yield escaped(content["summary"])
+    yield f"**Does the trust mean what it says?** {escaped(content['reliability'])}"
+    for warning in content["warnings"]:
+        yield f"**Beware:** {escaped(warning)}"
+    yield escaped(content["training"])
 
 
 def _landscape(content: dict[str, Any]) -> Iterator[str]:
@@ -80,6 +87,26 @@ def _landscape(content: dict[str, Any]) -> Iterator[str]:
         yield _table(landscape["pairs"])
 
 
+def _columns(content: dict[str, Any]) -> Iterator[str]:
+    importance = content["importance"]
+    yield "## Columns"
+    yield "### Which columns matter"
+    yield escaped(importance["note"])
+    if importance["columns"]:
+        yield _table(importance["columns"])
+        yield _table(importance["groups"])
+    yield "### Profile of each column"
+    yield "Of the test records, as they came; no training record has a part in it."
+    yield _table(content["profile"])
+
+
+def _subgroups(content: dict[str, Any]) -> Iterator[str]:
+    found = content["subgroups"]
+    yield "## Results by subgroup"
+    yield from map(escaped, found["notes"])
+    yield _table(found["table"]) if found["table"]["rows"] else "No column of the test records holds categories."
+
+
 def _regions(content: dict[str, Any]) -> Iterator[str]:
     yield "## Regions"
     yield _table(content["regions"])
@@ -89,17 +116,18 @@ def _results(content: dict[str, Any]) -> Iterator[str]:
     result = content["results"]
     low, high = result["accuracy_interval"]
     yield "## Test results"
-    yield "\n".join(
+    told = [f"{score['title']}: {score['value']} ({score['meaning']})" for score in scores(result)]
+    yield _list(
         [
-            f"- accuracy: {percent(result['accuracy'])} ({result['n_right']:,} of {result['n_records']:,}; 95 % "
-            f"interval {percent(low)} to {percent(high)})",
-            f"- balanced accuracy: {percent(result['balanced_accuracy'])}",
-            f"- AURC: {number(result['aurc'])}, of which avoidable (E-AURC): {number(result['e_aurc'])}",
-            f"- AUGRC: {number(result['augrc'])}",
-            f"- calibration error (ECE): {number(result['ece'])}",
-            f"- Brier score: {number(result['brier'])}",
+            f"accuracy: {percent(result['accuracy'])} ({result['n_right']:,} of {result['n_records']:,}; 95 % interval "
+            f"{percent(low)} to {percent(high)})",
+            *told,
         ]
     )
+    beside = plain_methods(content)
+    if beside:
+        yield "### Beside two plain methods"
+        yield _table(beside)
     yield "### By true label"
     yield _table(result["classes"])
     yield "### By where the record lies"

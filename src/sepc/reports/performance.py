@@ -7,8 +7,10 @@ import numpy as np
 from sepc import metrics
 from sepc.common.intervals import exact_interval
 from sepc.model.assessment import REASONS, REFUSALS
+from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
+from sepc.reports.trust_in_words import trust_bands
 
 # As `expected_calibration_error` has it unless told otherwise.
 _N_BINS = 15
@@ -41,6 +43,8 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "augrc": metrics.augrc(*outcome),
         "ece": metrics.expected_calibration_error(*outcome, n_bins=_N_BINS),
         "brier": _brier(subject),
+        "log_loss": mean_log_loss(subject.proba, subject.known_truth),
+        "baselines": baselines(subject),
         "at": at(subject, min_trust),
         "thresholds": _thresholds(subject, min_trust),
         "classes": _classes(subject, min_trust),
@@ -48,6 +52,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "refusals": refusals(subject, min_trust),
         "confusion": confusion(subject, min_trust),
         "reliability": _reliability(subject),
+        "bands": trust_bands(subject),
         "curve": _curve(subject),
     }
 
@@ -74,6 +79,22 @@ def at(subject: Subject, min_trust: float) -> dict[str, Any]:
         "n_errors": n_accepted - n_right,
         "accuracy": n_right / n_accepted if n_accepted else None,
     }
+
+
+def baselines(subject: Subject) -> list[dict[str, Any]]:
+    """Return what two plain methods get on the same test records; none of a model without its training records.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> [one["accuracy"] for one in baselines(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]))]
+    [0.5, 1.0]
+    """
+    points, codes = subject.training
+    if not len(points):
+        return []
+    return [one.to_dict() for one in baseline_results(points, codes, subject.points, subject.known_truth)]
 
 
 def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:

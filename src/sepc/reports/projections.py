@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.feature_views import PLAIN
 from sepc.model.partition_model import PartitionModel
@@ -57,13 +57,15 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
 class _Scene:
     """Ellipsoids and points in the units ``(x - mean) / scale``.
 
-    Training points choose what is drawn, test records are drawn.
+    Training points choose what is drawn, test records are drawn. Features that are numbers, not values of a category
+    that are there or not, are `measures`.
     """
 
     note: str
     unit: str
     rules: list[Rules]
     features: list[str]
+    measures: BoolArray
     mean: FloatArray
     scale: FloatArray
     training: FloatArray
@@ -90,10 +92,13 @@ class _Scene:
 
 def _of_features(
     subject: Subject, some: IntArray
-) -> tuple[list[str], FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
+) -> tuple[list[str], BoolArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
     model, (training, codes) = subject.model, subject.training
     names = [model.features[j] for j in some.tolist()]
-    return names, model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
+    measures = np.zeros(len(model.features), dtype=bool)
+    for word in subject.words:
+        measures[word.at.start] = not word.is_level
+    return names, measures[some], model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
 
 
 def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
@@ -103,23 +108,27 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
         # There is nothing to see along the second axis.
         yield name, Plane(np.array([[1.0, 0.0]]), np.append(scene.scale, 1.0), np.append(scene.mean, 0.0), (name, ""))
         return
+    points = scene.training if len(scene.training) > 1 else scene.points
+    principal = [("principal directions", principal_plane(points, scene.unit))] if len(points) > 1 else []
+    # Features that say whether a value is there put all records onto a few dots.
+    if principal and np.count_nonzero(scene.measures) < 2:
+        yield from principal
+        return
     for pair in combinations(_telling(scene), 2):
         some = list(pair)
         names = scene.features[some[0]], scene.features[some[1]]
         basis = np.eye(len(scene.features))[:, some]
         yield " and ".join(names), Plane(basis, scene.scale[some], scene.mean[some], names)
-    points = scene.training if len(scene.training) > 1 else scene.points
-    if len(points) > 1:
-        yield "principal directions", principal_plane(points, scene.unit)
+    yield from principal
 
 
 def _telling(scene: _Scene) -> list[int]:
-    """Return features that tell the classes apart, no two of which say the same; two at least."""
-    order = np.argsort(-_separation(scene), kind="stable").tolist()
+    """Return numbers that tell the classes apart, no two of which say the same; two at least."""
+    order = np.argsort(np.where(scene.measures, -_separation(scene), np.inf), kind="stable").tolist()
     alike = _correlation(scene.training)
     chosen: list[int] = []
     for j in order:
-        if len(chosen) < _N_FEATURES and (alike[j, chosen] < _SAME).all():
+        if len(chosen) < _N_FEATURES and scene.measures[j] and (alike[j, chosen] < _SAME).all():
             chosen.append(j)
     return chosen if len(chosen) > 1 else order[:2]
 

@@ -1,6 +1,7 @@
 """Verdicts on single test records: which are explained one by one, and how."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ def choose(subject: Subject, most: int) -> IntArray:
     return np.sort(np.concatenate([first[:n_first], rest[evenly]]))
 
 
-def verdicts(subject: Subject, rows: IntArray, training_rows: bool, on_step: OnStep | None = None) -> dict[str, Any]:
+def verdicts(
+    subject: Subject, rows: IntArray, training_rows: bool, rows_from: int = 0, on_step: OnStep | None = None
+) -> dict[str, Any]:
     """Explain the verdicts on some test records.
 
     Parameters
@@ -49,7 +52,9 @@ def verdicts(subject: Subject, rows: IntArray, training_rows: bool, on_step: OnS
     subject : Subject
     rows : ndarray of int
     training_rows : bool
-        Whether values of training records may be told.
+        Whether training records may be told of.
+    rows_from : int, default=0
+        Number of the first training row.
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)``.
 
@@ -70,13 +75,13 @@ def verdicts(subject: Subject, rows: IntArray, training_rows: bool, on_step: OnS
     told, values = [], {}
     for done, row in enumerate(rows.tolist(), 1):
         explanation = subject.clf.explain(subject.record(row))
-        why = explanation.to_dict()
+        near = explanation.neighbours if training_rows else ()
+        # The text names them, too.
+        why = replace(explanation, neighbours=tuple(n._replace(row=n.row + rows_from) for n in near)).to_dict()
         told.append(_verdict(subject, row, why, training_rows))
         values.update({str(near["row"]): near["values"] for near in why["neighbours"]})
         if on_step is not None:
             on_step(done, len(rows))
-    if not training_rows:
-        values = {}
     aligned = {row: [short(held.get(name)) for name in subject.columns] for row, held in values.items()}
     return {"verdicts": told, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
 

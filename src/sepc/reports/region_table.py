@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from sepc.common.text import in_words
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.reports.report_tables import table
@@ -40,10 +41,10 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     have["label"] = [str(label) for label in have["label"]]
     have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
     ensemble = subject.ensemble
-    if ensemble is None:
-        have["where"] = _places(subject, frame)
-    else:
+    if ensemble is not None:
         have["member"] = _members(ensemble)
+    elif "where" not in have:  # a table tells it in its own columns
+        have["where"] = _places(subject, frame)
     columns = [column for column in _COLUMNS if column[0] in have]
     return table(columns, [[short(have[key][i]) for key, *_ in columns] for i in range(len(frame))])
 
@@ -55,6 +56,11 @@ def _places(subject: Subject, frame: Any) -> list[str]:
         np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
     )
     order = np.argsort(_within(subject, low, high), axis=1, kind="stable")
+    points, _ = subject.training
+    if len(points):
+        # An ellipsoid reaches beyond its records, but not where no record is.
+        smallest, largest = subject.model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
+        low, high = np.clip(low, smallest, largest), np.clip(high, smallest, largest)
     # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
     digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
     return [
@@ -65,7 +71,7 @@ def _places(subject: Subject, frame: Any) -> list[str]:
 
 def _reach(feature: str, low: float, high: float, digits: int) -> str:
     # Adding 0 makes -0 a 0.
-    first, last = (f"{round(float(end), digits) + 0.0:.6g}" for end in (low, high))
+    first, last = (in_words(round(float(end), digits) + 0.0) for end in (low, high))
     return f"{feature} {first}" if first == last else f"{feature} {first} to {last}"
 
 

@@ -4,21 +4,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from sepc.common.text import in_words, percent
+from sepc.reports.glossary import MEANINGS
 
-# What a column holds: words, a label of the data, or a number of some kind; "exact" ones with all their digits.
-KINDS = ("text", "label", "count", "share", "number", "exact")
+# What a column holds: words, a label of the data, or a number of some kind; "exact" ones with all their digits, and
+# "meter" is a share that is drawn, too.
+KINDS = ("text", "label", "count", "share", "meter", "number", "exact")
 NOTHING = "–"  # noqa: RUF001  (a dash where there is no number)
 
 
 def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> dict[str, Any]:
     """Return a table; each column is a key, a title and one of `KINDS`.
 
+    What the title of a column means is added; "" if it is plain.
+
     Examples
     --------
     >>> table([("n", "records", "count")], [[3], [5]])["columns"]
-    [{'key': 'n', 'title': 'records', 'kind': 'count'}]
+    [{'key': 'n', 'title': 'records', 'kind': 'count', 'meaning': ''}]
     """
-    return {"columns": [dict(zip(("key", "title", "kind"), column, strict=True)) for column in columns], "rows": rows}
+    told = [
+        {"key": key, "title": title, "kind": kind, "meaning": MEANINGS.get(title, "")} for key, title, kind in columns
+    ]
+    return {"columns": told, "rows": rows}
 
 
 def cell(value: Any, kind: str) -> str:
@@ -31,7 +38,7 @@ def cell(value: Any, kind: str) -> str:
     """  # noqa: RUF002
     if value is None:
         return NOTHING
-    if kind == "share":
+    if kind in ("share", "meter"):
         return percent(value)
     if kind == "count":
         return f"{value:,}"
@@ -46,11 +53,12 @@ def number(value: Any) -> str:
     Examples
     --------
     >>> number(0.5), number(1234567), number(1234567.0), number("red"), number(None)
-    ('0.5', '1234567', '1.235e+06', 'red', '–')
+    ('0.5', '1234567', '1234567', 'red', '–')
     """  # noqa: RUF002
     if value is None:
         return NOTHING
-    return in_words(value)
+    rounded = f"{value:.4g}" if isinstance(value, float) else ""
+    return rounded if rounded and "e+" not in rounded else in_words(value)
 
 
 def exact(value: float) -> str:

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
+from sepc.explanations.vocabulary import Vocabulary, Word
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
 
@@ -120,6 +122,27 @@ class Subject:
         return np.asarray(self.truth == self.predicted)
 
     @property
+    def known_truth(self) -> IntArray:
+        """Numbers of the true labels, -1 for those that training never had, shape (n,)."""
+        return np.where(self.truth < self.n_classes, self.truth, -1)
+
+    @property
+    def rival(self) -> IntArray:
+        """Numbers of the likeliest other labels, shape (n,)."""
+        others = self.proba.copy()
+        others[np.arange(len(others)), self.predicted] = -1.0
+        return np.asarray(others.argmax(axis=1))
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Columns that the model looks at, and which features belong to each."""
+        for _, step in getattr(self.clf, "steps", ())[:-1]:
+            from sepc.tables.columns import feature_slices  # needs pandas, as the encoder does
+
+            return tuple(Word(column.name, at, column.is_level) for column, at in feature_slices(step.columns_))
+        return Vocabulary(self.model.features).words
+
+    @property
     def n_classes(self) -> int:
         """Number of classes that can be predicted."""
         return len(self.classifier.classes_)
@@ -141,15 +164,23 @@ class Subject:
 
     def units(self, record: dict[str, Any]) -> FloatArray:
         """Return a record, given by its columns, in the units of the model, shape (d,)."""
-        one = FrameMaker().frame({name: [record[name]] for name in self.columns})
+        one = FrameMaker().frame({name: [record.get(name)] for name in self.columns})
         return np.asarray(self.model.units(_numbers(self.clf, one))[0])
+
+    @cached_property
+    def cells(self) -> list[list[Any]]:
+        """What the test records hold, column by column, ready for JSON."""
+        if hasattr(self.X, "iloc"):
+            columns = [self.X.iloc[:, j].tolist() for j in range(self.X.shape[1])]
+        elif hasattr(self.X, "to_series"):
+            columns = [self.X.to_series(j).to_list() for j in range(self.X.shape[1])]
+        else:
+            columns = self.X.T.tolist()
+        return [[as_json(value) for value in column] for column in columns]
 
     def values(self, row: int) -> list[Any]:
         """Return what one test record holds, ready for JSON."""
-        one = self.record(row)
-        if hasattr(one, "iloc"):
-            return [as_json(one.iloc[0, j]) for j in range(one.shape[1])]
-        return [as_json(value) for value in (one.row(0) if hasattr(one, "row") else one[0])]
+        return [column[row] for column in self.cells]
 
 
 def as_json(value: Any) -> Any:

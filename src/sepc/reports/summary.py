@@ -3,14 +3,20 @@
 from typing import Any
 
 from sepc.common.text import listed, many, percent, shortened
+from sepc.reports.accepted_labels import claim_warning
+from sepc.reports.baselines import MAJORITY
+from sepc.reports.column_importance import column_importance
+from sepc.reports.column_profile import column_profile
 from sepc.reports.model_card import card
 from sepc.reports.performance import results
 from sepc.reports.projections import views
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
 from sepc.reports.region_table import regions_table
 from sepc.reports.report_tables import exact
+from sepc.reports.subgroups import subgroup_results
 from sepc.reports.subject import Subject, as_json
 from sepc.reports.training_data import findings
+from sepc.reports.trust_in_words import trust_in_words
 
 FORMAT = 1
 _N_DRAWN = 400
@@ -25,6 +31,7 @@ def summary(
     min_trust: float,
     max_records: int,
     training_rows: bool,
+    rows_from: int,
     on_step: OnStep | None,
 ) -> dict[str, Any]:
     """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON.
@@ -33,26 +40,33 @@ def summary(
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> asked = dict(title=None, date=None, min_trust=0.9, max_records=5, training_rows=True, on_step=None)
-    >>> summary(Subject.of(clf, [[0.5]], ["low"]), **asked)["title"]
+    >>> asked = dict(title=None, date=None, min_trust=0.9, max_records=5, training_rows=True, rows_from=0)
+    >>> summary(Subject.of(clf, [[0.5]], ["low"]), on_step=None, **asked)["title"]
     'SEPClassifier: high and low'
     """
     result, about = results(subject, min_trust), card(subject, date)
+    told = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
     return {
         "format": FORMAT,
         "title": f"{about['model']}: {_named(subject)}" if title is None else str(title),
         "summary": _in_words(subject, result, about),
+        "reliability": trust_in_words(result["bands"]),
+        "warnings": warnings_of(result),
+        "training": _training_in_words(subject, told, training_rows),
         "min_trust": min_trust,
         "labels": subject.labels,
         "n_classes": subject.n_classes,
         "columns": subject.columns,
-        "landscape": findings(subject, training_rows),
+        "landscape": findings(subject, training_rows, rows_from),
+        "importance": column_importance(subject),
+        "profile": column_profile(subject),
         "picture": views(subject, choose(subject, _N_DRAWN)),
         "regions": regions_table(subject),
         "results": result,
+        "subgroups": subgroup_results(subject, min_trust),
         "records": _records(subject),
         "training_rows": training_rows,
-        **verdicts(subject, choose(subject, max_records), training_rows, on_step),
+        **told,
         "card": about,
     }
 
@@ -84,6 +98,42 @@ def refused_in_words(refusals: dict[str, Any]) -> str:
     return listed([f"{n:,} since {why}" for why, n, *_ in refusals["rows"]])
 
 
+def warnings_of(result: dict[str, Any]) -> list[str]:
+    """Return what a reader of the results has to know first: claims that do not hold, and plain methods that do better.
+
+    Examples
+    --------
+    >>> majority = {"name": "majority class", "n_right": 9, "n": 10, "accuracy": 0.9}
+    >>> at = {"n_accepted": 0, "n_right": 0, "min_trust": 0.95}
+    >>> warnings_of({"at": at, "n_right": 8, "n_records": 10, "accuracy": 0.8, "baselines": [majority]})
+    ['The model is right on 8 of 10 records (80 %), the majority class for all of them on 9 (90 %).']
+    """
+    at, found = result["at"], []
+    claim = claim_warning(at["n_right"], at["n_accepted"], at["min_trust"])
+    if claim is not None:
+        found.append(f"{claim[0].upper()}{claim[1:]}")
+    found += [
+        f"The model is right on {result['n_right']:,} of {many(result['n_records'], 'record')} "
+        f"({percent(result['accuracy'])}), the majority class for all of them on {one['n_right']:,} "
+        f"({percent(one['accuracy'])})."
+        for one in result["baselines"]
+        if one["name"] == MAJORITY and one["n_right"] >= result["n_right"]
+    ]
+    return found
+
+
+def _training_in_words(subject: Subject, told: dict[str, Any], training_rows: bool) -> str:
+    """Say whether records that the model has learned from can be seen in the report."""
+    if not training_rows:
+        return "No training record is shown in this report."
+    if subject.model.records is None:
+        return "The model was saved without its training records, and none is shown in this report."
+    return (
+        f"This report shows {many(len(told['neighbours']), 'training record')} with all values, and names others by "
+        "their row: pass it on only to those who may see them, or make it without training rows."
+    )
+
+
 def _named(subject: Subject) -> str:
     known = subject.labels[: subject.n_classes]
     return listed(known) if len(known) <= _NAMED else shortened(known, _NAMED)
@@ -104,6 +154,12 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "
         f"in {subject.n_classes} classes ({_named(subject)}) and tested on {many(n, 'record')}. It is right on "
-        f"{result['n_right']:,} of these ({percent(result['accuracy'])}). With a trust of at least "
-        f"{exact(at['min_trust'])} {accepted}"
+        f"{result['n_right']:,} of these ({percent(result['accuracy'])}){_beside(result['baselines'])}. With a trust "
+        f"of at least {exact(at['min_trust'])} {accepted}"
     )
+
+
+def _beside(baselines: list[dict[str, Any]]) -> str:
+    """Return what plain methods get, as the end of a sentence."""
+    told = [f"the {one['name']} {percent(one['accuracy'])}" for one in baselines]
+    return f"; for comparison, {listed(told).replace('the logistic', 'a logistic')}" if told else ""

@@ -1,6 +1,7 @@
 """Findings on the training data: of their landscape before the fit, and of the regions after it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sepc.reports.subject import Subject, short
 _NAMED = 8
 
 
-def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
+def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[str, Any]:
     """Return findings on the training records, gravest first, and a sentence on what they rest on.
 
     Parameters
@@ -25,6 +26,8 @@ def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
     subject : Subject
     training_rows : bool
         Whether row numbers of training records may be told.
+    rows_from : int, default=0
+        Number of the first training row.
 
     Examples
     --------
@@ -33,30 +36,39 @@ def findings(subject: Subject, training_rows: bool) -> dict[str, Any]:
     >>> [found["code"] for found in findings(Subject.of(clf, [[0.5]], ["low"]), True)["findings"]]
     ['separable']
     """
-    model, (points, codes) = subject.model, subject.training
-    if not len(points):
+    model, records = subject.model, subject.model.records
+    if records is None:
         return {
             "note": "The model holds no training records, so nothing can be said of them.",
             "findings": [],
             "pairs": None,
         }
-    X = FrameMaker().frame(dict(zip(model.features, model.original(points).T, strict=True)))
-    view = landscape(X, model.classes[codes])
+    # As they came: findings name rows.
+    order = np.argsort(records.rows, kind="stable")
+    X = FrameMaker().frame(dict(zip(model.features, model.original(records.points[order]).T, strict=True)))
+    view = landscape(X, model.classes[records.codes[order]])
     made = set(model.features) - set(subject.columns)
     # Features that an encoder made of one column depend on each other by design.
     known = {f"{name} is a linear combination of other features" for name in made}
     found = [
         *of_known_records(subject),
         *of_new_values(subject),
-        *(finding for finding in view.findings if finding.title not in known),
+        *(_told(finding, training_rows) for finding in view.findings if finding.title not in known),
     ]
     if isinstance(subject.classifier, SEPClassifier):
-        found += of_fitted_landscape(subject.classifier.landscape_, training_rows)
+        found += of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from)
     return {
         "note": f"{view.title}.",
         "findings": [finding.to_dict() for finding in gravest_first(found)],
         "pairs": _pairs(view),
     }
+
+
+def _told(finding: Finding, training_rows: bool) -> Finding:
+    """Return a finding without the rows that it names, where these must not be told."""
+    if training_rows or finding.code != "contradictory-duplicates":
+        return finding
+    return replace(finding, evidence=f"{finding.evidence.partition(', counted from 1 the rows')[0]}.")
 
 
 def _pairs(view: DataLandscape) -> dict[str, Any]:
@@ -122,7 +134,7 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True) -> Iterator[Finding]:
+def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, rows_from: int = 0) -> Iterator[Finding]:
     """Yield findings on the regions, and on training records that stand out.
 
     Examples
@@ -134,7 +146,8 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True) -> 
     ['2 training records lie in a region of another label', '1 pair of regions of different labels overlaps']
     """
     content = fitted.to_dict()
-    rows = {name: sorted({row["row"] for row in content[name]}) for name in ("impure", "isolated", "outliers")}
+    rows = {name: sorted({row["row"] + rows_from for row in content[name]}) for name in ("isolated", "outliers")}
+    rows["impure"] = [row["row"] + rows_from for row in content["impure"]]  # the most doubtful first
     if content["disjuncts"]:
         n = len(content["disjuncts"])
         yield Finding(
@@ -147,6 +160,8 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True) -> 
     for name, code, severity, title, meaning, remedy in _RECORDS:
         if rows[name]:
             evidence = _some(rows[name], meaning, training_rows)
+            if name == "impure":
+                evidence = f"{evidence} {_doubtful(content[name])}"
             yield Finding(code, severity, _counted(len(rows[name]), title), evidence, remedy)
     n = sum(not edge["same_label"] for edge in content["graph"])
     if n:
@@ -173,8 +188,8 @@ _RECORDS = (
         "impure-records",
         "note",
         ("lies", "lie", "in a region of another label"),
-        "They lie in an ellipsoid that was built on another label",
-        "Check their labels first.",
+        "They lie in an ellipsoid that was built on another label, the most doubtful first",
+        "Check the labels of the first ones, then go on for as long as some of them are wrong.",
     ),
     (
         "isolated",
@@ -185,6 +200,14 @@ _RECORDS = (
         "Expect low trust near them; more records of their kind would help.",
     ),
 )
+
+
+def _doubtful(impure: list[dict[str, Any]]) -> str:
+    """Return how many records of those in a region of another label have mostly others around them."""
+    alone, fewer = (sum(row["n_near_own"] < limit for row in impure) for limit in (1, 5))
+    return (
+        f"None of the 10 nearest training records has the label of {alone} of these, fewer than half that of {fewer}."
+    )
 
 
 def _counted(n: int, does: tuple[str, str, str]) -> str:

@@ -1,6 +1,7 @@
 """Cells of a raw table: columns of pandas, polars, pyarrow or plain arrays as numbers or as codes of texts."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from sepc.common.errors import InputError, SepcError
-from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray, IntArray
 
 try:
     import pandas as pd
@@ -23,6 +24,10 @@ MISSING_TEXTS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"
 _BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 SECONDS_A_DAY = 86_400.0
+# Whole numbers beyond are not all there among the numbers that a computer calculates with.
+LARGEST_EXACT = 1 << 53
+NUMBER_RULE = f"a finite number, of at most {LARGEST_COORDINATE:g}"
+_LONG_NUMBER = re.compile(r"[+-]?\d{16,300}")
 
 
 class CellError(InputError):
@@ -183,6 +188,8 @@ def read_cells(column: Any) -> Cells:
         return _object_cells(series)
     if pd.api.types.is_complex_dtype(dtype):
         raise _no_complex_numbers()
+    if pd.api.types.is_integer_dtype(dtype) and _is_long(series) and are_long_names(map(str, series.dropna().unique())):
+        return Cells.of_texts(*pd.factorize(series))
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return Cells.of_values(BOOL if pd.api.types.is_bool_dtype(dtype) else NUMBER, _floats(series))
     if pd.api.types.is_timedelta64_dtype(dtype):
@@ -215,6 +222,8 @@ def _object_cells(series: Any) -> Cells:
     kind = pd.api.types.infer_dtype(series, skipna=True)
     if kind == "complex":
         raise _no_complex_numbers()
+    if kind == "integer" and are_long_names(map(str, series.dropna().unique())):
+        return Cells.of_texts(*pd.factorize(series))
     if kind in ("boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty"):
         values = series.where(series.notna(), np.nan).astype(np.float64).to_numpy()
         return Cells.of_values(BOOL if kind == "boolean" else NUMBER, values)
@@ -223,6 +232,23 @@ def _object_cells(series: Any) -> Cells:
     if kind != "string":
         series = series.map(text_of, na_action="ignore")  # others may not be hashable
     return Cells.of_texts(*pd.factorize(series))
+
+
+def _is_long(whole: Any) -> bool:
+    return bool(whole.max() > LARGEST_EXACT or whole.min() < -LARGEST_EXACT)
+
+
+def are_long_names(texts: Iterable[str]) -> bool:
+    """Return whether different texts are names of many digits, which as numbers would lose what tells them apart.
+
+    Examples
+    --------
+    >>> are_long_names(["12345678901234567890", "12345678901234567891"]), are_long_names(["1", "2.5", "1e300"])
+    (True, False)
+    """
+    texts = list(texts)
+    lossy = {text for text in texts if _LONG_NUMBER.fullmatch(text) and int(float(text)) != int(text)}
+    return 2 * len(lossy) > len(texts) or len({float(text) for text in lossy}) < len({int(text) for text in lossy})
 
 
 def _no_complex_numbers() -> InputError:
@@ -311,10 +337,10 @@ def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
     >>> as_kind(read_cells(np.array(["3", "", "4"])), "number", "age").tolist()
     [3.0, nan, 4.0]
     """
-    rule = {NUMBER: "a finite number", BOOL: "true or false", DATE: "a date such as 2024-01-31"}[kind]
+    rule = {NUMBER: NUMBER_RULE, BOOL: "true or false", DATE: "a date such as 2024-01-31"}[kind]
     if cells.kind == TEXT:
         values = parsed(cells.texts, kind)
-        bad = np.append(~np.isfinite(values), False)[cells.codes]
+        bad = np.append(~(np.abs(values) <= LARGEST_COORDINATE), False)[cells.codes]
         _require_none(bad, name, lambda row: cells.texts[cells.codes[row]], rule)
         return np.append(values, np.nan)[cells.codes]
     values = cells.values
@@ -323,12 +349,12 @@ def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
 
 
 def _misfits(cells: Cells, kind: str) -> BoolArray:
-    """Return which numbers, truths or dates cannot be read as another kind, or are infinite."""
+    """Return which numbers, truths or dates cannot be read as another kind, or are too large."""
     values = cells.values
     if kind == BOOL and cells.kind == NUMBER:
         return np.asarray(~(np.isnan(values) | (values == 0.0) | (values == 1.0)))
     fits = cells.kind == kind or (kind == NUMBER and cells.kind == BOOL)
-    return np.asarray(np.isinf(values) if fits else ~np.isnan(values))
+    return np.asarray(np.abs(values) > LARGEST_COORDINATE if fits else ~np.isnan(values))
 
 
 def _shown(value: float, kind: str) -> Any:

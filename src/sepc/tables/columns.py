@@ -1,6 +1,6 @@
 """Encoding of one column of a raw table: its kind, its features, and the way back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.vocabulary import Value
 from sepc.tables.cells import (
     BOOL,
@@ -19,6 +19,7 @@ from sepc.tables.cells import (
     SECONDS_A_DAY,
     TEXT,
     Cells,
+    are_long_names,
     as_category,
     as_kind,
     date_text,
@@ -32,6 +33,9 @@ KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
 # A text that is another one in more than half of the rows, with more than so many values, names the record.
 _MANY_VALUES = 30
 _MOSTLY_DISTINCT = 0.5
+_MOST_DECIMALS = 6
+# A range of so many whole numbers is short: each of them is tried in the search for a change.
+_FEW = 20
 
 
 class Limits(NamedTuple):
@@ -75,6 +79,9 @@ class Column:
     n_missing : int
     reason : str
         Why it is left out.
+    decimals : int
+        Digits after the point that tell all numbers of the column exactly; -1 if more than six were needed, or nobody
+        has looked.
 
     Examples
     --------
@@ -97,6 +104,7 @@ class Column:
     flagged: bool = False
     n_missing: int = 0
     reason: str = ""
+    decimals: int = -1
 
     @property
     def varies(self) -> bool:
@@ -180,15 +188,66 @@ class Column:
     def _nearest_number(self, number: FloatArray) -> FloatArray:
         if self.kind == BOOL:
             return np.asarray(number >= 0.5, dtype=np.float64)
-        if not self.whole and self.kind == NUMBER:
-            return number
+        if self.kind == NUMBER and self.low >= 0.0:
+            # What was never negative, such as a count or an age, cannot be.
+            number = np.maximum(number, 0.0)
+        if self.kind == NUMBER and not self.whole:
+            return np.round(number, self.decimals) if self.decimals >= 0 else number
         step = 1.0 if self.whole else SECONDS_A_DAY
         return np.asarray(np.rint((number + self.origin) * step) / step - self.origin)
+
+    def ends(self, low: Value, high: Value) -> tuple[float, float]:
+        """Return the ends of a range of raw numbers or dates, None where it is open, as values of the number's feature.
+
+        Within the range and possible in the column: between 0.5 and 2.5 there are 1 and 2 if all numbers are whole.
+        """
+        lowest = -np.inf if low is None else self._end(low, np.ceil)
+        highest = np.inf if high is None else self._end(high, np.floor)
+        return lowest, highest
+
+    def _end(self, end: Value, inwards: Any) -> float:
+        try:
+            number = float(as_kind(read_cells(np.array([end], dtype=object)), self.kind, self.name)[0])
+        except InputError:
+            number = np.nan
+        if np.isnan(number):
+            raise InputError(f"the range of {self.name} ends at {end!r}; expected a {self.kind}, as in the column.")
+        if not self.whole and (self.kind == DATE or self.decimals < 0):
+            return number - self.origin
+        steps = 10.0 ** (0 if self.whole else self.decimals)
+        # A hair's breadth is rounding.
+        exact = round(number * steps, 6)
+        return float(inwards(exact) / steps - self.origin)
+
+    def few_values(self) -> FloatArray:
+        """Return the features, shape (n, n_features), of all values it can be changed to, if these are few.
+
+        There are few truths, levels, and whole numbers in a short range; of others there are none here.
+        """
+        if self.kind == CATEGORY:
+            return self._one_hot(np.flatnonzero(self._is_value()))
+        if not self.varies or not self.whole or self.kind not in (BOOL, NUMBER) or self.high - self.low > _FEW:
+            return np.empty((0, len(self.features)))
+        numbers = np.arange(self.low, self.high + 1.0)
+        return np.column_stack([numbers, np.zeros((len(numbers), len(self.features) - 1))])
+
+    def proposed(self, features: FloatArray) -> Value:
+        """Return a raw value with these features, shape (n_features,): the first of rare ones that share one."""
+        value = self.decode(features[None])[0]
+        return next(self._rare_values()) if self.kind == CATEGORY and value == OTHER else value
+
+    def _rare_values(self) -> Iterator[str]:
+        return (text for text in self.pooled if text != MISSING)
+
+    def _is_value(self) -> BoolArray:
+        """Return which levels stand for a value that a person can have: not that it is missing."""
+        has_rare = any(True for _ in self._rare_values())
+        return np.array([level != MISSING and (level != OTHER or has_rare) for level in self.levels])
 
     def _nearest_level(self, features: FloatArray, known: bool = False) -> IntArray:
         if len(self.levels) == 2:
             features = np.column_stack([1.0 - features[:, 0], features[:, 0]])
-        allowed = [not known or level != MISSING for level in self.levels]
+        allowed = self._is_value() if known else np.ones(len(self.levels), dtype=bool)
         return np.asarray(np.where(allowed, features, -np.inf).argmax(axis=1))
 
     def decode(self, features: FloatArray) -> list[Value]:
@@ -198,8 +257,14 @@ class Column:
             return [levels[number] for number in self._nearest_level(features)]
         numbers = features[:, 0] if self.varies else np.full(len(features), self.low - self.origin)
         missing = features[:, -1] >= 0.5 if self.flagged else np.zeros(len(features), dtype=bool)
-        pairs = zip(numbers.tolist(), missing, strict=True)
-        return [None if is_missing else self.value_of(number) for number, is_missing in pairs]
+        pairs = zip(self.told(numbers), missing, strict=True)
+        return [None if is_missing else value for value, is_missing in pairs]
+
+    def told(self, numbers: FloatArray) -> list[Value]:
+        """Return what the feature of a number, a truth or a date stands for, with the digits that the column has."""
+        if self.kind == NUMBER and self.decimals >= 0:
+            numbers = np.round(numbers, self.decimals) + 0.0  # not -0
+        return [self.value_of(number) for number in numbers.tolist()]
 
     def value_of(self, number: float) -> Value:
         """Return what the feature of a number, a truth or a date stands for."""
@@ -208,13 +273,17 @@ class Column:
         return date_text(number + self.origin, self.whole) if self.kind == DATE else number
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, ready for JSON."""
-        return {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
+        """Return all fields, ready for JSON; without digits that nobody has counted."""
+        values = {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
+        if self.decimals < 0:
+            del values["decimals"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Column":
         """Return the column that `to_dict` spoke of; raise an `InputError` for what is none."""
-        if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
+        # A column that was saved before digits were counted has no `decimals`.
+        if not isinstance(values, Mapping) or {*values, "decimals"} != {field.name for field in fields(cls)}:
             raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
         wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
         if wrong or values["kind"] not in KINDS:
@@ -265,6 +334,8 @@ def _kind_of(cells: Cells) -> str:
     """Return the kind of a column: what all of its texts can be read as, or what it came as."""
     if cells.kind != TEXT:
         return cells.kind
+    if are_long_names(cells.texts):
+        return CATEGORY
     readable = (kind for kind in (NUMBER, BOOL, DATE) if not np.isnan(parsed(cells.texts, kind)).any())
     return CATEGORY if cells.fixed else next(readable, CATEGORY)
 
@@ -289,9 +360,15 @@ def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> C
         low=low,
         high=high,
         whole=bool((known == np.rint(known)).all()),
+        decimals=_decimals(known),
         flagged=flagged,
         n_missing=n_missing,
     )
+
+
+def _decimals(numbers: FloatArray) -> int:
+    """Return how many digits after the point tell numbers exactly; -1 if it takes more than a few."""
+    return next((n for n in range(_MOST_DECIMALS + 1) if np.array_equal(np.round(numbers, n), numbers)), -1)
 
 
 def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:

@@ -18,6 +18,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, feature_slices, learn_column, nearest_raw
 from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps
+from sepc.tables.notation import TextNotation
 from sepc.tables.notes import notes_on
 from sepc.tables.table_vocabulary import TableVocabulary
 
@@ -62,6 +63,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     gap_counts_ : ndarray of int, shape (most_gaps + 1,), or None
         How many training rows have no gap, one, two and so on: cells without a value, or with a text that no other
         row has. None in an encoder that was saved before gaps were counted.
+    text_notation_ : TextNotation
+        How the text file was written that the table came from, where the command line has read it; else empty.
     n_features_in_ : int
         Number of raw columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -123,6 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray | None, have_names: bool) -> None:
         self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
+        self.text_notation_ = TextNotation()
         if have_names:
             self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -360,7 +364,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "named": hasattr(self, "feature_names_in_"),
             "columns": [column.to_dict() for column in self.columns_],
         }
-        return state if self.gap_counts_ is None else {**state, "gap_counts": self.gap_counts_.tolist()}
+        if self.gap_counts_ is not None:
+            state["gap_counts"] = self.gap_counts_.tolist()
+        if self.text_notation_ != TextNotation():
+            state["text_notation"] = self.text_notation_.to_dict()
+        return state
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
@@ -369,7 +377,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         state : dict
-            One that was saved before gaps were counted has no ``gap_counts``.
+            One that was saved before gaps were counted has no ``gap_counts``, one of a table that was not read from a
+            text file no ``text_notation``.
 
         Returns
         -------
@@ -382,7 +391,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         True
         """
         expected = {"min_share", "max_levels", "named", "columns"}
-        known = isinstance(state, Mapping) and set(state) - {"gap_counts"} == expected
+        known = isinstance(state, Mapping) and set(state) - {"gap_counts", "text_notation"} == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
         encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"])
@@ -393,6 +402,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _require_features(columns)
         counts = _sound_gap_counts(state["gap_counts"], columns) if "gap_counts" in state else None
         encoder._set_columns(columns, counts, bool(state["named"]))
+        if "text_notation" in state:
+            encoder.text_notation_ = TextNotation.from_dict(state["text_notation"])
         return encoder
 
     def __sklearn_tags__(self) -> Any:

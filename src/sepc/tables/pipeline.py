@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
@@ -19,8 +20,10 @@ from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.explanation import Explanation
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
+from sepc.model.partition_model import PartitionModel
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
+from sepc.tables.region_places import region_places
 from sepc.tables.table_vocabulary import TableVocabulary
 
 
@@ -242,26 +245,38 @@ class TablePipeline(Pipeline):
         return sets
 
     def regions(self) -> Any:
-        """Return one row per ellipsoid; where it lies is told in features.
+        """Return one row per ellipsoid.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
+            As the classifier returns it, in features; of a single partition with a column `where` besides, which says
+            in words where the region lies in the columns of the table.
 
         Examples
         --------
-        >>> make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1]).regions()["region"].tolist()
-        ['0#1', '1#1']
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf.regions()[["region", "where"]].values.tolist()
+        [['0#1', 'x0: a 100 %'], ['1#1', 'x0: b 100 %']]
         """
-        return self.steps[-1][1].regions()
+        frame, model = self.steps[-1][1].regions(), self.steps[-1][1]._model
+        if not isinstance(model, PartitionModel):
+            return frame
+        columns = {name: frame[name].to_list() for name in frame.columns}
+        return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
-    def explain(self, x: Any) -> Explanation | EnsembleExplanation:
+    def explain(self, x: Any, *, fixed: Any = (), ranges: Any = None) -> Explanation | EnsembleExplanation:
         """Say why one record gets its label, and what would have to change, in the columns and values of the table.
 
         Parameters
         ----------
         x : record
             A dict, a row of a pandas frame, a frame of one row, or values in the order of the columns.
+        fixed : str, int, or a sequence of them, default=()
+            Columns that a change to another label must leave alone, by names or by numbers from 0.
+        ranges : dict, optional
+            Of columns of numbers or dates to pairs of the lowest and the highest value that a change may give them,
+            None for an open end.
 
         Returns
         -------
@@ -280,7 +295,9 @@ class TablePipeline(Pipeline):
         """
         row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
         vocabulary = self._encoder.vocabulary(row)
-        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(self._features(row), vocabulary=vocabulary)
+        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(
+            self._features(row), fixed=fixed, ranges=ranges, vocabulary=vocabulary
+        )
         return self._with_gaps(told, row, vocabulary)
 
     def _with_gaps(

@@ -1,13 +1,15 @@
 """Explanations in the columns and values of the raw table."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.explanations.places import FeatureShare
-from sepc.explanations.vocabulary import Judgement, Value, Vocabulary, Word
+from sepc.explanations.vocabulary import Value, Vocabulary, Word, require_range
 from sepc.tables.columns import Column, feature_names, feature_slices
 
 
@@ -35,11 +37,35 @@ class TableVocabulary(Vocabulary):
         self._raw = {name: column.read_one(raw[name]) for name, column in self._columns.items()}
         self._features = np.concatenate([column.encode(raw[name])[0] for name, column in self._columns.items()])
         names = [word.name for word in self.words for _ in range(word.at.start, word.at.stop)]
+        self._names = [column.name for column in columns]
         self._column_of = dict(zip(feature_names(columns), names, strict=True))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns of the table."""
+        return self._names
 
     def value(self, word: Word, x: FloatArray) -> Value:
         """Return the raw value that features come nearest to."""
         return self._columns[word.name].decode(x[None, word.at])[0]
+
+    def reference(self, word: Word, x: FloatArray) -> Value:
+        """Return what a point of a region means in one column, no less and no more than the column has in training."""
+        column, bounds = self._columns[word.name], self.bounds(word)
+        features = np.array(x[word.at])
+        if bounds is not None and not column.is_level:
+            features[0] = np.clip(features[0], *bounds)
+        return column.decode(features[None])[0]
+
+    def most_usual(self, word: Word, X: FloatArray) -> tuple[Value, float]:
+        """Return the value that most of some records have in one column, and the share that has it."""
+        values = self._columns[word.name].decode(X[:, word.at])
+        value, count = Counter(values).most_common(1)[0]
+        return value, count / len(values)
+
+    def proposed(self, word: Word, x: FloatArray) -> Value:
+        """Return a raw value that has these features, none that stands for several."""
+        return self._columns[word.name].proposed(x[word.at])
 
     def asked(self, word: Word, x: FloatArray) -> Value:  # noqa: ARG002
         """Return what the record that is explained holds, even if the encoder has not seen it."""
@@ -51,35 +77,38 @@ class TableVocabulary(Vocabulary):
 
     def within_reach(self, X: FloatArray) -> FloatArray:
         """Return the nearest records that raw values can give; what is known does not get lost."""
-        return self._valid(X, known=[name for name, value in self._raw.items() if value is not None])
+        valid = self._valid(X, known=[name for name, value in self._raw.items() if value is not None])
+        for word in self.words:
+            # What the record has may stay, even if no training record has it.
+            as_it_was = (X[:, word.at] == self._features[word.at]).all(axis=1)
+            valid[as_it_was, word.at] = self._features[word.at]
+        return valid
 
     def _valid(self, X: FloatArray, known: Sequence[str]) -> FloatArray:
         blocks = [self._columns[w.name].nearest_valid(X[:, w.at], w.name in known) for w in self.words]
         return np.concatenate(blocks, axis=1)
 
+    def ends(self, word: Word, low: Value, high: Value) -> tuple[float, float]:
+        """Return the ends of a range of one column as numbers of its feature, both of them values it can have."""
+        column = self._columns[word.name]
+        if word.is_level or not column.varies:
+            raise InputError(f"{word.name} has a range; expected one of a column of numbers or dates only.")
+        lowest, highest = column.ends(low, high)
+        require_range(word.name, low, high, lowest <= highest)
+        return lowest, highest
+
+    def bounds(self, word: Word) -> tuple[float, float] | None:
+        """Return the smallest and the largest number of a column in training, as its feature."""
+        column = self._columns[word.name]
+        return (column.low - column.origin, column.high - column.origin) if column.varies else None
+
+    def values(self, word: Word) -> FloatArray:
+        """Return the features of all values that a column of levels, or of a few whole numbers, has in training."""
+        return self._columns[word.name].few_values()
+
     def keeps(self, word: Word, x: FloatArray) -> bool:
         """Return whether a change leaves a column alone."""
         return bool(np.array_equal(x[word.at], self._features[word.at]))
-
-    def simplest(self, x: FloatArray, moved: FloatArray, enough: Judgement) -> FloatArray:
-        """Return a changed record with every column as it was that need not change; small changes go back first."""
-        words = sorted(self.words, key=lambda word: float(np.square(moved[word.at]).sum()))
-        fewer = [np.array(x)]
-        for word in words:
-            fewer.append(self._with_original(fewer[-1], word))
-        # At once as many as possible, then the others one by one.
-        n = int(np.flatnonzero(enough(np.stack(fewer)))[-1])
-        best = fewer[n]
-        for word in words[n:]:
-            fewer_changes = self._with_original(best, word)
-            best = fewer_changes if enough(fewer_changes[None])[0] else best
-        return best
-
-    def _with_original(self, x: FloatArray, word: Word) -> FloatArray:
-        """Return a record with one column as it was."""
-        restored = np.array(x)
-        restored[word.at] = self._features[word.at]
-        return restored
 
     def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
         """Return columns that tell nothing of the record, with what it holds there, all with the same share.

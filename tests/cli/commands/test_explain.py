@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 from command_line import do, read
 
+from sepc.cli import model_inputs
 from sepc.cli.commands import explain
+from sepc.cli.explanation_files import COLUMNS
 
 
 @pytest.mark.usefixtures("here")
@@ -32,16 +34,60 @@ class TestExplain:
         assert "size" in told
         assert max(map(len, told.splitlines())) <= 100
 
+    def test_columns_can_be_held_in_a_change(self, capsys):
+        assert do("explain model.sepc new.csv --row 3 --fixed colour size --range weight 0:9 --json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["limits"] == " with colour and size as they are and weight from 0 to 9"
+        change = told["counterfactual"]
+        assert change is None or {one["feature"] for one in change["changes"]} == {"weight"}
+        assert do("explain model.sepc new.csv --row 3 --fixed nothing") == 1
+        assert "no column 'nothing'" in capsys.readouterr().err
+        for wrong, why in (("9:0", "the lowest value"), ("a:b", "the range of weight ends at 'a'; expected a number")):
+            assert do(f"explain model.sepc new.csv --row 3 --range weight {wrong}") == 1
+            assert why in capsys.readouterr().err
+        assert do("explain model.sepc new.csv --row 3 --range weight 5") == 2
+
+
+@pytest.mark.usefixtures("here")
+class TestFiles:
+    def test_each_form_has_a_row_for_each_record(self, here):
+        for name in ("why.csv", "why.json", "why.jsonl", "why.txt"):
+            assert do(f"explain model.sepc new.csv --row 9 2 4 -o {name}") == 0
+        table = read("why.csv")
+        assert [row["row"] for row in table] == ["2", "4", "9"]
+        assert set(table[0]) == {"row", "label", *COLUMNS}
+        whole = json.loads((here / "why.json").read_text())
+        lines = [json.loads(line) for line in (here / "why.jsonl").read_text().splitlines()]
+        assert whole == lines
+        assert [one["row"] for one in lines] == [2, 4, 9]
+        assert [row["text"] for row in table] == [one["text"] for one in lines]
+        assert [float(row["trust"]) for row in table] == [one["trust"] for one in lines]
+        assert (here / "why.txt").read_text() == "\n".join(f"Row {one['row']}. {one['text']}\n" for one in lines)
+        assert all(row["shares"] and " -> " in row["change"] for row in table)
+
+    def test_all_rows_are_explained_unless_some_are_asked_for(self, here, capsys):
+        (here / "few.csv").write_text("".join((here / "new.csv").read_text().splitlines(keepends=True)[:4]))
+        assert do("explain model.sepc few.csv -o why.jsonl --json") == 0
+        assert json.loads(capsys.readouterr().out) == {"output": "why.jsonl", "rows": 3}
+        assert do("explain model.sepc few.csv") == 2
+        assert "expected the rows to explain" in capsys.readouterr().err
+
+    def test_a_file_is_written_whole_or_not_at_all(self, here):
+        text = (here / "new.csv").read_text().splitlines(keepends=True)
+        (here / "bad.csv").write_text("".join([*text[:3], "tall" + text[3][text[3].index(",") :]]))
+        for name in ("why.csv", "why.json", "why.jsonl", "why.txt"):
+            assert do(f"explain model.sepc bad.csv -o {name}") == 1
+            assert not (here / name).exists()
+        assert do("explain model.sepc new.csv --row 1 -o why.zip") == 2
+        assert do("explain model.sepc new.csv --row 1 -o new.csv") == 2
+
 
 @pytest.mark.usefixtures("here")
 class TestLines:
     def test_values_are_not_taken_apart_at_the_end_of_a_line(self, monkeypatch, capsys):
         long = "-".join(["long"] * 40)
         monkeypatch.setattr(explain, "read_model", lambda _: None)
-        monkeypatch.setattr(
-            explain,
-            "BatchPredictor",
-            lambda *_: SimpleNamespace(explain=lambda *_: SimpleNamespace(text=f"It is {long}, so.")),
-        )
+        predictor = SimpleNamespace(explain=lambda *_, **__: SimpleNamespace(text=f"It is {long}, so."))
+        monkeypatch.setattr(model_inputs, "BatchPredictor", lambda *_: predictor)
         assert do("explain model.sepc new.csv --row 1") == 0
         assert long in capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 from command_line import as_csv, do, read, records
 
 import sepc
+from sepc.reports.baselines import baseline_results
 
 
 @pytest.mark.usefixtures("here")
@@ -46,3 +47,84 @@ class TestFit:
         assert "SEPEnsembleClassifier" in capsys.readouterr().out
         assert do("predict m.sepc new.csv -o out.csv") == 0
         assert len(read("out.csv")) == 120
+
+
+@pytest.mark.usefixtures("here")
+class TestComparisons:
+    def test_two_baselines_stand_beside_the_result(self, capsys):
+        assert do("fit train.csv --target label --holdout 0.3 -o m.sepc") == 0
+        told = capsys.readouterr().out
+        assert "for comparison, the same rows: majority class on 4" in told
+        assert "logistic regression on" in told
+
+    def test_baselines_are_those_of_the_same_split(self, capsys):
+        Path("test.csv").write_text(as_csv(records(50, seed=2)))
+        assert do("fit train.csv --target label -o m.sepc --test test.csv --json") == 0
+        test = json.loads(capsys.readouterr().out)["test"]
+        train, new = (pd.DataFrame(read(name)) for name in ("train.csv", "test.csv"))
+        encoder = sepc.load("m.sepc")["columns"]
+        expected = baseline_results(encoder.transform(train), train.label, encoder.transform(new), new.label)
+        assert test["baselines"] == [result.to_dict() for result in expected]
+        assert test["log_loss"] > 0.0
+
+    def test_results_on_training_rows_have_no_baselines(self, capsys):
+        assert do("fit train.csv --target label -o m.sepc --json") == 0
+        assert "baselines" not in json.loads(capsys.readouterr().out)["test"]
+
+    def test_a_threshold_that_does_not_hold_is_told(self, capsys):
+        # The labels of the test file have nothing to do with the values.
+        rows = [[*row[:-1], "no" if i % 2 else "yes"] for i, row in enumerate(records(60, seed=2))]
+        Path("test.csv").write_text(as_csv(rows))
+        assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
+        told = capsys.readouterr().err
+        assert "accepted labels are right less often than their trust claims" in told
+        assert do("fit train.csv --target label -o m.sepc --holdout 0.3") == 0
+        assert "less often" not in capsys.readouterr().err
+
+    def test_a_model_below_a_baseline_is_told(self, capsys):
+        rows = [[*row[:-1], "yes" if row[-1] == "no" else "no"] for row in records(20, seed=2)]
+        Path("test.csv").write_text(as_csv(rows))
+        assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
+        assert "clearly less than the majority class" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+class TestWhatIsDrawn:
+    def test_another_seed_holds_other_rows_back(self, capsys):
+        models = []
+        for seed in ("", "--seed 0", "--seed 1"):
+            assert do(f"fit train.csv --target label --holdout 0.3 -o m.sepc --json {seed}") == 0
+            capsys.readouterr()
+            models.append(np.sort(sepc.load("m.sepc")["classifier"]._model.points, axis=0))
+        assert np.array_equal(models[0], models[1])
+        assert not np.array_equal(models[0], models[2])
+
+    def test_the_seed_is_that_of_an_ensemble(self, capsys):
+        assert do("fit train.csv --target label --ensemble --seed 7 -o m.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["parameters"]["random_state"] == 7
+
+    def test_n_imp_can_be_chosen(self, capsys):
+        assert do("fit train.csv --target label --n-imp auto -o m.sepc") == 0
+        told = capsys.readouterr().out
+        assert "by 5-fold cross-validation of the rows to learn from" in told
+        data = pd.DataFrame(read("train.csv"))
+        features = sepc.TableEncoder().fit_transform(data.drop(columns="label"))
+        path = sepc.select_n_imp(features, data.label)
+        assert sepc.load("m.sepc")["classifier"].n_imp == path.best
+        assert told.count("*") == 1
+        assert all(f"\n{value:<5g}" in told for value in path.candidates)
+
+
+def test_a_model_without_regions_says_why_and_can_be_reported_on(here, capsys):
+    rng = np.random.default_rng(0)
+    rows = [[f"{value:.3f}" for value in rng.normal(size=4)] + ["ab"[i % 2]] for i in range(8)]
+    (here / "few.csv").write_text(as_csv(rows, ("p", "q", "r", "s", "label")))
+    assert do("fit few.csv --target label --holdout 0.25 -o few.sepc") == 0
+    told = capsys.readouterr().out
+    assert "No regions: the classes have too few records" in told
+    assert do("explain few.sepc few.csv --row 1") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "no ellipsoid" in told
+    assert "100 %" not in told
+    for name in ("few.html", "few.md", "few.json"):
+        assert do(f"report few.csv --target label -o {name}") == 0

@@ -1,9 +1,10 @@
 """`sepc landscape`: findings for a person and as JSON."""
 
 import json
+from pathlib import Path
 
 import pytest
-from command_line import do
+from command_line import as_csv, do, records
 
 
 @pytest.mark.usefixtures("here")
@@ -13,3 +14,16 @@ class TestLandscape:
         assert "Landscape of 300 records" in capsys.readouterr().out
         assert do("landscape train.csv --target label --json") == 0
         assert json.loads(capsys.readouterr().out)["n_records"] == 300
+
+    def test_findings_speak_of_columns_and_rows_of_the_file(self, capsys):
+        rows = [[str(1000 + i), *row, row[-1].upper()] for i, row in enumerate(records(200))]
+        rows.append([*rows[3][:-2], "no" if rows[3][-2] == "yes" else "yes", rows[3][-1]])
+        Path("leak.csv").write_text(as_csv(rows, ("id", "size", "weight", "colour", "note", "label", "copy")))
+        assert do("landscape leak.csv --target label") == 0
+        told = capsys.readouterr().out
+        assert "copy nearly equals the label" in told
+        assert "id is a running number" in told
+        assert "linear-dependence" not in told
+        assert "rows 4 (" in told
+        assert do("landscape leak.csv --target label --json") == 0
+        assert json.loads(capsys.readouterr().out)["contradictions"] == [[4, 201]]

@@ -107,3 +107,28 @@ class TestPredict:
         assert "column 'colour' has values that the model has never seen: 'pink' (2)" in told.err
         assert json.loads(told.out)["unseen"] == {"colour": {"pink": 2}}
         assert json.loads(told.out)["rows"] == len(read("out.csv")) == 2
+
+
+@pytest.mark.usefixtures("here")
+class TestLabelSets:
+    def test_sets_are_those_of_the_library(self, capsys):
+        assert do("fit train.csv --target label --holdout 0.3 -o m.sepc") == 0
+        assert do("predict m.sepc new.csv --label-sets 0.8 --per-class -o out.csv --json") == 0
+        told = json.loads("{" + capsys.readouterr().out.partition("{")[2])["label_sets"]
+        rows = read("out.csv")
+        model = sepc.load("m.sepc")
+        expected = model.predict_set(pd.DataFrame(read("new.csv")), 0.8, per_class=True)
+        assert [row["label_set"] for row in rows] == ["|".join(labels) for labels in expected.labels()]
+        assert [int(row["label_set_size"]) for row in rows] == expected.size.tolist()
+        assert (told["coverage"], told["per_class"], sum(told["sizes"].values())) == (0.8, True, 120)
+
+    def test_a_model_without_rows_held_back_has_none(self, capsys):
+        assert do("predict model.sepc new.csv --label-sets -o out.csv") == 1
+        assert "Fit it with --holdout or --test." in capsys.readouterr().err
+
+    def test_what_is_between_labels_is_in_none_of_them(self):
+        rows = [[*row[:-1], f"{row[-1]}|{row[-1]}"] for row in records(200)]
+        Path("odd.csv").write_text(as_csv(rows))
+        assert do("fit odd.csv --target label --holdout 0.3 -o m.sepc") == 0
+        assert do("predict m.sepc new.csv --label-sets 0.999 -o out.csv") == 0
+        assert {row["label_set"] for row in read("out.csv")} == {"no|no||yes|yes"}

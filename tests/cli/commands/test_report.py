@@ -42,6 +42,64 @@ class TestReport:
         assert do("report test.csv --target label --model model.sepc -o out.json") == 0
         assert json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]["n_records"] == 50
 
+    def test_the_title_names_the_file_and_the_label_column_without_folders(self):
+        Path("folder").mkdir()
+        Path("folder/new.csv").write_text(as_csv(records(50, seed=2)))
+        for line in ("report ./folder/new.csv", "report train.csv --test folder/new.csv"):
+            assert do(f"{line} --target label -o out.json") == 0
+            assert json.loads(Path("out.json").read_text(encoding="utf-8"))["title"] == "new.csv: label"
+
+    def test_training_rows_are_counted_from_1_as_explain_does(self, capsys):
+        Path("test.csv").write_text(as_csv(records(3, seed=2)))
+        assert do("report test.csv --target label --model model.sepc -o out.json") == 0
+        content = json.loads(Path("out.json").read_text(encoding="utf-8"))
+        assert "both from 1" in capsys.readouterr().err
+        for told in content["verdicts"]:
+            number = content["records"]["id"][told["record"]]
+            assert do(f"explain model.sepc test.csv --row {number} --json") == 0
+            explained = json.loads(capsys.readouterr().out)
+            assert [near["row"] for near in told["neighbours"]] == [near["row"] for near in explained["neighbours"]]
+            assert told["text"] == explained["text"]
+
+    def test_another_model_can_be_asked_for_and_tested_with_a_file(self, capsys):
+        Path("few.csv").write_text(as_csv(records(40, seed=1)))
+        Path("test.csv").write_text(as_csv(records(3, seed=2)))
+        asked = "report few.csv --target label --test test.csv -o out.json"
+        assert do(f"{asked} --ensemble --n-imp 0.1") == 0
+        content = json.loads(Path("out.json").read_text(encoding="utf-8"))
+        assert content["card"]["model"] == "SEPEnsembleClassifier"
+        assert content["card"]["parameters"]["n_imp"] == "0.1"
+        assert content["card"]["n_training"] == 40
+        assert content["results"]["n_records"] == 3
+        assert "tested with the 3 of test.csv" in capsys.readouterr().err
+        assert do(f"{asked} --n-imp 7") == 0
+        card = json.loads(Path("out.json").read_text(encoding="utf-8"))["card"]
+        assert (card["model"], card["parameters"]["n_imp"]) == ("SEPClassifier", "7")
+
+    @pytest.mark.parametrize("asked", ["--ensemble", "--n-imp 3", "--trust raw", "--test train.csv"])
+    def test_a_model_is_either_named_or_described(self, asked, here):
+        assert do(f"report train.csv --target label --model model.sepc {asked} -o out.html") == 2
+        assert files(here) == set()
+
+    def test_a_report_to_pass_on_shows_no_training_record(self, capsys):
+        assert do("report train.csv --target label --no-training-rows -o out.json") == 0
+        content = json.loads(Path("out.json").read_text(encoding="utf-8"))
+        assert content["neighbours"] == {}
+        assert not any(told["neighbours"] for told in content["verdicts"])
+        assert "shows no training record" in capsys.readouterr().err
+        assert content["training"] == "No training record is shown in this report."
+
+    def test_labels_that_are_right_less_often_than_their_trust_claims_are_warned_of(self, capsys):
+        rows = records(60, seed=5)
+        for row in rows[:40]:  # as if the labels meant something else by now
+            row[-1] = "no" if row[-1] == "yes" else "yes"
+        Path("shifted.csv").write_text(as_csv(rows))
+        assert do("report shifted.csv --target label --model model.sepc -o out.html") == 0
+        assert "note: Accepted labels are right less often than their trust claims" in capsys.readouterr().err
+        first_screen = Path("out.html").read_text(encoding="utf-8").split("</section>")[0]
+        assert "Accepted labels are right less often than their trust claims" in first_screen
+        assert "the majority class for all of them on" in first_screen
+
     def test_a_report_that_cannot_be_written_is_refused_first(self, here):
         assert do("report train.csv --target label -o out.pdf") == 2
         assert do("report train.csv --target lable -o out.html") == 1

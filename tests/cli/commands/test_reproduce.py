@@ -14,7 +14,7 @@ def test_the_command_prints_how_the_statements_fare(tmp_path, capsys, monkeypatc
     assert said.out.splitlines()[0] == "3 statements: 3 matches, 0 matches in part, 0 differs"
     assert (tmp_path / "index.html").exists()
     assert "xor: 4 runs" in said.err
-    assert main(["reproduce", "sums"]) == 1
+    assert main(["reproduce", "sums"]) == 2
     assert "there is no experiment 'sums'" in capsys.readouterr().err
 
 

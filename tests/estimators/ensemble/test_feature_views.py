@@ -28,6 +28,20 @@ class TestViews:
             assert view.std(axis=0) == pytest.approx(1)
         assert plain == pytest.approx((X - X.mean(0)) / X.std(0))
 
+    @pytest.mark.parametrize("kind", ["smooth", "few values", "tiny and huge"])
+    def test_scores_are_those_of_the_transformer_to_the_last_digit(self, kind):
+        rng = np.random.default_rng(0)
+        X = {
+            "smooth": rng.normal(size=(426, 5)),
+            "few values": rng.integers(0, 3, (300, 4)).astype(float),
+            "tiny and huge": np.column_stack([1e-8 * rng.random(50), np.ones(50), 1e9 * rng.lognormal(size=50)]),
+        }[kind]
+        views = FeatureViews.of(X)
+        asked = np.vstack([X, X + X.std(axis=0) * rng.normal(size=X.shape), 3.0 * X, -X, views.bounds])
+        expected = np.clip(views.ranks.transform(asked), -3.0, 3.0)
+        assert np.array_equal(views(asked)[SCORES], (expected - views.mean[SCORES]) / views.scale[SCORES])
+        assert views(X[:0])[SCORES].shape == (0, X.shape[1])
+
     def test_beyond_the_training_set_scores_stay_where_they_end(self):
         X = np.arange(50.0)[:, None]
         views = FeatureViews.of(X)

@@ -1,35 +1,46 @@
 """``sepc fit``: a model of labelled data."""
 
-import sys
 from argparse import Namespace
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import counted, note, say, show, show_json
+from sepc.cli.console import aligned, counted, is_watched, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
-from sepc.cli.model_summary import evaluate, evaluation_text, summarize, summary_text
+from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, summarize, summary_text
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
+from sepc.common.errors import InputError
+from sepc.common.text import many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
+from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
 from sepc.persist import save
-from sepc.tables import TablePipeline, make_table_pipeline
+from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 
 SEED = 0
 
 
 def run(options: Namespace) -> None:
     """Fit a pipeline, write it, and say what was done."""
-    classifier = _classifier(options)
+    classifier = make_classifier(options)
     require_writable(options.output, options.data, *([options.test] if options.test else []))
     data = read_labelled_table(options)
     require_labels(data, options.target)
     train, test = _split(options, data)
+    path = set_n_imp(classifier, train, options.seed) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     test = test.with_labels_of(model.classes_)
-    report = {"rows": len(train.labels), **summarize(model), "test": evaluate(model, test)}
+    is_new = test.table is not train.table
+    report = {
+        "rows": len(train.labels),
+        **summarize(model),
+        "n_imp_path": None if path is None else path.to_dict(),
+        "test": evaluate(model, test, train if is_new else None),
+    }
+    if is_new:
+        _calibrate_label_sets(model, test)
     _note_unknown_labels(test, model.classes_.tolist())
     save(model, options.output, training_rows=not options.no_training_rows)
     say(f"model written to {options.output}")
@@ -38,17 +49,59 @@ def run(options: Namespace) -> None:
         return
     for text in model["columns"].notes:
         note(text)
+    if path is not None:
+        show(_path_text(path))
     show(summary_text(model, len(train.labels)))
     show(evaluation_text(report["test"], _tested_with(options)))
+    for text in evaluation_notes(report["test"]):
+        note(text)
 
 
-def _classifier(options: Namespace) -> Any:
-    given = {} if options.n_imp is None else {"n_imp": options.n_imp}
+def make_classifier(options: Namespace) -> Any:
+    """Return the classifier that is asked for, not fitted.
+
+    Examples
+    --------
+    >>> make_classifier(Namespace(n_imp=4, ensemble=False, trust=None, seed=0))
+    SEPClassifier(n_imp=4)
+    """
+    given = {} if options.n_imp in (None, "auto") else {"n_imp": options.n_imp}
     if not options.ensemble:
         return SEPClassifier(**given, **({"trust": options.trust} if options.trust else {}))
     if options.trust:
         raise UsageError("--trust is for a single partition; expected either --trust or --ensemble.")
-    return SEPEnsembleClassifier(**given)
+    if options.n_imp == "auto":
+        raise UsageError("--n-imp auto is for a single partition; expected --n-imp with a number for --ensemble.")
+    return SEPEnsembleClassifier(**given, random_state=options.seed)
+
+
+def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
+    """Choose `n_imp` by cross-validation within the rows to learn from; return what was tried."""
+    features = TableEncoder().fit(data.table).transform(data.table)
+    with step_progress("choosing n_imp") as on_step:
+        path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
+    classifier.set_params(n_imp=path.best)
+    return path
+
+
+def _path_text(path: NImpPath) -> str:
+    """Return which values of `n_imp` were tried, and what came of it."""
+    shown = ("n_imp", "count", "aurc", "aurc_se", "accuracy", "n_ellipsoids", "chosen")
+    tried = path.to_dict()["path"]
+    rows = [row | {"n_imp": f"{row['n_imp']:g}", "chosen": "*" if row["chosen"] else ""} for row in tried]
+    return (
+        f"n_imp={path.best:g} by {len(path.results[0])}-fold cross-validation of the rows to learn from: the largest "
+        "whose aurc, the share of\nerrors among accepted labels on average over all thresholds, is within one standard "
+        f"error of the least\n{aligned(rows, shown)}\n"
+    )
+
+
+def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
+    """Learn from test rows how probable the true label is, so that predictions can be sets of labels."""
+    if set(test.labels.tolist()) <= set(model.classes_.tolist()):
+        model.calibrate(test.table, test.labels)
+    else:
+        note("sets of labels cannot be calibrated, since the test rows have labels that the model has not learned.")
 
 
 def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
@@ -62,25 +115,26 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
     >>> model.predict(table).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    classifier.set_params(verbose=sys.stderr.isatty())
+    classifier.set_params(verbose=is_watched())
     model = make_table_pipeline(classifier).fit(data.table, data.labels)
     model["classifier"].set_params(verbose=False)
+    model["columns"].text_notation_ = data.notation
     return model
 
 
 def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, LabelledTable]:
     """Return the rows to learn from, and those to test with."""
     if options.test:
-        test = read_labelled_table(options, options.test)
+        test = read_labelled_table(options, options.test, notation=data.notation)
         require_labels(test, options.target)
         return data, test
     if options.holdout is None:
         return data, data
-    return hold_out(data, options.holdout)
+    return hold_out(data, options.holdout, options.seed)
 
 
-def hold_out(data: LabelledTable, share: float) -> tuple[LabelledTable, LabelledTable]:
-    """Return two parts of labelled rows: the second is a share of each class, drawn with a fixed seed.
+def hold_out(data: LabelledTable, share: float, seed: int = SEED) -> tuple[LabelledTable, LabelledTable]:
+    """Return two parts of labelled rows: the second is a share of each class, drawn with a seed.
 
     Examples
     --------
@@ -89,11 +143,17 @@ def hold_out(data: LabelledTable, share: float) -> tuple[LabelledTable, Labelled
     >>> [part.labels.tolist() for part in hold_out(data, 0.25)]
     [[0, 0, 0, 1, 1, 1], [0, 1]]
     """
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     held_out = np.zeros(len(data.labels), dtype=bool)
     for label in np.unique(data.labels):
         rows = np.flatnonzero(data.labels == label)
         held_out[rng.permutation(rows)[: min(round(share * len(rows)), len(rows) - 1)]] = True
+    if not held_out.any():
+        counts = np.unique(data.labels, return_counts=True)[1]
+        raise InputError(
+            f"{100 * share:g} % of each class is no row at all: the largest class of {data.name} has "
+            f"{many(int(counts.max()), 'row')}. Keep a larger share back, have more rows, or test with another file."
+        )
     return data.rows(~held_out), data.rows(held_out)
 
 

@@ -2,10 +2,11 @@
 
 from argparse import Namespace
 
-from sepc.cli.console import note, show, show_json
+from sepc.cli.console import note, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
+from sepc.tables.columns import feature_slices
 
 
 def run(options: Namespace) -> None:
@@ -13,9 +14,15 @@ def run(options: Namespace) -> None:
     data = read_labelled_table(options)
     require_labels(data, options.target)
     encoder = TableEncoder().fit(data.table)
-    found = landscape(encoder.transform(data.table), data.labels)
+    features = encoder.transform(data.table)
+    names = features.columns.tolist()
+    columns = {column.name: names[at] for column, at in feature_slices(encoder.columns_)}
+    with step_progress("landscape") as on_step:
+        found = landscape(features, data.labels, on_step=on_step, columns=columns)
     if options.json:
-        show_json({**found.to_dict(), "columns": encoder.notes})
+        # On the command line all rows are counted from 1.
+        rows = [[row + 1 for row in group] for group in found.contradictions]
+        show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes})
         return
     for text in encoder.notes:
         note(text)

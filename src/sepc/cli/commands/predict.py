@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sepc.cli.cell_values import CellParser
 from sepc.cli.console import counted, note, progress, say, show_json
-from sepc.cli.model_inputs import BatchPredictor, read_model
+from sepc.cli.label_set_columns import LabelSetColumns
+from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
 from sepc.cli.model_summary import no_typicality
-from sepc.cli.reading import PIPE, Source, open_table
+from sepc.cli.reading import PIPE, Source
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
@@ -31,6 +31,7 @@ ADDED_COLUMNS = (
     "accepted",
     "refusal",
 )
+SET_COLUMNS = ("label_set", "label_set_size")
 # So many different values are remembered for each column: a file may hold more than fit into memory.
 _REMEMBERED = 1000
 _MAX_LISTED = 5
@@ -43,19 +44,22 @@ def run(options: Namespace) -> None:
         raise UsageError("--json prints what was done, and verdicts go the same way; expected -o FILE for these.")
     format_of(output)
     require_writable(output, options.model, options.data)
+    if options.per_class and options.label_sets is None:
+        raise UsageError("--per-class is about sets of labels; expected --label-sets with it.")
     model = read_model(options.model)
-    with open_table(options.data, options.format, options.encoding) as source:
-        predictor = BatchPredictor(model, source, CellParser(options.missing, source.delimiter))
-        names = added_names(source.schema.names)
-        predictions = _CountedPredictions(predictor, options.min_trust, options.min_typicality)
+    sets = None if options.label_sets is None else LabelSetColumns(model, options.label_sets, options.per_class)
+    with open_for_model(options, model) as (source, predictor):
+        usual = (*ADDED_COLUMNS, *(() if sets is None else SET_COLUMNS))
+        names = added_names(source.schema.names, usual)
+        predictions = _CountedPredictions(predictor, options.min_trust, options.min_typicality, sets)
         _write(output, source, names, predictions)
-    _note_renamed(names)
+    _note_renamed(usual, names)
     predictions.tell()
     if options.json:
-        show_json({"output": output, "columns": dict(zip(ADDED_COLUMNS, names, strict=True)), **predictions.to_dict()})
+        show_json({"output": output, "columns": dict(zip(usual, names, strict=True)), **predictions.to_dict()})
 
 
-def added_names(taken: Sequence[str]) -> list[str]:
+def added_names(taken: Sequence[str], usual: Sequence[str] = ADDED_COLUMNS) -> list[str]:
     """Return the names of the added columns, changed where a column of the input has them already.
 
     Examples
@@ -64,27 +68,29 @@ def added_names(taken: Sequence[str]) -> list[str]:
     ['sepc_label', 'trust', 'reason', 'region', 'distance', 'typicality', 'stability', 'accepted', 'refusal']
     """
     names = []
-    for name in ADDED_COLUMNS:
+    for name in usual:
         while name in taken:
             name = f"sepc_{name}"
         names.append(name)
     return names
 
 
-def _note_renamed(names: list[str]) -> None:
-    changed = [f"{name} for {usual}" for usual, name in zip(ADDED_COLUMNS, names, strict=True) if usual != name]
+def _note_renamed(usual: Sequence[str], names: list[str]) -> None:
+    changed = [f"{name} for {ours}" for ours, name in zip(usual, names, strict=True) if ours != name]
     if changed:
         note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
 
 
 def _write(output: str, source: Source, names: list[str], predictions: "_CountedPredictions") -> None:
     number, text = pa.float64(), pa.string()
-    types = (predictions.predictor.label_type, number, text, text, number, number, number, pa.bool_(), text)
+    types = [predictions.predictor.label_type, number, text, text, number, number, number, pa.bool_(), text]
+    if predictions.sets is not None:
+        types += [text, pa.int64()]
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
-    delimiter = ";" if source.delimiter == ";" else ","
+    decimal = predictions.predictor.decimal
     with (
         progress("predict", source.position, source.size) as tell,
-        written_table(output, schema, delimiter) as write,
+        written_table(output, schema, answer_delimiter(source, decimal), decimal) as write,
     ):
         for batch in source.batches:
             columns = predictions.columns(batch)
@@ -94,11 +100,20 @@ def _write(output: str, source: Source, names: list[str], predictions: "_Counted
             tell(predictions.n_rows)
 
 
+def answer_delimiter(source: Source, decimal: str) -> str:
+    """Return what stands between the columns of the answer: the same as in the file, but for a tab."""
+    if source.delimiter in (None, "\t"):
+        return ";" if decimal == "," else ","
+    return str(source.delimiter)
+
+
 class _CountedPredictions:
     """Predictions for the batches of a table, counted by label, reason and refusal."""
 
-    def __init__(self, predictor: BatchPredictor, min_trust: float, min_typicality: float) -> None:
-        self.predictor, self.min_trust, self.min_typicality = predictor, min_trust, min_typicality
+    def __init__(
+        self, predictor: BatchPredictor, min_trust: float, min_typicality: float, sets: LabelSetColumns | None
+    ) -> None:
+        self.predictor, self.min_trust, self.min_typicality, self.sets = predictor, min_trust, min_typicality, sets
         self.n_rows = 0
         self.labels: Counter[Any] = Counter(dict.fromkeys(predictor.classes, 0))
         self.reasons: Counter[str] = Counter()
@@ -114,7 +129,8 @@ class _CountedPredictions:
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
-        return a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals
+        sets = () if self.sets is None else self.sets.columns(self.predictor.label_sets(table, self.sets.how))
+        return a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals, *sets
 
     def _refusals(self, a: Assessment) -> Any:
         with warnings.catch_warnings():
@@ -147,6 +163,9 @@ class _CountedPredictions:
 
     def tell(self) -> None:
         """Say what was done."""
+        if not self.n_rows:
+            note("the table has column names but no rows; the answer has none either.")
+            return
         share = self.n_accepted / self.n_rows
         say(
             f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with a trust of at least "
@@ -158,6 +177,8 @@ class _CountedPredictions:
             note(self.unknown_typicality)
         say(f"labels: {counted(self.labels)}")
         say(f"reasons: {counted(dict(self.reasons.most_common()))}")
+        if self.sets is not None:
+            self.sets.tell()
         for column, values in self.unseen.items():
             note(_in_words(column, values))
 
@@ -176,6 +197,7 @@ class _CountedPredictions:
             "labels": dict(self.labels),
             "reasons": dict(self.reasons),
             "unseen": {column: dict(values) for column, values in self.unseen.items()},
+            **({} if self.sets is None else {"label_sets": self.sets.to_dict()}),
         }
 
 

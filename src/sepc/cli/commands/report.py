@@ -4,13 +4,12 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from sepc.cli.commands.fit import SEED, fit_pipeline, hold_out
-from sepc.cli.console import note, say
+from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
+from sepc.cli.console import note, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, read_model
+from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
-from sepc.estimators.classifier import SEPClassifier
 from sepc.reports import report
 
 _HELD_BACK = 0.25
@@ -21,28 +20,76 @@ def run(options: Namespace) -> None:
     """Write a report on labelled data that the model has not seen."""
     if Path(options.output).suffix not in _SUFFIXES:
         raise UsageError(f"{options.output}: expected a report that ends in {', '.join(_SUFFIXES)}.")
-    require_writable(options.output, options.data, *([options.model] if options.model else []))
+    require_writable(options.output, options.data, *(path for path in (options.model, options.test) if path))
     model, test = _model_and_test(options)
-    report(model, test.frame(), test.labels, title=options.title or test.name).write(options.output)
-    say(
-        f"report written to {options.output}; it names test records by their rows in the file, from 1, and training "
-        "records by their place among those that the model has learned from, from 0"
-    )
+    with step_progress("explaining verdicts") as on_step:
+        made = report(
+            model,
+            test.frame(),
+            test.labels,
+            title=options.title or _title(options),
+            training_rows=not options.no_training_rows,
+            rows_from=1,
+            on_step=on_step,
+        )
+    for text in made.to_dict()["warnings"]:
+        note(text)
+    made.write(options.output)
+    say(f"report written to {options.output}; it {_names(options)}")
+
+
+def _title(options: Namespace) -> str:
+    """Return a title that tells what was tested and for which label, wherever the file lies."""
+    path = options.test or options.data
+    return f"{'Standard input' if path == '-' else Path(path).name}: {options.target}"
+
+
+def _names(options: Namespace) -> str:
+    """Return how records are named in the report."""
+    test = "names test records by their rows in the file"
+    if options.no_training_rows:
+        return f"{test}, from 1, and shows no training record"
+    return f"{test}, and training records by their rows among those that the model has learned from, both from 1"
 
 
 def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
+    classifier = None if options.model else make_classifier(options)
+    _require_one_model(options)
     model = read_model(options.model) if options.model else None
-    data = read_labelled_table(options, category=categories_of(model) if model else ())
+    category, notation = (categories_of(model), notation_of(model)) if model else ([], None)
+    data = read_labelled_table(options, category=category, notation=notation)
     require_labels(data, options.target)
     if model is not None:
         require_columns(columns_of(model), data.table.column_names, data.name)
         return model, data.with_labels_of(model.classes_)
-    train, test = hold_out(data, _HELD_BACK)
-    model = fit_pipeline(SEPClassifier(), train)
+    train, test = _split(options, data)
+    if options.n_imp == "auto":
+        say(f"n_imp={set_n_imp(classifier, train, options.seed).best:g}, by cross-validation of the rows to learn from")
+    model = fit_pipeline(classifier, train)
     for text in model["columns"].notes:
         note(text)
-    say(
-        f"fitted to {len(train.labels)} of the rows, tested with the other {len(test.labels)}: "
-        f"{100 * _HELD_BACK:g} % of each class, drawn with the seed {SEED}"
-    )
-    return model, test
+    say(f"fitted to {len(train.labels)} of the rows, tested with {_tested_with(options, test)}")
+    return model, test.with_labels_of(model.classes_)
+
+
+def _require_one_model(options: Namespace) -> None:
+    """Raise a `UsageError` if a model is named and its making is described, too."""
+    described = {"--ensemble": options.ensemble, "--n-imp": options.n_imp is not None, "--trust": options.trust}
+    given = [name for name, value in described.items() if value]
+    if options.model and given:
+        raise UsageError(f"{given[0]} is for a model that is to be fitted; expected either it or --model.")
+
+
+def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, LabelledTable]:
+    if not options.test:
+        return hold_out(data, _HELD_BACK, options.seed)
+    test = read_labelled_table(options, options.test)
+    require_labels(test, options.target)
+    require_columns(data.table.column_names, test.table.column_names, test.name)
+    return data, test
+
+
+def _tested_with(options: Namespace, test: LabelledTable) -> str:
+    if options.test:
+        return f"the {len(test.labels)} of {options.test}"
+    return f"the other {len(test.labels)}: {100 * _HELD_BACK:g} % of each class, drawn with the seed {options.seed}"

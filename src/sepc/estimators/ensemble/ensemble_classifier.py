@@ -14,6 +14,7 @@ from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, FittedEn
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.vocabulary import Vocabulary
 
 
@@ -134,13 +135,19 @@ class SEPEnsembleClassifier(TrustClassifier):
         self.weights_ = model.stack.weights
         self._calibration = None  # it spoke of the classifier that was
 
-    def explain(self, x: Any, *, vocabulary: Vocabulary | None = None) -> EnsembleExplanation:
+    def explain(
+        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None
+    ) -> EnsembleExplanation:
         """Say which members and regions speak for the label of one point, and which against it.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
+        fixed : str, int, or a sequence of them, default=()
+            Features that a change to another label must leave alone, by names or by numbers from 0.
+        ranges : dict, optional
+            Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
         vocabulary : Vocabulary, optional
             What to speak of, for features that were made from something else; the features by default.
 
@@ -156,7 +163,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         Predicted low with a trust of
         """
         point = self._one_point(x)
-        return explain_ensemble(self._model, point, vocabulary)
+        names = self._model.features if vocabulary is None else vocabulary.names
+        return explain_ensemble(self._model, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def regions(self) -> Any:
         """Return one row per region of all members: what belongs to it of the points that did not shape it.

@@ -11,6 +11,7 @@ from sepc.common.text import in_words, percent, plural, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.evidence import Citation
+from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
@@ -133,6 +134,8 @@ class EnsembleExplanation(TextExplanation):
     counterfactual : Counterfactual or None
     unit : str
         What distances are measured in.
+    limits : str
+        What the change had to leave alone, as a part of a sentence; empty if nothing.
 
     Examples
     --------
@@ -159,6 +162,7 @@ class EnsembleExplanation(TextExplanation):
     neighbours: tuple[Neighbour, ...]
     counterfactual: Counterfactual | None
     unit: str
+    limits: str = ""
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
@@ -172,7 +176,7 @@ class EnsembleExplanation(TextExplanation):
         yield from self._say("most against it", against)
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
-        yield change_in_words(self.counterfactual, self.unit)
+        yield change_in_words(self.counterfactual, self.unit, self.limits)
 
     def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
         for voice, order in zip(voices[:_N_IN_TEXT], (what, "next"), strict=False):
@@ -197,7 +201,9 @@ class EnsembleExplanation(TextExplanation):
         return ""
 
 
-def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary | None = None) -> EnsembleExplanation:
+def explain_ensemble(
+    model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
+) -> EnsembleExplanation:
     """Explain the verdict on one point.
 
     Parameters
@@ -207,6 +213,8 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
         In the original units.
     vocabulary : Vocabulary, optional
         What to speak of; the features by default.
+    limits : ChangeLimits, optional
+        What a change must leave alone; nothing by default.
 
     Returns
     -------
@@ -220,10 +228,10 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
     >>> explain_ensemble(model, np.array([8.5])).label
     1
     """
-    vocabulary = vocabulary or Vocabulary(model.features)
+    vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     X = x[None]
-    a = model.assess(X, FrameMaker())
     evidence = model.evidence(X)
+    a = model.assess_by(evidence, X, FrameMaker())
     label, other = int(evidence.decision.label[0]), int(evidence.other[0])
     opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
     cited = _citations(model, X, opinions, label, other)
@@ -258,8 +266,9 @@ def explain_ensemble(model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary
         ),
         neighbours=nearest_records(model, x, vocabulary),
         # Regions of members are regions of some features only: none that a whole record could be moved into.
-        counterfactual=counterfactual(model, x, label, vocabulary, ways=()),
+        counterfactual=counterfactual(model, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
         unit=model.unit,
+        limits=limits.in_words(),
     )
 
 

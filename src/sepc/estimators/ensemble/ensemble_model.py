@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
 from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
 from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
 from sepc.estimators.ensemble.members import Member, Opinion, opinion_of
+from sepc.estimators.ensemble.quick_members import QuickMember
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
@@ -103,6 +104,16 @@ class EnsembleModel:
         """Return labels, trust and probabilities."""
         return self._decided(X, self.opinions(X))
 
+    def decide_quickly(self, X: FloatArray) -> Decision:
+        """Return the same but for the last digits, sooner where there are few points."""
+        views = self.views(X)
+        said = Opinion(*map(np.stack, zip(*(quick.opinion(views) for quick in self._quick), strict=True)))
+        return self._decided(X, said)
+
+    @cached_property
+    def _quick(self) -> list[QuickMember]:
+        return [QuickMember.of(member) for member in self.members]
+
     def _decided(self, X: FloatArray, said: Opinion) -> Decision:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
         proba = self.stack.posterior(said.log_probability)
@@ -114,7 +125,10 @@ class EnsembleModel:
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return a full record of each point."""
-        evidence = self.evidence(X)
+        return self.assess_by(self.evidence(X), X, frames)
+
+    def assess_by(self, evidence: Evidence, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
+        """Return the same where the evidence on the points is known."""
         stability = partial(self.stability, X, evidence.decision.label)
         leads = self.leads(X, evidence)
         return EnsembleAssessment(evidence, leads, self, frames, stability)

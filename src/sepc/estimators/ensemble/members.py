@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from scipy.stats import rankdata
 
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import VIEWS
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.model.densities import LocalDensities, local_densities
+from sepc.model.densities import LocalDensities, local_densities, log_sum_exp
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.algorithm import PartitionOptions
@@ -29,7 +28,7 @@ from sepc.partitions.units import location_and_unit
 # One point more in a partition costs more than its share; beyond these further members help more.
 _MOST_POINTS = 6000
 # Log probabilities below this count as this: no single opinion decides alone.
-_LOWEST = -12.0
+LOWEST = -12.0
 # What a feature without relevance gets of the chances of the most relevant one: relevance alone misses what only
 # two features together tell.
 _FLOOR = 0.2
@@ -163,8 +162,8 @@ def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:
     np.int64(0)
     """
     joint = densities.log_joint_in(np.ones_like(densities.unit), points)
-    total = logsumexp(joint, axis=1)
-    return Opinion(np.asarray(np.maximum(joint - total[:, None], _LOWEST)), np.asarray(total))
+    total = log_sum_exp(joint)
+    return Opinion(np.asarray(np.maximum(joint - total[:, None], LOWEST)), np.asarray(total))
 
 
 def mean_opinion(opinions: Sequence[Opinion]) -> Opinion:

@@ -1,0 +1,239 @@
+"""``sepc compare``: two models side by side on the rows of a file, and the rows on which they differ."""
+
+import warnings
+from argparse import Namespace
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sepc.cli.cell_values import CellParser
+from sepc.cli.class_labels import parse_labels
+from sepc.cli.commands.predict import added_names, answer_delimiter
+from sepc.cli.console import aligned, note, progress, say, show, show_json
+from sepc.cli.labelled_tables import open_as_asked, require_columns
+from sepc.cli.model_inputs import BatchPredictor, notation_of, read_model
+from sepc.cli.reading import PIPE, Source
+from sepc.cli.usage import UsageError
+from sepc.cli.writing import format_of, require_writable, written_table
+from sepc.common.errors import SepcWarning
+from sepc.common.frames import plain
+from sepc.common.subgroups import Subgroup, frequent_subgroups
+from sepc.common.text import percent, shortened
+from sepc.reports.comparison import Comparison, ModelVerdicts, in_words
+
+_SHOWN, _GROUPS_SHOWN = 10, 5
+# Columns with more values than this are not looked through for subgroups.
+_MOST_VALUES = 30
+_ADDED = ("label_a", "trust_a", "accepted_a", "label_b", "trust_b", "accepted_b", "right")
+
+
+def run(options: Namespace) -> None:
+    """Print both results and the differences; write the rows on which the labels differ."""
+    if options.output is not None:
+        if options.output == PIPE:
+            raise UsageError("-o - would mix rows with the comparison, which goes the same way; expected a file.")
+        format_of(options.output)
+        require_writable(options.output, options.model, options.other, options.data)
+    models = [read_model(path) for path in (options.model, options.other)]
+    with open_as_asked(options, options.data, notation_of(models[0])) as source:
+        rows = _ComparedRows(options, models, source)
+        rows.read()
+    rows.note_learned()
+    found = rows.comparison()
+    groups = frequent_subgroups(found.differ.astype(np.float64), rows.level_columns())
+    if options.output is not None:
+        rows.write(options.output, found)
+        say(f"{np.count_nonzero(found.differ):,} rows on which the labels differ written to {options.output}")
+    if options.json:
+        files = {"model_a": options.model, "model_b": options.other, "data": source.name}
+        show_json({**files, "min_trust": options.min_trust, **found.to_dict(), "groups": [g._asdict() for g in groups]})
+        return
+    show(_text(options, source.name, found, groups))
+
+
+class _ComparedRows:
+    """Rows of a table, the verdicts of two models on them, and their labels where they are known."""
+
+    def __init__(self, options: Namespace, models: list[Any], source: Source) -> None:
+        self.options, self.source = options, source
+        self.predictors = [
+            BatchPredictor(model, source, CellParser.of(options, source.delimiter, notation_of(model)))
+            for model in models
+        ]
+        if options.target is not None:
+            require_columns([options.target], source.schema.names, source.name)
+        self.batches: list[pa.RecordBatch] = []
+        self.verdicts: list[list[tuple[Any, ...]]] = [[], []]
+        self.n_learned: Counter[BatchPredictor] = Counter()
+
+    def read(self) -> None:
+        """Let both models judge all rows."""
+        n_rows = 0
+        with progress("compare", self.source.position, self.source.size) as tell, warnings.catch_warnings():
+            # That nothing is known of the typicality was told when the model was fitted.
+            warnings.simplefilter("ignore", SepcWarning)
+            for batch in self.source.batches:
+                for predictor, verdicts in zip(self.predictors, self.verdicts, strict=True):
+                    verdicts.append(self._verdicts(predictor, batch, n_rows))
+                self.batches.append(batch)
+                n_rows += batch.num_rows
+                tell(n_rows)
+
+    def _verdicts(self, predictor: BatchPredictor, batch: pa.RecordBatch, rows_before: int) -> tuple[Any, ...]:
+        table = predictor.table(batch, rows_before)
+        a = predictor.assess(table, rows_before)
+        accepted = a.accepted(self.options.min_trust, self.options.min_typicality)
+        known = predictor.learned_from(table)
+        self.n_learned[predictor] += 0 if known is None else int(np.count_nonzero(known))
+        return _texts(a.label), a.trust, accepted, predictor.probabilities(table)
+
+    def note_learned(self) -> None:
+        """Say where a result flatters, since a model has learned from rows of the table."""
+        numbers = [(name, self.n_learned[one]) for name, one in zip("AB", self.predictors, strict=True)]
+        told = [f"{name} has learned from {n:,} of these rows" for name, n in numbers if n]
+        if told:
+            note(f"{', '.join(told)}: results on them flatter, and the comparison with them.")
+
+    def comparison(self) -> Comparison:
+        """Return both models' verdicts beside the true labels; labels are compared as texts."""
+        a, b = (self._verdicts_of(number) for number in range(2))
+        return Comparison(a, b, self._truth(len(a.labels)))
+
+    def _verdicts_of(self, number: int) -> ModelVerdicts:
+        labels, trust, accepted, proba = (np.concatenate(part) for part in zip(*self.verdicts[number], strict=True))
+        return ModelVerdicts(labels, trust, accepted, proba, _texts(self.predictors[number].classes))
+
+    def _truth(self, n: int) -> NDArray[Any]:
+        target = self.options.target
+        if target is None:
+            return np.full(n, None, dtype=object)
+        labels = parse_labels(self._table().column(target).combine_chunks(), self.predictors[0].cell_parser, target)
+        known = {str(label) for predictor in self.predictors for label in predictor.classes}
+        truth = np.array([None if label is None else str(plain(label)) for label in labels.tolist()], dtype=object)
+        strange = {label for label in truth.tolist() if label is not None} - known
+        if strange:
+            note(f"{self.source.name} has labels that neither model knows; both are wrong there: {', '.join(strange)}.")
+        return truth
+
+    def _table(self) -> pa.Table:
+        return pa.Table.from_batches(self.batches, self.source.schema)
+
+    def level_columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns with few values that either model uses, as texts."""
+        kinds = self.predictors[1].kinds | self.predictors[0].kinds
+        columns = {}
+        for name in (name for name, kind in kinds.items() if kind in ("category", "bool")):
+            values = np.array(self._table().column(name).cast(pa.string()).fill_null("").to_pylist(), dtype=object)
+            if len(set(values.tolist())) <= _MOST_VALUES:
+                columns[name] = values.astype(str)
+        return columns
+
+    def write(self, output: str, found: Comparison) -> None:
+        """Write the rows on which the labels differ: their number, all columns, and both verdicts."""
+        rows = np.flatnonzero(found.differ)
+        table = self._table().take(pa.array(rows))
+        names = added_names(table.column_names, ("row", *_ADDED))
+        added = [
+            pa.array(values)
+            for one in (found.a, found.b)
+            for values in (one.labels[rows].tolist(), one.trust[rows], one.accepted[rows])
+        ]
+        columns = [pa.array(rows + 1), *table.columns, *added, pa.array(found.who_is_right())]
+        out = pa.table(columns, names=[names[0], *table.column_names, *names[1:]])
+        decimal = self.predictors[0].decimal
+        with written_table(output, out.schema, answer_delimiter(self.source, decimal), decimal) as write:
+            for batch in out.to_batches():
+                write(batch)
+
+
+def _texts(labels: Any) -> NDArray[Any]:
+    return np.array([str(plain(label)) for label in labels])
+
+
+def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgroup]) -> str:
+    content = found.to_dict()
+    n, n_labelled, n_differ = content["n"], content["n_labelled"], content["n_differ"]
+    labelled = f"{n_labelled:,} with a label" if options.target else "without labels (--target names them)"
+    lines = [
+        f"A  {options.model}",
+        f"B  {options.other}",
+        f"{name}: {n:,} rows, {labelled}",
+        "",
+        aligned(_result_rows(content, options.min_trust)),
+        "",
+        f"The labels differ in {_share(n_differ, n)}{_who(content)}",
+    ]
+    if content["p_value"] is not None and n_differ:
+        lines.append(in_words(content["p_value"], found.only_right))
+    if n_differ:
+        n_more = len(content["pairs"]) - _SHOWN
+        more = [f"and {n_more} more pairs of labels"] if n_more > 0 else []
+        lines += ["", aligned(_pair_rows(content)), *more, "", *_differing_rows(found)]
+    if groups:
+        told = shortened((group.text for group in groups), _GROUPS_SHOWN, "groups", between="; ")
+        lines += ["", f"They differ most where {told}"]
+    return "\n".join(lines)
+
+
+def _who(content: dict[str, Any]) -> str:
+    a, b = content["only_a_right"], content["only_b_right"]
+    if a is None or not content["n_differ"]:
+        return ""
+    neither = sum(pair["neither"] for pair in content["pairs"])
+    return f": A is right in {a:,}, B in {b:,}, neither in {neither:,}"
+
+
+def _result_rows(content: dict[str, Any], min_trust: float) -> list[dict[str, Any]]:
+    def row(what: str, tell: Any) -> dict[str, Any]:
+        return {"": what, "A": tell(content["a"]), "B": tell(content["b"])}
+
+    rows = [row(f"accepted (trust from {min_trust:g})", lambda one: _share(one["accepted"], content["n"]))]
+    if not content["n_labelled"]:
+        return rows
+    return [
+        row("right", lambda one: _share(one["right"], one["right_of"])),
+        row("  95 % interval", lambda one: _interval(one["right_interval"])),
+        *rows,
+        row("right among accepted", lambda one: _share(one["accepted_right"], one["accepted_right_of"])),
+        row("  95 % interval", lambda one: _interval(one["accepted_right_interval"])),
+        row("mean trust", lambda one: percent(one["mean_trust"])),
+        row("calibration error", lambda one: percent(one["calibration_error"])),
+        row("log loss", lambda one: f"{one['log_loss']:.4f}"),
+    ]
+
+
+def _pair_rows(content: dict[str, Any]) -> list[dict[str, Any]]:
+    names = {"A says": "label_a", "B says": "label_b", "rows": "n"}
+    if content["n_labelled"]:
+        names |= {"A right": "a_right", "B right": "b_right", "neither": "neither"}
+    rows = content["pairs"][:_SHOWN]
+    return [{name: pair[key] for name, key in names.items()} for pair in rows]
+
+
+def _differing_rows(found: Comparison) -> list[str]:
+    who = dict(zip(np.flatnonzero(found.differ).tolist(), found.who_is_right(), strict=True))
+    order = found.most_sure_first().tolist()
+    rows = [
+        {
+            "row": i + 1,
+            "A says": found.a.labels[i],
+            "trust A": float(found.a.trust[i]),
+            "B says": found.b.labels[i],
+            "trust B": float(found.b.trust[i]),
+            **({"true": found.truth[i] or "", "right": who[i]} if found.known.any() else {}),
+        }
+        for i in order[:_SHOWN]
+    ]
+    more = [f"and {len(order) - _SHOWN:,} more: -o FILE writes all"] if len(order) > _SHOWN else []
+    return ["Rows on which they differ, those first where both are surest", aligned(rows), *more]
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n:,} of {of:,} ({percent(n / of)})" if of else "none"
+
+
+def _interval(limits: list[float] | None) -> str:
+    return "" if limits is None else f"{percent(limits[0])} to {percent(limits[1])}"

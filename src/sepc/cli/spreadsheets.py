@@ -1,0 +1,176 @@
+"""Tables from Excel workbooks, and to them; openpyxl is needed for both."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from sepc.cli.console import note
+from sepc.common.errors import InputError
+from sepc.tables.cells import text_of
+
+_WORKBOOK = "xl/workbook.xml"
+_MOST_ROWS = 1_048_576
+_LONGEST_TEXT = 32_767
+_SHEET = "verdicts"
+# The same results give the same file, whenever it is written.
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+_WRITTEN_AT = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
+
+
+def read_sheet(file: BinaryIO, name: str) -> pa.Table:
+    """Return the first sheet of a workbook that holds something.
+
+    The first row that is not empty holds the names of the columns; empty rows and columns are left out. Numbers, dates
+    and truths come as what they are; a column of several kinds becomes text.
+
+    Parameters
+    ----------
+    file : binary file
+        Seekable.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
+    >>> packed = io.BytesIO()
+    >>> with written_sheet(packed, pa.schema({"age": pa.int64()})) as write:
+    ...     write(pa.record_batch({"age": [61, 40]}))
+    >>> read_sheet(packed, "a.xlsx").to_pydict()
+    {'age': [61, 40]}
+    """
+    from openpyxl import load_workbook
+
+    _require_workbook(file, name)
+    sheets = load_workbook(file, data_only=True).worksheets
+    filled = [sheet for sheet in sheets if _rows(sheet)]
+    if not filled:
+        raise InputError(f"{name} is empty; expected a row of column names, and rows below. Check the export.")
+    if len(filled) > 1:
+        note(f"{name} has {len(filled)} sheets with values; the first, {filled[0].title!r}, is read.")
+    _require_results(file, filled[0], name)
+    first, *rows = _rows(filled[0])
+    width = max(k for row in (first, *rows) for k, cell in enumerate(row, 1) if cell is not None)
+    names = ["" if cell is None else text_of(cell).strip() for cell in first[:width]]
+    columns = [_column([row[k] for row in rows]) for k in range(width)]
+    return pa.Table.from_arrays(columns, names)
+
+
+def _require_workbook(file: BinaryIO, name: str) -> None:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            is_workbook = _WORKBOOK in archive.namelist()
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{name} cannot be read: {error}. Is the file complete?") from error
+    if not is_workbook:
+        raise InputError(f"{name} is a ZIP archive, but no .xlsx workbook; expected a table. Save it as CSV first.")
+    file.seek(0)
+
+
+def _rows(sheet: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a sheet that hold something."""
+    values = getattr(sheet, "values", ())  # a sheet of charts has none
+    return [row for row in values if any(cell is not None for cell in row)]
+
+
+def _require_results(file: BinaryIO, sheet: Any, name: str) -> None:
+    """Raise an error for a formula that was never calculated: it would look like a gap."""
+    from openpyxl import load_workbook
+
+    file.seek(0)
+    for row in load_workbook(file)[sheet.title].iter_rows():
+        for cell in row:
+            if cell.data_type == "f" and sheet[cell.coordinate].value is None:
+                raise InputError(
+                    f"{name}: cell {cell.coordinate} of sheet {sheet.title!r} holds a formula without a result. "
+                    "Open the workbook in a spreadsheet program and save it there, or save it as CSV."
+                )
+
+
+def _column(cells: Sequence[Any]) -> pa.Array:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int} and all(abs(cell) < 1 << 63 for cell in cells if cell is not None):
+        return pa.array(cells, pa.int64() if kinds else pa.string())
+    if kinds <= {int, float}:
+        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {datetime, date}:
+        return pa.array(cells, pa.timestamp("us"))
+    return pa.array([None if cell is None else text_of(cell) for cell in cells], pa.string())
+
+
+@contextmanager
+def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """Open a workbook of one sheet to write.
+
+    Parameters
+    ----------
+    file : binary file
+    schema : pyarrow.Schema
+
+    Yields
+    ------
+    callable
+        Takes a record batch.
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    workbook = Workbook(write_only=True)
+    sheet = workbook.create_sheet(_SHEET)
+    n_rows = 0
+
+    def in_cell(value: Any) -> Any:
+        if isinstance(value, float) and value != value:
+            return None
+        if value is None or isinstance(value, (bool, int, float, date)):
+            return value
+        if len(text := str(value)) > _LONGEST_TEXT:
+            raise ValueError(f"a text of {len(text):,} characters")
+        cell = WriteOnlyCell(sheet, text)
+        cell.data_type = "s"  # whatever it starts with, it is no formula
+        return cell
+
+    def append(values: Sequence[Any]) -> None:
+        nonlocal n_rows
+        n_rows += 1
+        if n_rows > _MOST_ROWS:
+            raise InputError(f"a sheet holds {_MOST_ROWS:,} rows; there are more. Write to a .csv or .parquet file.")
+        try:
+            sheet.append([in_cell(value) for value in values])
+        except (ValueError, IllegalCharacterError) as error:  # long texts, time zones, control characters
+            raise InputError(
+                f"row {n_rows - 1} holds something that a workbook cannot: {error}. Write to a .csv or .parquet file."
+            ) from error
+
+    def write(batch: pa.RecordBatch) -> None:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            append(row)
+
+    packed = io.BytesIO()
+    try:
+        append(schema.names)
+        yield write
+    finally:
+        workbook.save(packed)  # whatever happened: this also ends what is half written
+    _copy_without_times(packed, file)
+
+
+def _copy_without_times(packed: BinaryIO, file: BinaryIO) -> None:
+    with zipfile.ZipFile(packed) as source, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as target:
+        for part in source.namelist():
+            content = source.read(part)
+            if part == "docProps/core.xml":
+                content = _WRITTEN_AT.sub(rb"\g<1>1980-01-01T00:00:00Z", content)
+            target.writestr(zipfile.ZipInfo(part, _EARLIEST), content, zipfile.ZIP_DEFLATED)

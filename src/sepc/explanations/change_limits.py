@@ -1,0 +1,145 @@
+"""Limits to a change: what it must leave alone, and the ranges in which it must stay."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sepc.common.errors import InputError
+from sepc.common.text import in_words, listed, shortened
+from sepc.common.typing import FloatArray
+from sepc.explanations.vocabulary import Value, Vocabulary
+
+_NAMES_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLimits:
+    """Limits to a change, by columns.
+
+    Attributes
+    ----------
+    fixed : tuple of str
+        Columns that stay as they are.
+    ranges : dict of str to pair
+        From where to where a column may be changed, None for an open end. A column that is beyond its range may stay
+        where it is.
+
+    Examples
+    --------
+    >>> ChangeLimits.of("sex", {"age": (20, 60)}, ["age", "sex"]).in_words()
+    ' with sex as it is and age from 20 to 60'
+    """
+
+    fixed: tuple[str, ...] = ()
+    ranges: dict[str, tuple[Value, Value]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fixed: Any, ranges: Any, names: Sequence[str]) -> "ChangeLimits":
+        """Return limits as a person gives them, checked.
+
+        Parameters
+        ----------
+        fixed : str, int, or a sequence of them
+            Columns by their names, or by their numbers from 0.
+        ranges : dict or None
+            Of columns, by name or number, to pairs of their lowest and highest value.
+        names : sequence of str
+            All columns.
+        """
+        columns = [fixed] if isinstance(fixed, (str, int, np.integer)) else list(fixed or ())
+        held = tuple(dict.fromkeys(_named(column, names) for column in columns))
+        if ranges is not None and not isinstance(ranges, Mapping):
+            raise InputError(f"ranges is {ranges!r}; expected a dict of columns to pairs, such as {{'age': (20, 60)}}.")
+        within = {_named(column, names): _pair(column, ends) for column, ends in (ranges or {}).items()}
+        both = [name for name in held if name in within]
+        if both:
+            raise InputError(f"{listed(both)} is fixed and has a range; expected one of the two for each column.")
+        return cls(held, within)
+
+    def in_words(self) -> str:
+        """Return them as a part of a sentence, after a blank; nothing if there are none."""
+        parts = [f"{listed(self.fixed)} as {'it is' if len(self.fixed) == 1 else 'they are'}"] if self.fixed else []
+        parts += [f"{name} {_range_in_words(*ends)}" for name, ends in self.ranges.items()]
+        return f" with {listed(parts)}" if parts else ""
+
+
+def _named(column: Any, names: Sequence[str]) -> str:
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
+        return names[int(column)]
+    if column in names:
+        return str(column)
+    raise InputError(
+        f"there is no column {column!r} to hold a change to; expected one of {shortened(names, _NAMES_SHOWN)}, or a "
+        f"number from 0 to {len(names) - 1}."
+    )
+
+
+def _pair(column: Any, ends: Any) -> tuple[Value, Value]:
+    if isinstance(ends, str) or not isinstance(ends, Iterable) or len(pair := tuple(ends)) != 2:
+        raise InputError(f"the range of {column!r} is {ends!r}; expected its lowest and highest value, as (20, 60).")
+    low, high = (float(end) if isinstance(end, (int, float, np.number)) else end for end in pair)
+    return low, high
+
+
+def _range_in_words(low: Value, high: Value) -> str:
+    if low is None:
+        return f"up to {in_words(high)}"
+    return f"from {in_words(low)}" + ("" if high is None else f" to {in_words(high)}")
+
+
+class ReachableRecords:
+    """The records that one record may be changed to: what its columns can hold, within limits.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    limits : ChangeLimits
+    x : ndarray of shape (d,)
+        The record's features.
+
+    Attributes
+    ----------
+    words : tuple of Word
+        The columns that may change.
+    is_number : ndarray of bool, shape (d,)
+        Which features are numbers that may change.
+    low, high : ndarray of shape (d,)
+        Ends of the ranges of the features.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["age", "height"])
+    >>> limits = ChangeLimits(("height",), {"age": (20.0, 60.0)})
+    >>> ReachableRecords(vocabulary, limits, np.array([50.0, 1.7])).nearest(np.array([[67.0, 1.8]])).tolist()
+    [[60.0, 1.7]]
+    """
+
+    def __init__(self, vocabulary: Vocabulary, limits: ChangeLimits, x: FloatArray) -> None:
+        self.vocabulary, self.x = vocabulary, x
+        self.low, self.high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+        self.is_fixed = np.zeros(len(x), dtype=bool)
+        for word in vocabulary.words:
+            if word.name in limits.fixed:
+                self.is_fixed[word.at] = True
+            if word.name in limits.ranges:
+                j = word.at.start
+                self.low[j], self.high[j] = vocabulary.ends(word, *limits.ranges[word.name])
+        self.is_number = np.zeros(len(x), dtype=bool)
+        for word in vocabulary.words:
+            # A missing number is no number to start from.
+            self.is_number[word.at.start] = not word.is_level and vocabulary.asked(word, x) is not None
+        self.is_number &= ~self.is_fixed
+        self._is_limited = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+        self.words = tuple(word for word in vocabulary.words if not self.is_fixed[word.at].any())
+
+    def nearest(self, X: FloatArray) -> FloatArray:
+        """Return the nearest records, shape (n, d), that the record may be changed to."""
+        if self._is_limited:
+            within = np.clip(X, self.low, self.high)
+            # What lies beyond a range already may stay there.
+            X = np.where(np.abs(X - self.x) < np.abs(X - within), self.x, within)
+        out = np.array(self.vocabulary.within_reach(X))
+        out[:, self.is_fixed] = self.x[self.is_fixed]
+        return out

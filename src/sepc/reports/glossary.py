@@ -1,0 +1,44 @@
+"""Words of the report that not every reader knows, each with what it means."""
+
+# By the title under which a score or a column of a table stands.
+MEANINGS = {
+    "AURC": "area under the risk-coverage curve: the labels are accepted in the order of their trust, and the share of "
+    "errors among those accepted is averaged over all coverages, from the surest label alone to all of them; 0 is best",
+    "E-AURC": "what of the AURC an order of trust that puts all right labels first would avoid",
+    "AUGRC": "area under the generalised risk-coverage curve: the share of all records that are accepted and wrong, "
+    "averaged over all coverages; 0 is best",
+    "balanced accuracy": "mean over the true labels of the share that is right, so that a rare label counts as much as "
+    "a frequent one",
+    "calibration error (ECE)": "mean distance between the trust and the share of right labels, over 15 bins of the "
+    "trust; 0 if a trust of 90 % is right 9 times in 10",
+    "Brier score": "squared error of the probabilities, added up over the labels: 0 is best, 2 is worst",
+    "log loss": "mean of the negative logarithm of the probability of the true label; small is good, and a label that "
+    "was held for impossible and is true costs most",
+    "coverage": "share of the records whose label is accepted",
+    "recall": "share of the records with this true label that got it",
+    "precision": "share of the records that got this label whose true label it is",
+    "mean trust": "what the share of right labels should be if the trust is calibrated",
+    "shaped by": "training records that the ellipsoid was put around",
+    "purity": "share of the region's own label among the training records that it holds",
+    "others": "training records of other labels that it holds, too",
+    "trust": "how far to trust the label, from 0 to 100 %",
+    "weight": "how much the opinion of the region's member counts",
+    "typicality": "share of the training records, each judged unseen, that are at least as strange",
+    "stability": "share of the partitions without a part of the training records that give the same label",
+    "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; contested or strange whatever "
+    "the place",
+    "records in the ellipsoids of both": "training records of these two classes that lie in the smallest ellipsoids "
+    "around both of them",
+    "likeness (OVL)": "overlap coefficient: the area under both of two normal distributions fitted to the classes; 0 "
+    "if they are apart, 1 if they are the same",
+    "a hyperplane separates them": "whether a weighted sum of the features tells the two classes apart without error",
+    "share of all terms": "mean size of the column's term, as a share of the sum over all columns",
+    "mean size of its term": "by how much the column moves the log odds of the label against its strongest rival, up "
+    "or down; 0.7 doubles or halves the odds, 2.3 makes them ten times as large or as small",
+    "speaks for the label": "share of the test records where the term is for the label that is given",
+    "deciding region": "the region that gives the label most of its probability",
+    "values": "from the least to the largest one, or the most frequent ones",
+    "by true label": "the median of each label's records, or how many of them have the most frequent value",
+    "beyond training": "test records with a value outside of the range of all training records",
+    "95 % interval": "Clopper and Pearson's exact limits: what the share may be by chance, given so few records",
+}

@@ -1,0 +1,97 @@
+"""How a text file writes its values: remembered with a model, so that new files are read alike."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sepc.common.errors import InputError
+
+DECIMALS = (".", ",")
+# The order of day, month and year; in "named" the month is a word.
+DATE_ORDERS = ("dmy", "mdy", "ymd", "named")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNotation:
+    """How the numbers or dates of one column are written.
+
+    Attributes
+    ----------
+    decimal : {".", ","} or None
+        The decimal sign; None if no number has shown it.
+    thousands : str or None
+        What stands between the thousands; None if no number has shown it.
+    unit : str
+        A percent sign, or the sign of a currency; empty for bare numbers.
+    date : {"dmy", "mdy", "ymd", "named"} or None
+        Of dates: the order of day, month and year, or that the month is a word. None for numbers.
+
+    Examples
+    --------
+    >>> ColumnNotation(decimal=",", thousands=".").to_dict()
+    {'decimal': ',', 'thousands': '.', 'unit': '', 'date': None}
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    unit: str = ""
+    date: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "ColumnNotation":
+        """Return the notation that `to_dict` spoke of; raise an `InputError` for what is none."""
+        if not isinstance(values, Mapping) or set(values) != {"decimal", "thousands", "unit", "date"}:
+            raise InputError(f"a notation is described by {values!r}; expected what ColumnNotation.to_dict returns.")
+        notation = cls(**values)
+        sound = (
+            notation.decimal in (None, *DECIMALS)
+            and notation.date in (None, *DATE_ORDERS)
+            and (notation.thousands is None or isinstance(notation.thousands, str))
+            and isinstance(notation.unit, str)
+        )
+        if not sound or (notation.decimal is not None and notation.decimal == notation.thousands):
+            raise InputError(f"a notation has unusable fields: {dict(values)!r}.")
+        return notation
+
+
+@dataclass(frozen=True)
+class TextNotation:
+    """How a text file is written.
+
+    Attributes
+    ----------
+    separator : str or None
+        What stands between the columns; None for a file of another kind.
+    columns : dict of str to ColumnNotation
+        Of the columns of texts that are numbers or dates.
+
+    Examples
+    --------
+    >>> notation = TextNotation(";", {"size": ColumnNotation(",")})
+    >>> TextNotation.from_dict(notation.to_dict()) == notation
+    True
+    """
+
+    separator: str | None = None
+    columns: Mapping[str, ColumnNotation] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        columns = {name: notation.to_dict() for name, notation in self.columns.items()}
+        return {"separator": self.separator, "columns": columns}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "TextNotation":
+        """Return the notation that `to_dict` spoke of; raise an `InputError` for what is none."""
+        known = isinstance(values, Mapping) and set(values) == {"separator", "columns"}
+        if not known or not isinstance(values["columns"], Mapping):
+            raise InputError("the notation of a file is damaged; expected what TextNotation.to_dict returns.")
+        separator = values["separator"]
+        if separator is not None and not (isinstance(separator, str) and len(separator) == 1):
+            raise InputError(f"the separator of a file is {separator!r}; expected one character.")
+        columns = {str(name): ColumnNotation.from_dict(column) for name, column in values["columns"].items()}
+        return cls(separator, columns)

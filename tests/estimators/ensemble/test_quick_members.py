@@ -1,0 +1,14 @@
+"""Quick opinions: the same decisions as by blocks of rows."""
+
+import numpy as np
+import pytest
+
+
+def test_quick_decisions_are_right_but_for_the_last_digits(fitted, asked):
+    model = fitted._model
+    far = np.concatenate([asked, 1e3 * asked])
+    exact, quick = model.decide(far), model.decide_quickly(far)
+    assert quick.proba == pytest.approx(exact.proba, rel=1e-6, abs=1e-12)
+    assert quick.typicality == pytest.approx(exact.typicality)
+    alone = np.concatenate([model.decide_quickly(x[None]).proba for x in far])
+    assert alone == pytest.approx(exact.proba, rel=1e-6, abs=1e-12)

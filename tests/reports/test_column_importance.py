@@ -1,0 +1,65 @@
+"""Columns that matter: the terms of explanations, averaged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, report
+from sepc.reports.column_importance import column_importance, column_terms
+from sepc.reports.subject import Subject
+
+
+def _terms_told(clf, X, names):
+    """Return the terms that explanations of rows tell, shape (n, n_columns), and the region that each label is by."""
+    told = [clf.explain(X.iloc[[i]]).against for i in range(len(X))]
+    terms = [[{one.feature: one.term for one in parting.terms}[name] for name in names] for parting in told]
+    return np.array(terms), np.array([parting.region for parting in told])
+
+
+def test_a_column_matters_as_much_as_the_terms_of_its_explanations(wdbc, wdbc_clf):
+    _, X_test, _, y_test = wdbc
+    X_test, y_test = X_test[:12], y_test[:12]
+    found = column_importance(Subject.of(wdbc_clf, X_test, y_test))
+    terms, regions = _terms_told(wdbc_clf, X_test, X_test.columns)
+    sizes = dict(zip(X_test.columns, np.abs(terms).mean(axis=0), strict=True))
+    rows = found["columns"]["rows"]
+    assert [row[0] for row in rows] == sorted(sizes, key=sizes.get, reverse=True)
+    assert [row[2] for row in rows] == pytest.approx([sizes[row[0]] for row in rows], rel=1e-5)
+    assert sum(row[1] for row in rows) == pytest.approx(1.0, abs=1e-4)
+    for region, n, telling in found["groups"]["rows"]:
+        assert n == np.count_nonzero(regions == region)
+        most = X_test.columns[np.abs(terms[regions == region]).mean(axis=0).argmax()]
+        assert telling.startswith(f"{most} (")
+
+
+def test_what_an_encoder_made_of_a_column_is_added_up():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 60)
+    X = pd.DataFrame({"kind": np.where(y == "a", rng.choice(["u", "v"], 120), rng.choice(["v", "w"], 120))})
+    X["noise"] = rng.normal(size=120)
+    clf = make_table_pipeline().fit(X[::2], y[::2])
+    subject = Subject.of(clf, X[1:20:2], y[1:20:2])
+    terms, _ = _terms_told(clf, X[1:20:2], ["kind", "noise"])
+    assert column_terms(subject).values == pytest.approx(terms)
+    assert column_importance(subject)["columns"]["rows"][0][0] == "kind"
+
+
+def test_an_ensemble_adds_up_its_members_by_weight():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 80)
+    X = rng.normal(size=(160, 4))
+    X[y == "b", 2] += 3.0
+    clf = SEPEnsembleClassifier(n_estimators=4).fit(X[::2], y[::2])
+    found = column_importance(Subject.of(clf, X[1::2], y[1::2]))
+    assert found["columns"]["rows"][0][0] == "x2"
+    assert found["columns"]["rows"][0][3] > 0.8  # it mostly speaks for the label
+    assert {row[0] for row in found["groups"]["rows"]} == {"a", "b"}
+
+
+@pytest.mark.parametrize("trust", ["counts", "bound", "paper"])
+def test_a_reading_that_counts_ranks_no_columns(iris, trust):
+    X, X_test, y, y_test = iris
+    told = report(SEPClassifier(trust=trust).fit(X, y), X_test, y_test, max_records=0)
+    assert told.to_dict()["importance"]["columns"] is None
+    assert "none can be ranked" in told.html()
+    assert "none can be ranked" in told.markdown()
