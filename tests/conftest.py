@@ -6,10 +6,11 @@ Laws are tried on the same examples in every run, unless HYPOTHESIS_PROFILE=expl
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # A busy machine is no failure: time is measured in bench/.
-settings.register_profile("steady", derandomize=True, deadline=None)
+# How quickly examples are made depends on what else the machine does.
+settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
