@@ -27,20 +27,27 @@ class ResultsFile:
         self.path, self.key, self.values = path, key, tuple(values)
         self.columns = (*key, *self.values)
 
-    def read(self) -> dict[tuple, dict[str, float]]:
-        """Return the results of each job that the file has."""
+    def read(self, to_show: bool = False) -> dict[tuple, dict[str, float]]:
+        """Return the results of each job that the file has.
+
+        Parameters
+        ----------
+        to_show : bool, default=False
+            Whether no line is to be added: then a file without some of the results will do, which are NaN.
+        """
         if self.path is None or not self.path.exists():
             return {}
         with self.path.open(newline="") as file:
             lines = csv.DictReader(file)
-            if tuple(lines.fieldnames or self.columns) != self.columns:
+            there = tuple(lines.fieldnames or self.columns)
+            if there != self.columns and not (to_show and set(self.key) <= set(there)):
                 sys.exit(
-                    f"{self.path} has the columns {', '.join(lines.fieldnames or ())}; expected "
-                    f"{', '.join(self.columns)}. It is from another version of this script: name a new file with --out."
+                    f"{self.path} has the columns {', '.join(there)}; expected {', '.join(self.columns)}. It is from "
+                    "another version of this script: name a new file with --out."
                 )
             return {
                 tuple(of(line[name]) for name, of in self.key.items()): {
-                    name: float(line[name] or "nan") for name in self.values
+                    name: float(line.get(name) or "nan") for name in self.values
                 }
                 for line in lines
             }

@@ -4,6 +4,8 @@ Out-of-fold labels of five stratified folds are pooled, once for each seed; ever
 judged by its labels and by the confidence that it has in them: `trust_score` where it has one, else its largest
 probability; one with `assess` also by the labels that it accepts, which leaves out strange and contested records.
 Prints Markdown tables, means for each half of the sets: on one of them constants may be chosen, the other only judges.
+Costs are CPU time in one thread of the fits and of one prediction of probabilities each, in times of the forest's; the
+sets where ours cost most come first.
 Sets are read from the folder that SEPC_DATA names; those of scikit-learn and two generated ones come along.
 
 Each finished (set, seed, model) is a line of the file that ``--out`` names; the same command continues after an
@@ -24,6 +26,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from costs import Shape, print_costs
 from measure import row, table, versions
 from results_file import ResultsFile, chosen
 from scipy.stats import rankdata
@@ -48,6 +51,8 @@ from sepc.metrics import accuracy_at_coverage, augrc, aurc, coverage_at_risk, ex
 
 DENSITY_NEIGHBOURS = 10
 SPARSE_SHARE = 1 / 16
+# Predictions are repeated until they have taken so long together.
+ENOUGH_SECONDS = 0.05
 
 
 class Quadratic(QuadraticDiscriminantAnalysis):
@@ -236,7 +241,7 @@ KEY = {"set": str, "rows": int, "folds": int, "seed": int, "model": str, "versio
 VALUES = (
     *METRICS,
     *METRICS_OF_PROBABILITIES,
-    *("brier", "log_loss", "labels_accepted", "right_accepted", "fit_s", "predict_s"),
+    *("brier", "log_loss", "labels_accepted", "right_accepted", "fit_s", "proba_s"),
 )
 
 
@@ -257,13 +262,14 @@ def main() -> None:
         for model in models
     }
     results = ResultsFile(options.out, KEY, VALUES)
-    done = results.read()
+    done = results.read(to_show=options.show)
     if not options.show:
         todo = {job: a for job, a in jobs.items() if job not in done or (options.redo and options.redo in job[4])}
         done |= results.add(todo, judge, options.jobs, load_compiled_code, in_short)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     means = seed_means(jobs, done)
     order = report(means, shown, models)
+    print_costs(means, {s: Shape(len(y), len(np.unique(y)), X.shape[1]) for s, (X, y) in data.items()}, order, "RF")
     if options.plot:
         plot(options.plot, ranks(means, shown, order, "aurc"), order)
 
@@ -308,20 +314,20 @@ def load_compiled_code() -> None:
 
 
 def in_short(results: dict[str, float]) -> str:
-    return f"AURC {results['aurc']:.2f}, {results['fit_s'] + results['predict_s']:.1f} s"
+    return f"AURC {results['aurc']:.2f}, {results['fit_s'] + results['proba_s']:.1f} s"
 
 
 def judge(name: str, X: np.ndarray, y: np.ndarray, n_folds: int, seed: int) -> dict[str, float]:
     predicted, confidence, accepted = np.empty_like(y), np.empty(len(y)), np.full(len(y), np.nan)
     probabilities = np.full((len(y), y.max() + 1), np.nan)
-    fit_s = predict_s = 0.0
+    fit_s = proba_s = 0.0
     for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y):
         model = MAKERS[name]()
         start = process_time()
         model.fit(X[train], y[train])
-        fitted = process_time()
+        fit_s += process_time() - start
         predicted[test], confidence[test], probabilities[test] = verdicts(model, X[test])
-        fit_s, predict_s = fit_s + fitted - start, predict_s + process_time() - fitted
+        proba_s += seconds_of_proba(model, X[test])
         if hasattr(model, "assess"):
             accepted[test] = model.assess(X[test]).accepted()
     results = {of: metric(y, predicted, confidence) for of, metric in METRICS.items()}
@@ -330,7 +336,7 @@ def judge(name: str, X: np.ndarray, y: np.ndarray, n_folds: int, seed: int) -> d
         results["brier"] = np.mean(np.sum((probabilities - np.eye(probabilities.shape[1])[y]) ** 2, axis=1))
         results["log_loss"] = log_loss(y, probabilities)
     results |= {"labels_accepted": accepted.sum(), "right_accepted": accepted @ (predicted == y)}
-    results |= {"fit_s": fit_s, "predict_s": predict_s}
+    results |= {"fit_s": fit_s, "proba_s": proba_s}
     return {of: float(results.get(of, np.nan)) for of in VALUES}
 
 
@@ -340,6 +346,17 @@ def verdicts(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray |
     if hasattr(model, "trust_score"):
         return model.predict(X), model.trust_score(X), probabilities
     return np.argmax(probabilities, axis=1), np.max(probabilities, axis=1), probabilities
+
+
+def seconds_of_proba(model, X: np.ndarray) -> float:
+    """Return the CPU seconds of one prediction that is not the first; NaN of a model without probabilities."""
+    if not hasattr(model, "predict_proba"):
+        return np.nan
+    start, n_times, spent = process_time(), 0, 0.0
+    while spent < ENOUGH_SECONDS:  # some clocks tick in hundredths of a second
+        model.predict_proba(X)
+        n_times, spent = n_times + 1, process_time() - start
+    return spent / n_times
 
 
 def seed_means(jobs: Iterable[tuple], done: dict[tuple, dict[str, float]]) -> dict[tuple[str, str], dict[str, float]]:
@@ -378,7 +395,7 @@ def mean_table(means: dict, sets: list[str], models: list[str]) -> None:
     """Print mean ranks and mean results, and the share of right labels among those of all sets that are sure enough."""
     rank = {metric: ranks(means, sets, models, metric).mean(axis=0) for metric in ("aurc", "augrc", "accuracy")}
     shown = {"accuracy": ".4f", "accuracy_at_80": ".4f", "coverage_at_1": ".3f", "coverage_at_5": ".3f", "ece": ".4f"}
-    shown |= {"brier": ".4f", "log_loss": ".4f", "fit_s": ".2f", "predict_s": ".2f"}
+    shown |= {"brier": ".4f", "log_loss": ".4f", "fit_s": ".2f", "proba_s": ".3f"}
     pooled = {"at_99": "confidence of 0.99", "at_95": "confidence of 0.95", "accepted": "accepted"}
     table(
         "model",

@@ -15,6 +15,25 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+# Folders whose tests look at the same costly things.
+TOGETHER = ("experiments", "landscapes", "reports")
+
+
+@pytest.hookimpl(optionalhook=True)  # there is none without pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Let one process run all tests of a file, or of some folders: what they share is then made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByPlace(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            folder = nodeid.removeprefix("tests/").partition("/")[0]
+            return folder if folder in TOGETHER else nodeid.partition("::")[0]
+
+    # In their order: slow files come before the many quick examples in docstrings, which fill the gaps at the end.
+    config.option.loadscopereorder = False
+    return ByPlace(config, log)
+
+
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Keep every file out of memory, in chunks of a few rows; Dask works in this process."""

@@ -19,9 +19,9 @@ def drawn(line):
 def regions_of(clf):
     """Yield name, label and training rows of all regions of classes, from the partitions alone."""
     for k, found in enumerate(clf.partitions_):
-        binary, numbers = len(clf.partitions_) == 1, [0, 0]
+        together, numbers = len(clf.partitions_) == 1, [0] * len(clf.classes_)
         for block in found.blocks:
             numbers[block.side] += 1
-            if binary or block.side == 0:
-                label = clf.classes_[block.side if binary else k]
+            if together or block.side == 0:
+                label = clf.classes_[block.side if together else k]
                 yield f"{label}#{numbers[block.side]}", label, block.members

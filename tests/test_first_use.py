@@ -1,11 +1,16 @@
 """What a new process loads, compiles and keeps; each test starts processes of its own."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from sklearn.datasets import load_iris
+
+import sepc
+from sepc import SEPClassifier, SEPEnsembleClassifier
 
 pytestmark = pytest.mark.first_use
 
@@ -66,92 +71,81 @@ def test_reading_an_ellipsoid_never_loads_the_compiler():
     )
 
 
-@pytest.mark.parametrize("classifier", ["SEPClassifier()", "SEPClassifier(trust='counts')"])
-def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path, classifier):
-    model = tmp_path / "model.pickle"
-    run(
-        f"""
-        import pickle
-        from sklearn.datasets import load_iris
-        from sepc import SEPClassifier
-
-        X, y = load_iris(return_X_y=True)
-        clf = {classifier}.fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
-        pickle.dump(clf, open({str(model)!r}, "wb"))
-        """
-    )
+def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    models = {
+        "local": SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2]),
+        "counts": SEPClassifier(trust="counts").fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2]),
+        "ensemble": SEPEnsembleClassifier(n_estimators=2).fit(X, y),
+    }
+    for name, clf in models.items():
+        (tmp_path / name).write_bytes(pickle.dumps(clf))
     run(
         f"""
         import pickle, sys
-        import sepc
-        clf = pickle.load(open({str(model)!r}, "rb"))
-        X = clf._model.original(clf._model.points)
-        clf.predict(X), clf.predict_proba(X), clf.assess(X).region, clf.trust_score(X), clf.predict_or_abstain(X)
-        clf.explain(X[0]), clf.sample(3), clf.query(X, 2), clf.predict_set(X).labels()
-        sepc.select_min_trust(clf, X, clf.predict(X)), clf.calibrate(X, clf.predict(X))
-        assert "numba" not in sys.modules
-        """
-    )
-
-
-def test_a_process_that_only_asks_an_ensemble_never_loads_the_compiler(tmp_path):
-    model = tmp_path / "model.pickle"
-    run(
-        f"""
-        import pickle
-        from sklearn.datasets import load_iris
-        from sepc import SEPEnsembleClassifier
-
-        clf = SEPEnsembleClassifier(n_estimators=2).fit(*load_iris(return_X_y=True))
-        pickle.dump(clf, open({str(model)!r}, "wb"))
-        """
-    )
-    run(
-        f"""
-        import pickle, sys
-        clf = pickle.load(open({str(model)!r}, "rb"))
-        X = clf._model.original(clf._model.records.points)
-        clf.predict(X), clf.predict_proba(X), clf.assess(X).to_frame(), clf.assess(X).local_overlap
-        clf.explain(X[0]).text, clf.regions(), clf.calibrate(X, clf.predict(X)).predict_set(X).labels()
-        assert "numba" not in sys.modules
-        """
-    )
-
-
-@pytest.mark.parametrize("training_rows", [True, False])
-@pytest.mark.parametrize("classifier", ["SEPClassifier()", "SEPEnsembleClassifier(n_estimators=1)"])
-def test_a_process_that_only_loads_and_predicts_never_loads_the_compiler(tmp_path, classifier, training_rows):
-    model = tmp_path / "model.sepc"
-    run(
-        f"""
-        from sklearn.datasets import load_iris
+        from pathlib import Path
         import sepc
 
-        X, y = load_iris(return_X_y=True)
-        sepc.save(sepc.{classifier}.fit(X, y), {str(model)!r}, training_rows={training_rows})
+        for name in {list(models)}:
+            clf = pickle.loads((Path({str(tmp_path)!r}) / name).read_bytes())
+            X = clf._model.original(clf._model.records.points)
+            a = clf.assess(X)
+            clf.predict(X), clf.predict_proba(X), a.region, a.local_overlap, a.to_frame(), clf.trust_score(X)
+            clf.predict_or_abstain(X), clf.explain(X[0]).text, clf.regions()
+            sepc.select_min_trust(clf, X, clf.predict(X)), clf.calibrate(X, clf.predict(X)).predict_set(X).labels()
+            if name != "ensemble":
+                clf.sample(3), clf.query(X, 2)
+            assert "numba" not in sys.modules, name
         """
     )
+
+
+def test_a_process_that_only_loads_and_predicts_never_loads_the_compiler(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    for clf in (SEPClassifier().fit(X, y), SEPEnsembleClassifier(n_estimators=1).fit(X, y)):
+        for training_rows in (True, False):
+            sepc.save(clf, tmp_path / f"{type(clf).__name__}-{training_rows}.sepc", training_rows=training_rows)
     run(
         f"""
         import sys
-        from sklearn.datasets import load_iris
+        from pathlib import Path
+        import numpy as np
         import sepc
 
-        clf = sepc.load({str(model)!r})
-        X = load_iris().data[:40]
-        clf.predict(X), clf.predict_proba(X), clf.trust_score(X), clf.assess(X).region, clf.explain(X[0]).text
-        sepc.rules_dict(clf)
-        assert "numba" not in sys.modules
+        X, n_models = np.array({X[:40].tolist()}), 0
+        for path in Path({str(tmp_path)!r}).glob("*.sepc"):
+            clf = sepc.load(path)
+            clf.predict(X), clf.predict_proba(X), clf.trust_score(X), clf.assess(X).region, clf.explain(X[0]).text
+            sepc.rules_dict(clf)
+            assert "numba" not in sys.modules, path
+            n_models += 1
+        assert n_models == 4
         """
     )
 
 
-def test_compiled_code_is_kept_for_later_processes(tmp_path):
-    count = SOLVE_ALL + "    print(sum(sum(k.stats.cache_misses.values()) for k in kernels))\n"
-    first = run(count, NUMBA_CACHE_DIR=str(tmp_path))
-    second = run(count, NUMBA_CACHE_DIR=str(tmp_path))
-    assert int(first) > 0
-    assert int(second) == 0
+def test_compiled_code_is_kept_for_later_processes_which_find_the_same(tmp_path):
+    code = (
+        SOLVE_ALL
+        + """
+    import hashlib
+
+    seen = hashlib.sha256()
+    for d in (1, 2, 3, 4, 6, 8):
+        for n in (12, 30, 50, 80, 150, 400):
+            A, B = rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 1
+            E, pair = sepc.min_volume_ellipsoid(A).ellipsoid, sepc.nearest_points(A, B)
+            for array in (E.center, E.axes, E.radii, pair.normal):
+                seen.update(array.tobytes())
+    print(sum(sum(k.stats.cache_misses.values()) for k in kernels), seen.hexdigest())
+    """
+    )
+    (first_misses, first), (second_misses, second) = (
+        run(code, NUMBA_CACHE_DIR=str(tmp_path)).split() for _ in range(2)
+    )
+    assert int(first_misses) > 0
+    assert int(second_misses) == 0
+    assert first == second
 
 
 def test_one_signature_per_kernel():
@@ -169,20 +163,16 @@ def test_one_signature_per_kernel():
     assert run(code).strip() == "[]"
 
 
-def test_works_where_no_cache_can_be_written():
+def test_works_where_no_cache_can_be_written_and_kernels_stay_within_their_arrays():
+    """With every index checked, since all is compiled anyway; without the check a bad index would corrupt memory."""
     refuse = """
     from numba.core import caching
 
     for cache in (caching.CompileResultCacheImpl, caching.CodeLibraryCacheImpl):
         cache._locator_classes = []
     """
-    out = run(refuse + SOLVE_ALL + "    print(all(type(k._cache).__name__ == 'NullCache' for k in kernels))\n")
-    assert out.strip() == "True"
-
-
-def test_kernels_stay_within_their_arrays(tmp_path):
-    """The same work with every index checked; without the check a bad index would corrupt memory."""
-    run(SOLVE_ALL, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    told = "    print(all(type(k._cache).__name__ == 'NullCache' for k in kernels))\n"
+    assert run(refuse + SOLVE_ALL + told, NUMBA_BOUNDSCHECK="1").strip() == "True"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory that Linux reports")
@@ -208,21 +198,3 @@ def test_memory_stays_within_two_copies_of_the_points(solve):
         """
     )
     assert 0.0 < float(out) <= 2.0
-
-
-def test_a_process_that_compiles_finds_what_later_ones_find(tmp_path):
-    found = """
-        import hashlib
-        import numpy as np
-        import sepc
-
-        rng, seen = np.random.default_rng(0), hashlib.sha256()
-        for d in (1, 2, 3, 4, 6, 8):
-            for n in (12, 30, 50, 80, 150, 400):
-                A, B = rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 1
-                E, pair = sepc.min_volume_ellipsoid(A).ellipsoid, sepc.nearest_points(A, B)
-                for array in (E.center, E.axes, E.radii, pair.normal):
-                    seen.update(array.tobytes())
-        print(seen.hexdigest())
-    """
-    assert run(found, NUMBA_CACHE_DIR=str(tmp_path)) == run(found, NUMBA_CACHE_DIR=str(tmp_path))

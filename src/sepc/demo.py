@@ -16,6 +16,8 @@ from sepc.model.assessment import REFUSALS, Assessment
 
 _MIN_TRUST = 0.99
 _WIDTH = 110
+# Verdicts that the report tells one by one: enough to look at, and quickly made.
+_N_RECORDS = 50
 # Who speaks for a label, who for its rival, and what parts them; the last sentence of all is on the smallest change.
 _N_SENTENCES = 3
 
@@ -34,7 +36,7 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     X, y = data.data, data.target_names[data.target]
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     clf = SEPClassifier().fit(X, y)
-    told = report(clf, X_test, y_test, title="Breast cancer", min_trust=_MIN_TRUST)
+    told = report(clf, X_test, y_test, title="Breast cancer", min_trust=_MIN_TRUST, max_records=_N_RECORDS)
     content = told.to_dict()
     for text in (content["summary"], content["reliability"], *content["warnings"]):
         _say(text)

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from command_line import COLUMNS, as_csv, do, read, records
+
+from sepc.cli.cell_values import CellParser
+from sepc.cli.notations import GivenNotation
 
 
 @pytest.mark.usefixtures("here")
@@ -21,3 +25,27 @@ class TestCellValues:
         assert do("predict model.sepc gaps.csv -o out.csv") == 1
         assert do("predict model.sepc gaps.csv -o out.csv --missing unknown") == 0
         assert len({row["trust"] for row in read("out.csv")}) == 1
+
+
+class TestBareDigits:
+    def test_they_are_read_as_the_other_columns_tell_and_anew_for_other_rows(self):
+        parser = CellParser(given=GivenNotation(delimiter=";"))
+        columns = {"pay": pa.array(["2.017", "130"]), "score": pa.array(["41,5", "40"]), "n": pa.array(["1.25", ""])}
+        parser.look_at({name: columns[name] for name in ("pay", "score")})
+        assert parser.values("pay", columns["pay"]).to_pylist() == [2017.0, 130.0]
+        parser.look_at({"n": columns["n"]})
+        assert parser.values("n", columns["n"]).to_pylist() == [1.25, None]
+        assert parser.values("n", pa.array(["7.5"])).to_pylist() == [7.5]
+
+    @pytest.mark.parametrize("word", ["nan", " 1.5", "NA", "1.5 ", "inf", "-"])
+    def test_anything_else_among_them_is_read_as_it_was(self, word):
+        column = pa.array([*map(str, range(1100)), word])
+        parser = CellParser()
+        parser.look_at({"a": column})
+        assert "a" not in parser._bare
+        if word in ("inf", "-"):
+            assert "a" not in parser.notations
+        else:
+            expected = 1.5 if "1" in word else None
+            last = parser.values("a", column).to_pylist()[-1]
+            assert last == expected or (expected is None and last != last)

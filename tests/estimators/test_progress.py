@@ -30,7 +30,8 @@ def test_callbacks_see_the_fit_advance(cancer):
 
 
 def test_verbose_writes_to_stderr(capsys):
-    SEPClassifier(verbose=True).fit(*load_iris(return_X_y=True))
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "0: 150 of 150 points settled" in err
+    for trust, task in (("local", "3 classes"), ("paper", "2")):
+        SEPClassifier(verbose=True, trust=trust).fit(*load_iris(return_X_y=True))
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert f"{task}: 150 of 150 points settled" in err

@@ -11,7 +11,7 @@ from sepc.experiments.statements import Kind
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(runs, name):
     result = runs(name)
-    assert result.n_runs == EXPERIMENTS[name].quick
+    assert result.n_runs == result.experiment.quick <= EXPERIMENTS[name].quick
     assert set(result.values) == set(result.experiment.measures())
     for statement in result.experiment.statements:
         for e in (*statement.expects, *(e for reading in statement.others for e in reading)):

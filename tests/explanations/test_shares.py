@@ -57,10 +57,8 @@ def assert_sums(why):
 def sizes_by_region(clf):
     """Return how many training records each region of each label has, by the partitions."""
     sizes = {str(label): {} for label in clf.classes_}
-    binary = len(clf.classes_) == 2
-    for code, label in enumerate(sizes):
-        # Of several classes each has a partition of its own, where it is side 0.
-        p, side = (clf.partitions_[0], code) if binary else (clf.partitions_[code], 0)
+    (p,) = clf.partitions_
+    for side, label in enumerate(sizes):
         blocks = [block for block in p.blocks if block.side == side]
         sizes[label] = {f"{label}#{i + 1}": len(block.members) for i, block in enumerate(blocks)}
         if len(p.isolated[side]):

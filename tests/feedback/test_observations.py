@@ -20,7 +20,7 @@ class TestObservations:
         X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
         if seed % 2 and len(A) > 3:
             y[: len(A) // 2] = 2
-        clf = SEPClassifier(n_imp=n_imp).fit(X, y)
+        clf = SEPClassifier(n_imp=n_imp, trust="paper" if seed % 3 == 1 else "local").fit(X, y)
         Z = X.mean(0) + 2.0 * X.std(0) * rng.standard_normal((60, X.shape[1]))
         truth = rng.integers(4, size=60)
         monitor = FeedbackMonitor(clf, reference=Z[:1] + 1.0)
@@ -28,7 +28,7 @@ class TestObservations:
         expected = defaultdict(lambda: [0, 0, 0])
         for i, z in enumerate(Z):
             a = clf.assess(z[None])
-            problem = a.label[0] if len(clf.classes_) > 2 else 0
+            problem = a.label[0] if len(clf.partitions_) > 1 else 0
             tally = expected[problem, a.region[0]]
             tally[0] += 1
             if not 20 <= i < 30:

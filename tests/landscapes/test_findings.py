@@ -54,6 +54,16 @@ def test_too_few_records_are_found(n, severity):
     assert found == ([severity] if severity else [])
 
 
+def test_classes_whose_ellipsoids_would_hold_no_new_record_are_found():
+    X, y = two_classes(40, n=160)
+    found = [finding for finding in landscape(X, y).findings if finding.code == "outside-all-ellipsoids"]
+    assert [finding.severity for finding in found] == ["warning"]
+    assert "had they been left out" in found[0].evidence
+    assert "hold even fewer" in found[0].evidence
+    for few_features, few_records in ((X[:, :5], y), (X[:4], y[[0, 1, -2, -1]])):
+        assert "outside-all-ellipsoids" not in codes(landscape(few_features, few_records))
+
+
 def test_contradictory_duplicates_name_their_rows():
     X, y = two_classes(3, n=60)
     X, y = np.vstack([X, X[[4, 4, 9]]]), np.concatenate([y, 1 - y[[4, 4, 9]]])

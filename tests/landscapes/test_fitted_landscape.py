@@ -57,15 +57,16 @@ class TestGraph:
         first = cancer.graph.sort_values("margin").iloc[0]
         assert cancer.neighbours(first.region_a)[0] == first.region_b
 
-    def test_overlaps_stay_within_a_problem(self, iris):
+    def test_overlaps_stay_within_a_problem(self, iris_by_paper):
         def of(name):
             return name.split("#")[0].removeprefix("not ")
 
-        assert all(of(a) == of(b) for a, b in zip(iris.graph.region_a, iris.graph.region_b, strict=True))
+        graph = iris_by_paper.graph
+        assert all(of(a) == of(b) for a, b in zip(graph.region_a, graph.region_b, strict=True))
 
-    def test_regions_of_all_classes_are_compared_whichever_problem_they_come_from(self, iris):
-        model = iris.model
-        found = {(a, b): rest for a, b, *rest in iris.class_graph.itertuples(index=False)}
+    def test_regions_of_all_classes_are_compared_whichever_problem_they_come_from(self, iris_by_paper):
+        model = iris_by_paper.model
+        found = {(a, b): rest for a, b, *rest in iris_by_paper.class_graph.itertuples(index=False)}
         own = [(r, k) for r in model.rules for k in np.flatnonzero(r.sides == 0).tolist()]
         assert len({r.names[k] for r, k in own}) > len(model.classes)
         for (r, i), (s, j) in combinations(own, 2):
@@ -74,14 +75,17 @@ class TestGraph:
             expected = [common, verdict.margin, r is s] if common or not verdict.disjoint else None
             assert found.get((r.names[i], s.names[j])) == expected
 
-    def test_with_two_classes_these_are_all_regions(self, cancer):
-        pd.testing.assert_frame_equal(cancer.class_graph, cancer.graph)
+    def test_with_one_problem_these_are_all_regions(self, cancer, iris):
+        for fitted in (cancer, iris):
+            pd.testing.assert_frame_equal(fitted.class_graph, fitted.graph)
+            assert not any(label.startswith("not ") for label in fitted.regions.label)
 
     def test_isolated_records_alone_have_no_overlaps(self):
-        with pytest.warns(sepc.SepcWarning, match="fewer training points"):
-            clf = SEPClassifier().fit(np.eye(5)[:, :3], list("abcde"))
-        assert set(clf.landscape_.regions.label) == {f"not {c}" for c in "abcde"}
-        assert len(clf.landscape_.class_graph) == 0
+        for trust, labels in (("local", set()), ("paper", {f"not {c}" for c in "abcde"})):
+            with pytest.warns(sepc.SepcWarning, match="fewer training points"):
+                clf = SEPClassifier(trust=trust).fit(np.eye(5)[:, :3], list("abcde"))
+            assert set(clf.landscape_.regions.label) == labels
+            assert len(clf.landscape_.class_graph) == 0
 
     def test_an_unknown_region_is_refused(self, cancer):
         with pytest.raises(InputError, match=r"name is 'x#1'; expected a region of this model, such as 0#1"):
@@ -163,3 +167,27 @@ def test_impure_records_come_with_the_most_doubtful_first():
     nearest = np.argsort(distance, kind="stable")[1:11]
     assert first["n_near_own"] == np.count_nonzero(y[nearest] == "left")
     assert first["near_label"] == "right"
+
+
+class TestRecordsOutside:
+    @pytest.mark.parametrize(("d", "n", "warns"), [(2, 300, False), (12, 300, False), (30, 300, True)])
+    def test_their_share_is_that_of_new_records_outside_of_all_ellipsoids(self, d, n, warns):
+        rng = np.random.default_rng(d)
+        X, y = rng.normal(size=(2000 + n, d)), rng.integers(2, size=2000 + n)
+        X[:, 0] += 2.0 * y
+        clf = SEPClassifier().fit(X[:n], y[:n])
+        outside = ~np.any([E.contains(clf.landscape_.model.units(X[n:])) for E in ellipsoids_of(clf)], axis=0)
+        assert clf.landscape_.n_outside / n == pytest.approx(outside.mean(), abs=0.06)
+        assert [finding.code for finding in clf.landscape_.findings] == ["outside-all-ellipsoids"] * warns
+        assert ("outside-all-ellipsoids" in repr(clf.landscape_)) == warns
+        assert [finding["severity"] for finding in clf.landscape_.to_dict()["findings"]] == ["warning"] * warns
+
+    def test_one_of_two_equal_records_stays_inside(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(40, 30)), np.repeat([0, 1], 20)
+        X[20:, 0] += 50.0
+        assert SEPClassifier().fit(np.vstack([X, X]), np.append(y, y)).landscape_.n_outside == 0
+
+
+def ellipsoids_of(clf):
+    return [block.ellipsoid for partition in clf.partitions_ for block in partition.blocks]

@@ -8,6 +8,8 @@ from landscape_data import codes, two_classes
 from strategies import labelled_points, rotation, seeds
 
 from sepc import Ellipsoid, landscape, min_volume_ellipsoid, overlap_coefficient
+from sepc.common.validation import training_set
+from sepc.landscapes.survey import Survey
 
 
 def boundary(E, n, rng):
@@ -90,3 +92,15 @@ def test_progress_is_reported_and_may_interrupt():
 
     with pytest.raises(KeyboardInterrupt):
         landscape(X, y, on_step=stop)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_records_left_outside_are_those_that_refits_without_them_leave_outside(d):
+    X, y = two_classes(d, n=40, apart=1.5)
+    X, y = np.vstack([X, X[:1]]), np.append(y, y[0])  # one of two equal records stays where it is
+    outside = 0
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        ellipsoids = [min_volume_ellipsoid(X[others & (y == label)]).ellipsoid for label in np.unique(y)]
+        outside += not any(E.contains(X[[i]])[0] for E in ellipsoids)
+    assert Survey(training_set(X, y), None).n_outside() == outside > 0

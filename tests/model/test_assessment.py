@@ -46,7 +46,8 @@ def test_the_winner_s_problem_gives_rule_region_counts_and_trust():
     setosa = a.label == "setosa"
     assert set(a.region[setosa]) == {"setosa#1"}
     assert a.counts[setosa].tolist() == [[50, 0]] * 50
-    assert all(label in region for label, region in zip(a.label, a.region, strict=True))
+    paper = SEPClassifier(trust="paper").fit(iris.data, iris.target_names[iris.target]).assess(iris.data)
+    assert all(label in region for label, region in zip(paper.label, paper.region, strict=True))
 
 
 class TestLocalOverlap:
@@ -57,14 +58,15 @@ class TestLocalOverlap:
         X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 100, axis=0)
         return X, np.repeat(["a", "b", "c"], 100)
 
+    @pytest.mark.parametrize("trust", ["local", "paper"])
     @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
-    def test_it_is_that_of_the_problem_that_decides_the_label(self, overlapping, labels):
+    def test_it_is_that_of_the_problem_that_decides_the_label(self, overlapping, labels, trust):
         X, y = (part[np.isin(overlapping[1], labels)] for part in overlapping)
-        clf = SEPClassifier(n_imp=10).fit(X, y)
+        clf = SEPClassifier(n_imp=10, trust=trust).fit(X, y)
         a, Z = clf.assess(X), clf._model.units(X)
         found = 0
         for i, label in enumerate(a.label):
-            rules = clf._model.rules[labels.index(label) if len(labels) > 2 else 0]
+            rules = clf._model.rules[labels.index(label) if len(clf._model.rules) > 1 else 0]
             expected = largest_local_overlap(rules.stack.ellipsoids, rules.sides, Z[i])
             assert a.local_overlap[i] == pytest.approx(expected, abs=1e-9, nan_ok=True)
             found += not np.isnan(expected)

@@ -70,7 +70,7 @@ class TestChoice:
 @pytest.mark.parametrize("trust", ["counts", "bound"])
 class TestNothingCounted:
     @pytest.mark.parametrize(
-        "n_features, in_words",
+        ("n_features", "in_words"),
         [
             (3, ["holds 0 held-out records of 0 and 0 of other labels", "nothing confirms it"]),
             (30, ["The model has no ellipsoid here", "no trust in the label to speak of"]),

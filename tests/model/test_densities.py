@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
-from sepc.model import densities
+from sepc.model import quadratics
 from sepc.model.densities import local_densities
 from sepc.partitions.units import location_and_scale
 
@@ -107,9 +107,18 @@ class TestPosterior:
         X, Z = rng.normal(size=(30, 40)), rng.normal(size=(20, 40))
         local = read_locally(X, [(0, np.arange(15)), (1, np.arange(15, 30))], np.array([15, 15]), np.ones(40))
         whole = local.posterior(Z)
-        monkeypatch.setattr(densities, "_TABLE", 3000)
+        monkeypatch.setattr(quadratics, "_TABLE", 3000)
         assert local.posterior(Z) == pytest.approx(whole, abs=1e-12)
         assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
+
+    @pytest.mark.parametrize("n_blocks", [2, 40])
+    def test_with_many_features_it_is_that_of_a_plain_reading(self, n_blocks):
+        rng = np.random.default_rng(n_blocks)
+        X, Z = rng.normal(size=(200, 60)) + 5.0, rng.normal(size=(150, 60)) + 5.0
+        blocks = [(int(k >= n_blocks // 2), rows) for k, rows in enumerate(np.split(np.arange(200), n_blocks))]
+        given_all = X, blocks, np.array([100, 100]), 0.5 + rng.random(60)
+        found = read_locally(*given_all).posterior(Z)
+        assert found == pytest.approx(plain_posterior(*given_all, Z), abs=1e-9)
 
 
 class TestHardPlaces:
@@ -131,7 +140,7 @@ class TestHardPlaces:
         here = read_locally(X, blocks, count, unit).posterior(Z)
         assert read_locally(X + 1e12, blocks, count, unit).posterior(Z + 1e12) == pytest.approx(here, abs=1e-9)
 
-    @pytest.mark.parametrize("d", [1, 40])
+    @pytest.mark.parametrize("d", [1, 40, 60])
     @pytest.mark.parametrize("kind", ["single points", "duplicates", "constant features", "few points"])
     def test_few_or_equal_points(self, d, kind):
         rng = np.random.default_rng(d)

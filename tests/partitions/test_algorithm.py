@@ -13,7 +13,7 @@ from strategies import labelled_points, seeds
 
 import sepc
 from sepc.geometry.points.sets import LocalPoints
-from sepc.partitions import algorithm as partitioning
+from sepc.partitions import run as partitioning
 from sepc.partitions.algorithm import impurity_count, partition_in_place
 from sepc.scale.device_points import DevicePoints
 
@@ -156,8 +156,8 @@ def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_
     pair = sepc.nearest_points(A, B)
     assert pair.meet
     by_centroids, by_noise = (
-        partitioning._Run(
-            tuple(map(partitioning._Side, (A.copy(), B.copy()))),
+        partitioning.Run(
+            tuple(map(partitioning.LocalSide, (A.copy(), B.copy()))),
             2,
             partitioning.PartitionOptions(where_hulls_meet=where),
             np.ones(2),
@@ -293,7 +293,7 @@ class TestSamples:
         sets = [scattered(form, X[y == label]) for label in (0, 1)]
         P = sepc.partition(*sets, n_imp=5)
         assert max(solved) < 1500
-        monkeypatch.setattr(partitioning, "_surely_meet", lambda *_: False)
+        monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
         solved.clear()
         Q = sepc.partition(*sets, n_imp=5)
         assert max(solved) == 1500
@@ -317,9 +317,9 @@ class TestSamples:
     def test_squares(self, gap, meet, monkeypatch):
         A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
         B = A + np.array([24.0 + gap, 0.0])
-        assert partitioning._surely_meet(LocalPoints(A), LocalPoints(B), np.ones(2)) == meet
+        assert partitioning.surely_meet(LocalPoints(A), LocalPoints(B), np.ones(2)) == meet
         P = sepc.partition(A, B, n_imp=0)
-        monkeypatch.setattr(partitioning, "_surely_meet", lambda *_: False)
+        monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
         assert repr(P) == repr(sepc.partition(A, B, n_imp=0))
 
     @pytest.mark.parametrize("size", [1.0, 1e9])

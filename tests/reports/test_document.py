@@ -57,6 +57,14 @@ def test_all_forms_tell_the_same(wdbc_report, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == content
 
 
+def test_which_records_are_told_one_by_one_is_said_where_some_are_not(iris, iris_clf):
+    _, X_test, _, y_test = iris
+    rule = "wrong ones and those of little trust first, the others evenly by trust"
+    for max_records, is_said in ((4, True), (len(X_test), False)):
+        told = report(iris_clf, X_test, y_test, max_records=max_records)
+        assert [rule in form for form in (told.html(), told.markdown())] == [is_said, is_said]
+
+
 @pytest.mark.parametrize("X_test", [[[0.5]], [[0.5], [7.0], [-40.0]]])
 def test_one_feature_few_records_and_no_explanation_at_all(X_test):
     clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)

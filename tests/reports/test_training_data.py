@@ -1,8 +1,11 @@
 """Findings of a report on the training data."""
 
+import numpy as np
 import pytest
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, load, report, save
+from sepc.reports.subject import Subject
+from sepc.reports.training_data import findings
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
@@ -50,3 +53,14 @@ def test_contradictory_records_are_named_by_the_rows_of_training_if_they_may_be(
     assert "8 (0)" in told[0]
     assert "71 (1)" in told[0]
     assert "row" not in told[1]
+
+
+def test_too_many_features_for_ellipsoids_are_told_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(160, 40)), np.repeat(["low", "high"], 80)
+    X[80:, 0] += 2.0
+    clf = SEPClassifier().fit(X, y)
+    told = findings(Subject.of(clf, X[:5] + 0.1, y[:5]), True)["findings"]
+    found = [one for one in told if one["code"] == "outside-all-ellipsoids"]
+    assert len(found) == 1
+    assert "of all ellipsoids, had they been left out" in found[0]["evidence"]

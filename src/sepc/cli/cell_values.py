@@ -57,6 +57,8 @@ class CellParser:
         self.given = given or GivenNotation()
         self.remembered = remembered or {}
         self.notations: dict[str, ColumnNotation] = {}
+        # Columns of bare digits that were looked at, with their numbers.
+        self._bare: dict[str, tuple[pa.Array, pa.Array]] = {}
 
     @classmethod
     def of(cls, options: Namespace, delimiter: str | None, remembered: TextNotation | None = None) -> "CellParser":
@@ -74,10 +76,20 @@ class CellParser:
         columns : dict of str to pyarrow.Array
             Those that are no texts need no look.
         """
-        texts = {name: self._known_texts(column) for name, column in columns.items() if is_text(column)}
-        texts = {name: text for name, text in texts.items() if not _are_names(text)}
-        self.notations = find_notations(texts, self.given, self.remembered)
-        tell_notations(texts, self.notations, self.remembered)
+        texts = {}
+        for name, column in columns.items():
+            if is_text(column):
+                text = self.texts(column)
+                numbers = cast_bare(text, ".")
+                # Texts of finite numbers are what they are: no blanks around them, no other words for no value.
+                if numbers is not None and compute.all(compute.is_finite(numbers)).as_py() is not False:
+                    self._bare[name] = column, numbers
+                else:
+                    text = self._known_texts(column)
+                if not _are_names(text):
+                    texts[name] = text
+        self.notations = find_notations(texts, self.given, self.remembered, self._bare)
+        tell_notations(texts, self.notations, self.remembered, self._bare)
 
     def take_as_learned(self, columns: Mapping[str, pa.Array]) -> None:
         """Let columns hold what a model has learned, numbers unless it remembers dates, even if other texts are there.
@@ -110,7 +122,9 @@ class CellParser:
         if notation.decimal is None:
             notation = replace(notation, decimal=self.given.default_decimal)
         quick = notation.decimal is not None and not notation.unit
-        numbers = cast_bare(self.texts(column), str(notation.decimal)) if quick else None
+        looked_at, numbers = self._bare.get(name, (None, None))
+        if looked_at is not column or not quick or notation.decimal != ".":
+            numbers = cast_bare(self.texts(column), str(notation.decimal)) if quick else None
         if numbers is None:
             text = self._known_texts(column)
             numbers, is_bad = parse_numbers(text, notation)
@@ -137,7 +151,8 @@ class CellParser:
         ['01', None, None]
         """
         text = compute.cast(column, pa.string())
-        return compute.if_else(compute.is_in(text, value_set=self.missing), None, text)
+        is_missing_here = compute.is_in(text, value_set=self.missing)
+        return compute.if_else(is_missing_here, None, text) if compute.any(is_missing_here).as_py() else text
 
     def _known_texts(self, column: pa.Array) -> pa.Array:
         """Return texts without blanks around them, null for all that means that there is no value."""
@@ -148,7 +163,8 @@ class CellParser:
 def _are_names(text: pa.Array) -> bool:
     """Return whether texts are numbers of so many digits that they are names."""
     n_digits = len(str(LARGEST_EXACT))
-    if not compute.any(compute.match_substring_regex(text, rf"^[+-]?\d{{{n_digits},}}$")).as_py():
+    without_point = text.filter(compute.invert(compute.match_substring(text, ".")))  # sooner found than digits alone
+    if not compute.any(compute.match_substring_regex(without_point, rf"^[+-]?\d{{{n_digits},}}$")).as_py():
         return False
     return are_long_names(text.unique().drop_null().to_pylist())
 

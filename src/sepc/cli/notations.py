@@ -1,6 +1,6 @@
 """How the columns of a file are written: by what they show, by what a model remembers, or by what options say."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TypeVar
@@ -65,7 +65,10 @@ class GivenNotation:
 
 
 def find_notations(
-    columns: Mapping[str, pa.Array], given: GivenNotation, remembered: Mapping[str, ColumnNotation]
+    columns: Mapping[str, pa.Array],
+    given: GivenNotation,
+    remembered: Mapping[str, ColumnNotation],
+    bare: Collection[str] = (),
 ) -> dict[str, ColumnNotation]:
     """Return how the columns are written that hold numbers or dates and nothing else.
 
@@ -80,6 +83,8 @@ def find_notations(
     given : GivenNotation
     remembered : dict of str to ColumnNotation
         Of the file that a model has learned from.
+    bare : collection of str, optional
+        Columns that are known to hold bare digits with a decimal point, if any.
 
     Returns
     -------
@@ -101,7 +106,7 @@ Say it: --decimal , for 2017, --decimal . for 2.017; or --category income, --dro
         known = text.drop_null()
         if not len(known):
             continue
-        if (seen := look_at_numbers(known, given.thousands)) is not None:
+        if (seen := look_at_numbers(known, given.thousands, name in bare)) is not None:
             numbers[name] = seen
         elif (seen_dates := look_at_dates(known)) is not None:
             dates[name] = seen_dates
@@ -275,13 +280,18 @@ def common_decimal(notations: Iterable[ColumnNotation]) -> str:
 
 
 def tell_notations(
-    columns: Mapping[str, pa.Array], found: Mapping[str, ColumnNotation], remembered: Mapping[str, ColumnNotation]
+    columns: Mapping[str, pa.Array],
+    found: Mapping[str, ColumnNotation],
+    remembered: Mapping[str, ColumnNotation],
+    bare: Collection[str] = (),
 ) -> None:
     """Say how columns are read that are written in an unusual way, unless a model has learned it so."""
     alike: dict[ColumnNotation, dict[str, str]] = {}
     # Where both signs occur, neither goes without saying.
     signs = DECIMALS if {",", "."} <= {notation.decimal for notation in found.values()} else (",",)
     for name, notation in found.items():
+        if name in bare and notation.decimal not in signs:
+            continue  # digits and points, read as everybody reads them
         example = _example(columns[name].drop_null(), notation)
         if remembered.get(name) != notation and _in_words(notation, example, signs):
             alike.setdefault(notation, {})[name] = example

@@ -65,7 +65,7 @@ class WrittenNumbers:
         return next(iter(self.decimals)) if self.has_mark and len(self.decimals) == 1 else None
 
 
-def look_at_numbers(text: pa.Array, thousands: str | None = None) -> WrittenNumbers | None:
+def look_at_numbers(text: pa.Array, thousands: str | None = None, is_bare: bool = False) -> WrittenNumbers | None:
     """Return how the numbers in texts without gaps may be written; None if some are no numbers at all.
 
     Parameters
@@ -74,13 +74,15 @@ def look_at_numbers(text: pa.Array, thousands: str | None = None) -> WrittenNumb
         At least one.
     thousands : str, optional
         What alone may stand between thousands.
+    is_bare : bool, default=False
+        Whether it is known that they are bare digits with a decimal point, if any; then they are not read once more.
 
     Examples
     --------
     >>> look_at_numbers(pa.array(["1.5", "old"])) is None
     True
     """
-    quick = _look_quickly(text, thousands)
+    quick = _look_quickly(text, thousands, is_bare)
     if quick is not None:
         return quick
     if not compute.all(is_number_somehow(text.slice(0, _SAMPLE))).as_py():
@@ -100,10 +102,11 @@ def look_at_numbers(text: pa.Array, thousands: str | None = None) -> WrittenNumb
     )
 
 
-def _look_quickly(text: pa.Array, thousands: str | None) -> WrittenNumbers | None:
+def _look_quickly(text: pa.Array, thousands: str | None, is_bare: bool) -> WrittenNumbers | None:
     """Return what `look_at_numbers` does, for bare digits with one decimal sign; None for other texts."""
     for decimal, other in (DECIMALS, DECIMALS[::-1]):
-        if (numbers := cast_bare(text, decimal)) is None or compute.any(compute.is_inf(numbers)).as_py():
+        numbers = None if is_bare else cast_bare(text, decimal)
+        if not is_bare and (numbers is None or compute.any(compute.is_inf(numbers)).as_py()):
             continue
         decimals = {decimal}
         by_other = pattern(other, thousands)
@@ -129,6 +132,8 @@ def cast_bare(text: pa.Array, decimal: str) -> pa.Array | None:
             return None
         text = compute.replace_substring(text, ",", ".")
     try:
+        # Other texts mostly show in the first rows; a cast of all of them would make an error of each.
+        compute.cast(text[:_SAMPLE], pa.float64())
         return compute.cast(text, pa.float64())
     except pa.ArrowInvalid:
         return None

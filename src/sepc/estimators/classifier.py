@@ -26,7 +26,7 @@ from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import region_trust
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block
-from sepc.partitions.one_vs_rest import problem_names
+from sepc.partitions.problems import problem_names
 from sepc.scale.dispatch import scattered_training_set
 
 _REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume")
@@ -62,7 +62,8 @@ class SEPClassifier(TrustClassifier):
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
     n_jobs : int or None, default=None
-        Number of processes for three or more classes, whose partitions are independent.
+        Number of processes where each of three or more classes has a partition of its own, by the readings "paper",
+        "counts" and "bound"; also for files that are read in chunks.
     verbose : bool, default=False
         Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
 
@@ -70,8 +71,8 @@ class SEPClassifier(TrustClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     partitions_ : list of Partition
-        One for two classes, first against second; else one per class, that class against the rest. In standardised
-        units if `standardize` is set. Rows are those of the training set.
+        One, of all classes at once. By the readings "paper", "counts" and "bound" three or more classes have one each,
+        that class against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (n_features_in_,)
         Standardised units are ``(x - mean_) / scale_``.
@@ -146,7 +147,7 @@ class SEPClassifier(TrustClassifier):
             settings = self._settings()
             settings.check()
             fit, training = self._training(X, y)
-            progress = Progress(self, problem_names(training.classes), self.verbose)
+            progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
             fitted = fit(training, features, settings, progress)
             progress.finish()
@@ -220,7 +221,8 @@ class SEPClassifier(TrustClassifier):
         return self._frames.frame(columns)
 
     def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
-        own, others = rules.counts[k, block.side], rules.counts[k, 1 - block.side]
+        own = rules.counts[k, block.side]
+        others = rules.counts[k].sum() - own
         E = block.ellipsoid
         center = E.center * self.scale_ + self.mean_
         half = E.half_widths * self.scale_
@@ -240,8 +242,9 @@ class SEPClassifier(TrustClassifier):
 
     def _region_trust(self, rules: Rules, k: int, block: Block) -> float:
         """Return the trust in the label of an ellipsoid: at its centre, or by its counts where these decide."""
-        model, sides = self._model, (block.side, 1 - block.side)
+        model = self._model
         if model.densities is None:
+            sides = block.side, 1 - block.side  # these readings have two in every problem
             counts = (int(rules.counts[k, side]) for side in sides)
             return region_trust(model.trust, *counts, *(int(rules.training_counts.totals[side]) for side in sides))
         proba = model.decide_in_units(block.ellipsoid.center[None]).proba[0]

@@ -32,10 +32,12 @@ from sepc.model.readings import (
     require_reading,
 )
 from sepc.model.rules import Rules
-from sepc.partitions.algorithm import OnStep, PartitionOptions, impurity_count, partition_of_sets
+from sepc.partitions.algorithm import impurity_count, partition_of_sets
 from sepc.partitions.blocks import Partition, renumbered
-from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems, class_blocks
 from sepc.partitions.ordering import canonical_order, canonical_rows, without_last_bits
+from sepc.partitions.problems import Problem, class_blocks, problems_of
+from sepc.partitions.run import OnStep, PartitionOptions
+from sepc.partitions.several_sets import partition_of_several
 from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
 from sepc.scale.scattered_counts import KEPT_GAUGES, Beyond, counts_of_scattered
 from sepc.scale.training_sets import ScatteredTrainingSet
@@ -64,13 +66,18 @@ class FitSettings(NamedTuple):
         return self.trust in GROWING_READINGS
 
     @property
+    def one_vs_rest(self) -> bool:
+        """Whether each of several classes is partitioned against the rest, as the paper has it, or all at once."""
+        return self.trust not in DENSITY_READINGS
+
+    @property
     def unit(self) -> str:
         """Name of the unit that distances are measured in."""
         return "standard deviations" if self.standardize else "units"
 
 
 class Fitted(NamedTuple):
-    """A model, and its partitions in rows of the training set, one for each binary problem."""
+    """A model, and its partitions in rows of the training set, one for each problem."""
 
     model: PartitionModel
     partitions: list[Partition]
@@ -133,7 +140,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
     with one_blas_thread(points.size):  # each step would ask for it
         mean, scale = _standardise(points, settings.standardize)
         center, unit = location_and_unit(points)
-        problems = binary_problems(codes, training.classes)
+        problems = problems_of(codes, training.classes, settings.one_vs_rest)
         held_out = _held_out(points, codes, unit) if settings.trust in HELD_OUT_READINGS else None
         # Points that are only counted shape nothing, not even the units.
         shaping = None if held_out is None else ~held_out
@@ -175,7 +182,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             part_blocks=part_blocks,
         )
     in_rows = [
-        renumbered(p, [training.rows[problem.side == s] for s in (0, 1)])
+        renumbered(p, [training.rows[problem.side == s] for s in range(len(problem.labels))])
         for p, problem in zip(partitions, problems, strict=True)
     ]
     return Fitted(model, in_rows)
@@ -200,7 +207,7 @@ def fit_scattered(
         Its model has no training records.
     """
     require_reading(settings.trust, READINGS_WITHOUT_ORDER)
-    problems = binary_problems(np.empty(0, dtype=np.int64), training.classes)
+    problems = problems_of(np.empty(0, dtype=np.int64), training.classes, settings.one_vs_rest)
     class_count = np.array([len(points) for points in training.points])
     partitions, rules, components = [], [], []
     for k, problem in enumerate(problems):
@@ -208,7 +215,7 @@ def fit_scattered(
         run = _ScatteredProblem(sides, settings, progress.of(k))
         partitions.append(run.partition)
         rules.append(run.rules(problem.labels, settings.grows))
-        components += run.components(codes=(0, 1) if len(problems) == 1 else (k,))
+        components += run.components(codes=range(len(sides)) if len(problems) == 1 else (k,))
     densities, calibration, part_blocks = None, None, None
     if settings.trust in DENSITY_READINGS:
         densities = _scattered_densities(components, training.points, class_count)
@@ -266,13 +273,13 @@ def class_slices(class_count: IntArray) -> list[slice]:
 
 def _partitions(
     points: FloatArray,
-    problems: list[BinaryProblem],
+    problems: list[Problem],
     shaping: BoolArray | None,
     unit: FloatArray | None,
     settings: FitSettings,
     progress: Progress,
 ) -> list[Partition]:
-    """Return the partition of each binary problem; members are numbered among the points of their side."""
+    """Return the partition of each problem; members are numbered among the points of their side."""
     how = {"options": settings.partition_options, "unit": unit}
     if len(problems) > 1 and settings.n_jobs not in (None, 1):
         # A copy for each job: at the same time they must not use the same points as room to work in.
@@ -287,23 +294,25 @@ def _partitions(
 
 
 class _ScatteredProblem:
-    """One binary problem of scattered points: its partition, and what passes over the points tell of it."""
+    """One problem of scattered points: its partition, and what passes over the points tell of it."""
 
     def __init__(self, sides: Sequence[Any], settings: FitSettings, on_step: OnStep | None) -> None:
         self.sides = sides
         self.unit = units_from(location_and_scale_of(*sides)[1])
         self.moments: list[tuple[int, Component]] = []
         allowed = impurity_count(settings.n_imp, min(map(len, sides)))
-        a, b = (points.at_hand() for points in sides)
-        self.partition, rest = partition_of_sets(
-            a,
-            b,
-            allowed,
-            unit=self.unit,
-            options=settings.partition_options,
-            on_step=on_step,
-            on_block=self._note,
-        )
+        how: dict[str, Any] = {
+            "unit": self.unit,
+            "options": settings.partition_options,
+            "on_step": on_step,
+            "on_block": self._note,
+        }
+        rest: Sequence[Points]
+        if len(sides) > 2:
+            self.partition, rest = partition_of_several(sides, allowed, **how)
+        else:
+            a, b = (points.at_hand() for points in sides)
+            self.partition, rest = partition_of_sets(a, b, allowed, **how)
         self.alone = [_in_memory(points) for points in rest]
         for side, points in enumerate(self.alone):
             if len(points):
@@ -316,7 +325,7 @@ class _ScatteredProblem:
         mean = total / n
         self.moments.append((side, Component(0, origin + mean, products - n * np.outer(mean, mean), n)))
 
-    def rules(self, labels: tuple[str, str], grows: bool) -> Rules:
+    def rules(self, labels: Sequence[str], grows: bool) -> Rules:
         """Return the rules of the partition, with stored counts."""
         n_gauges = len(self.partition.blocks) * sum(map(len, self.sides))
         kept = (Beyond.GAUGES if n_gauges <= KEPT_GAUGES else Beyond.GRID) if grows else Beyond.NOTHING

@@ -14,9 +14,9 @@ from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray, compact
 from sepc.model.calibration import Calibration, learn_calibration
 from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks
-from sepc.partitions.algorithm import PartitionOptions
-from sepc.partitions.one_vs_rest import binary_problems, class_blocks
 from sepc.partitions.ordering import canonical_order, without_last_bits
+from sepc.partitions.problems import class_blocks, problems_of
+from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
 # One record more in a partition costs more than its share; two numbers are learnt well from so many.
@@ -140,8 +140,9 @@ def _blocks(
     points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float, options: PartitionOptions
 ) -> IntArray:
     """Partition points; return the block of each, numbered class by class."""
-    problems = binary_problems(codes, classes)
+    problems = problems_of(codes, classes)
     unit = location_and_unit(points)[1]
+    options = options._replace(only_blocks=True)
     partitions = [problem.partition(points, n_imp, options=options, unit=unit) for problem in problems]
     numbers = np.empty(len(codes), dtype=np.int64)
     for number, block in enumerate(class_blocks(partitions, problems)):

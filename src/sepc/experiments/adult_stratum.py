@@ -169,10 +169,8 @@ def _split(seed: int, form: _Form = _FORMS["noise"]) -> list[Any]:
 def _measure(seed: int) -> dict[str, float]:
     """Return partitions, accuracies and trust on one split."""
     found = _facts()
-    for key, form in _FORMS.items():
-        X, X_test, y, y_test = _split(seed, form)
-        clf = classifier(form.classifier, _N_IMP).fit(X, y)
-        found |= _partition(key, clf, clf.assess(X_test), y_test)
+    for key in _FORMS:
+        found |= of_form(key, seed)
     X, X_test, y, y_test = _split(seed)
     for key in READINGS:
         clf = PaperClassifier(_N_IMP, key).fit(X, y)
@@ -180,6 +178,14 @@ def _measure(seed: int) -> dict[str, float]:
     a = classifier("paper", _N_IMP).fit(X, y).assess(X_test)
     found |= _by_trust(a, y_test) | _by_truth(a, y_test) | acceptance(X, y, X_test, y_test, _N_IMP)
     return found | _overlaps(seed) | _first(seed) | _others(seed)
+
+
+def of_form(key: str, seed: int) -> dict[str, float]:
+    """Return partition and accuracies on one split under one form of the data."""
+    form = _FORMS[key]
+    X, X_test, y, y_test = _split(seed, form)
+    clf = classifier(form.classifier, _N_IMP).fit(X, y)
+    return _partition(key, clf, clf.assess(X_test), y_test)
 
 
 @cache

@@ -10,8 +10,9 @@ from sepc.common.typing import FloatArray
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.fitting import FitSettings
 from sepc.experiments.experiment import Column, Row, Table
-from sepc.partitions.algorithm import PartitionOptions, partition
+from sepc.partitions.algorithm import partition
 from sepc.partitions.blocks import Partition
+from sepc.partitions.run import PartitionOptions
 
 
 class PaperReading(NamedTuple):
@@ -58,7 +59,8 @@ class PaperReading(NamedTuple):
         >>> READINGS["exit"].partition(np.array([[0.0], [1.0]]), np.array([[5.0], [6.0]]), 0)
         Partition(A 2 | B 2, n_imp=0, n_iter=1)
         """
-        return partition(A, B, self.allowed(n_imp), **self.options._asdict())
+        allowed = self.allowed(n_imp)
+        return partition(A, B, allowed, early_exit=self.early_exit, where_hulls_meet=self.where_hulls_meet)
 
 
 READINGS = {

@@ -187,12 +187,12 @@ def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> Float
     z = model.units(x)
     regions: list[tuple[float, Ellipsoid]] = []
     for problem, rules in enumerate(model.rules):
-        # With two classes the one problem is about both; else each problem's side 0 is its class, side 1 the rest.
-        side = 1 - label if len(model.rules) == 1 else 0
+        # One problem is about all classes; of several, each problem's side 0 is its class, side 1 the rest.
+        is_of_other = rules.sides != label if len(model.rules) == 1 else rules.sides == 0
         if len(model.rules) > 1 and problem == label:
             continue
         distances = rules.stack.distances(z)
-        regions += [(float(distances[k]), rules.stack[k]) for k in np.flatnonzero(rules.sides == side).tolist()]
+        regions += [(float(distances[k]), rules.stack[k]) for k in np.flatnonzero(is_of_other).tolist()]
     nearest = sorted(regions, key=lambda pair: pair[0])[:_N_REGIONS]
     points = [point for _, E in nearest for point in (E.project(z[None])[0], E.center)]
     return np.array(points).reshape(-1, len(z))

@@ -12,6 +12,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.principal_axes import principal_axes
 from sepc.geometry.separation import CONTACT_TOLERANCE, separate
 
 # Below this level nothing is in common even after growth by the tolerance of `separate`; levels are squares.
@@ -136,9 +137,7 @@ class _Family:
 
     def back(self, center: FloatArray, root: FloatArray) -> Ellipsoid:
         """Return ``{center + root u : |u| <= 1}`` in the original coordinates."""
-        from sepc.geometry._kernels import rows_svd  # compiled: loaded by those who need it
-
-        axes, radii = rows_svd((self.smallest.axes * self.smallest.radii) @ root)
+        axes, radii = principal_axes((self.smallest.axes * self.smallest.radii) @ root)
         place = self.smallest.center + self.smallest.axes @ (self.smallest.radii * center)
         return Ellipsoid.trusted(place, axes.T, radii)
 

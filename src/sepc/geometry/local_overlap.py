@@ -1,5 +1,6 @@
 """The local overlap of ellipsoids: how alike two of them are at a point, each read as a normal distribution."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,7 +24,7 @@ def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: 
     gauges : iterable of arrays of shape (n,)
         Of the points under each ellipsoid.
     group : ndarray of int, shape (n_ellipsoids,)
-        0 or 1: the group of each; both have some.
+        The group of each, 0, 1, ...; there are two or more.
 
     Returns
     -------
@@ -42,14 +43,15 @@ def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: 
     >>> local_overlap(np, stack, gauges, np.array([0, 1])).round(4).tolist()
     [0.5, 0.3208, nan]
     """
-    # At points that an ellipsoid does not hold its density counts as infinitely far from all of the other group.
-    log_densities: tuple[list[Any], list[Any]] = ([], [])
-    for E, k, gauge in zip(stack.ellipsoids, group.tolist(), gauges, strict=True):
-        log_density = -0.5 * (stack.dim + 2.0) * gauge * gauge - E.log_volume
-        log_densities[k].append(xp.where(is_held(gauge), log_density, xp.inf if k else -xp.inf))
-    first, second = (xp.stack(logs, axis=1) for logs in log_densities)
-    gap = xp.full_like(first[:, 0], xp.inf)
-    for k in range(first.shape[1]):
-        gap = xp.minimum(gap, xp.min(xp.abs(second - first[:, k : k + 1]), axis=1))
+    # Group after group: those that an ellipsoid is compared with lie side by side.
+    by_group = sorted(zip(group.tolist(), stack.ellipsoids, gauges, strict=True), key=lambda one: one[0])
+    groups = [k for k, _, _ in by_group]
+    logs = xp.stack([-0.5 * (stack.dim + 2.0) * gauge * gauge - E.log_volume for _, E, gauge in by_group], axis=1)
+    held = xp.stack([is_held(gauge) for _, _, gauge in by_group], axis=1)
+    gap = xp.full_like(logs[:, 0], xp.inf)
+    for k, own in enumerate(groups[: groups.index(groups[-1])]):
+        later = slice(bisect_right(groups, own), None)
+        both = held[:, later] & held[:, k : k + 1]
+        gap = xp.minimum(gap, xp.min(xp.where(both, xp.abs(logs[:, later] - logs[:, k : k + 1]), xp.inf), axis=1))
     ratio = xp.exp(-gap)
     return xp.where(gap < xp.inf, ratio / (1.0 + ratio), xp.nan)

@@ -21,6 +21,7 @@ from sepc.geometry.checks import as_points, as_vector
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
 from sepc.geometry.passes import kernels
 from sepc.geometry.points.sets import Points, ScatteredPoints, as_array
+from sepc.geometry.principal_axes import principal_axes, principal_directions
 from sepc.geometry.threads import one_blas_thread
 
 # Tighter than this rounding decides.
@@ -93,7 +94,7 @@ class MVE:
         if self.rank == 0:
             return 0.0
         origin, mean, length, covariance = kernels().moments(X, _units(unit, X.shape[1]))
-        directions, variance = kernels().rows_svd(covariance)
+        directions, variance = principal_directions(covariance)
         in_hull = (directions[: self.rank] / np.sqrt(variance[: self.rank, None])) / length
         Y = (X - origin - mean) @ in_hull.T  # the rounding of a large offset is no part of the gap
         held = self.weights > 0
@@ -193,11 +194,13 @@ def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) 
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))
+    from sepc.geometry._mve.frames import raw_factor  # compiled
+
     Q = run.lift_to_base(rows)
-    center, factor = run.kernels.raw_factor(
+    center, factor = raw_factor(
         Q, weights, reach, run.origin, run.center, run.unit, run.directions, run.spread, thickness
     )
-    axes_t, radii = run.kernels.rows_svd(factor)
+    axes_t, radii = principal_axes(factor)
     axes = axes_t.T.copy()
     # The largest gauge of the own points, in the arithmetic of those who will ask for it.
     square = run.square_of_reach(center, axes, radii)

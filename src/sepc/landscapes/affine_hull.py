@@ -5,7 +5,7 @@ import numpy as np
 from sepc.common.typing import FloatArray
 from sepc.geometry.chunks import chunks
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
-from sepc.geometry.passes import kernels
+from sepc.geometry.principal_axes import principal_axes
 from sepc.landscapes.moments import Moments
 
 
@@ -62,5 +62,5 @@ class AffineHull:
             return E
         basis, across = np.split(self.axes, [self.dimension], axis=1)
         factor = np.hstack([basis @ (E.axes * E.radii), across * FLAT]) * self.unit[:, None]
-        axes, radii = kernels().rows_svd(factor)
+        axes, radii = principal_axes(factor)
         return Ellipsoid.trusted(self.mean + self.unit * (basis @ E.center), axes.T, radii)

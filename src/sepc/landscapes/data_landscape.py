@@ -24,6 +24,7 @@ from sepc.landscapes.findings import (
     class_findings,
     feature_findings,
     gravest_first,
+    outside_findings,
     pair_findings,
     record_findings,
 )
@@ -208,6 +209,7 @@ def _findings(
     yield from same_column_findings(data.features, sources, [one for one in relations if one not in told])
     yield from record_findings([labels[code] for code in data.codes.tolist()] if contradictions else [], contradictions)
     yield from class_findings(labels, survey.sizes, X.shape[1])
+    yield from outside_findings(survey.n_outside(), len(X), X.shape[1], of_classes=True)
     yield from pair_findings(list(survey.pair_statistics(overlaps)))
 
 

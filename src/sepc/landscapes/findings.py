@@ -25,6 +25,10 @@ _NEARLY = 0.05
 # own there.
 _SMALL_MINORITY = 0.1
 _FEW_TO_ONE = 10
+# Nearly every new record is outside if so large a share of the training records would be, and these are not too few to
+# tell.
+_NEARLY_EVERY = 0.9
+_ENOUGH_TO_TELL = 30
 _RECORDS_PER_FEATURE = 3
 _NAMED = 5
 
@@ -220,6 +224,40 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
             f"{labels[least]} has {sizes[least]} records, {labels[most]} has {sizes[most]}.",
             "Judge each class by itself, for example by balanced accuracy; a share as n_imp refers to the rarer class.",
         )
+
+
+def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes: bool = False) -> Iterator[Finding]:
+    """Yield a finding if nearly every new record would lie outside of all ellipsoids.
+
+    Parameters
+    ----------
+    n_outside : int
+        Records that would lie outside of all ellipsoids, had each of them been left out: as a new one is.
+    n_records, n_features : int
+    of_classes : bool, default=False
+        Whether the ellipsoids are those of whole classes, and not those of a partition, which are smaller.
+
+    Examples
+    --------
+    >>> [finding.title for finding in outside_findings(99, 100, 60)]
+    ['nearly every new record would lie outside of all ellipsoids']
+    >>> list(outside_findings(50, 100, 8))
+    []
+    """
+    if n_records < _ENOUGH_TO_TELL or n_outside < _NEARLY_EVERY * n_records:
+        return
+    where = "the ellipsoids of all classes" if of_classes else "all ellipsoids"
+    smaller = " The regions of a partition are smaller, and hold even fewer." if of_classes else ""
+    yield Finding(
+        "outside-all-ellipsoids",
+        "warning",
+        "nearly every new record would lie outside of all ellipsoids",
+        f"{n_outside} of {n_records} training records ({percent(n_outside / n_records)}) would lie outside of {where}, "
+        f"had they been left out: each is in none, or is one of those that hold the ellipsoid around it in place. With "
+        f"{n_features} {plural('feature', n_features)} the records are too few to fill one.{smaller}",
+        "Use fewer features (for example sklearn.decomposition.PCA, or SEPEnsembleClassifier, whose members see some "
+        "of them each), or collect more records. Read probabilities and typicality, not whether a record is inside.",
+    )
 
 
 class PairStatistics(NamedTuple):

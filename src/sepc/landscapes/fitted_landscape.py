@@ -14,10 +14,12 @@ from sepc.common.frames import FrameMaker, plain, records
 from sepc.common.text import plural, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.stack import EllipsoidStack
+from sepc.landscapes.findings import Finding, outside_findings
 from sepc.landscapes.likes_around import likes_around
 from sepc.landscapes.outliers import volume_outliers
 from sepc.landscapes.problem_regions import ProblemRegions
 from sepc.landscapes.region_overlaps import overlaps
+from sepc.landscapes.row_selection import repeated_rows
 from sepc.landscapes.small_disjuncts import Disjunct, largest_disjunct, small_clusters
 from sepc.model.partition_model import PartitionModel
 from sepc.partitions.blocks import Partition
@@ -29,8 +31,9 @@ _Columns = dict[str, list[Any]]
 class FittedLandscape:
     """Landscape of a partitioned training set; `SEPClassifier.landscape_` returns it.
 
-    Rows are those of the training set, and every part is computed when it is first asked for. With three or more
-    classes there is one problem per class, that class against the rest, and regions of rests are called "not ...".
+    Rows are those of the training set, and every part is computed when it is first asked for. Where labels are
+    decided by counts, three or more classes have one problem each, that class against the rest; regions of rests are
+    called "not ...".
 
     Parameters
     ----------
@@ -143,6 +146,23 @@ class FittedLandscape:
         found = [disjunct for c in range(len(self.model.classes)) for disjunct in self._disjuncts_of(c)]
         return tuple(sorted(found, key=lambda disjunct: (-len(disjunct.rows), disjunct.rows)))
 
+    @cached_property
+    def n_outside(self) -> int:
+        """How many training records would lie outside of all ellipsoids, had each of them been left out by itself.
+
+        Of new records about the same share lies outside: the ellipsoids know nothing of these, either.
+        """
+        points = self.model.points
+        repeated = np.zeros(len(points), dtype=bool)
+        repeated[repeated_rows(points)] = True
+        outside = [problem.left_outside(points, repeated) for problem in self._problems]
+        return int(np.count_nonzero(np.logical_and.reduce(outside)))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings on the regions as a whole, each with evidence and a remedy: whether new records will be in any."""
+        return tuple(outside_findings(self.n_outside, *self.model.points.shape))
+
     def neighbours(self, name: str) -> list[str]:
         """Return the regions that overlap one region, the deepest overlap first.
 
@@ -184,7 +204,9 @@ class FittedLandscape:
         for disjunct in tables["disjuncts"]:
             disjunct["regions"] = list(disjunct["regions"])
         tables |= {name: records(getattr(self, f"_{name}")) for name in ("impure", "isolated", "outliers")}
-        return {"n_records": n, "n_features": d, "classes": self.model.classes.tolist(), **tables}
+        tables["findings"] = [finding.to_dict() for finding in self.findings]
+        numbers = {"n_records": n, "n_features": d, "n_outside": self.n_outside}
+        return {**numbers, "classes": self.model.classes.tolist(), **tables}
 
     def __repr__(self) -> str:
         n, d = self.model.points.shape
@@ -200,7 +222,8 @@ class FittedLandscape:
             "outliers": _listed(self._outliers["row"]),
         }
         title = f"Fitted landscape of {n} records with {d} {plural('feature', d)}"
-        return "\n".join([title, *(f"  {name + ':':<10} {text}" for name, text in lines.items())])
+        told = [f"  {name + ':':<10} {text}" for name, text in lines.items()]
+        return "\n".join([title, *told, *(f"  {finding}" for finding in self.findings)])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>{self.regions._repr_html_()}"
@@ -252,8 +275,8 @@ class FittedLandscape:
         rows = [
             (*self._record(i), problem.rules.labels[side])
             for problem in self._problems
-            for side in (0, 1)
-            for i in problem.isolated[side].tolist()
+            for side, alone in enumerate(problem.isolated)
+            for i in alone.tolist()
         ]
         return _columns("row label isolated_as", sorted(rows, key=lambda row: row[0]))
 

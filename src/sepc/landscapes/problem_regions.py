@@ -1,4 +1,4 @@
-"""Regions of one binary problem: the records that they hold, their overlaps and surroundings."""
+"""Regions of one problem: the records that they hold, their overlaps and surroundings."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sepc.common.typing import IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.passes import squared_gauges
 from sepc.landscapes.region_overlaps import overlaps
 from sepc.landscapes.small_disjuncts import Cluster, Disjunct
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block, Partition
 
+# Members with a squared gauge of this and more hold an ellipsoid in place.
+_ON_BOUNDARY = 1.0 - 1e-6
+
 
 class ProblemRegions:
-    """Regions of one binary problem, with its partition in rows of the model's points.
+    """Regions of one problem, with its partition in rows of the model's points.
 
     Parameters
     ----------
@@ -32,8 +36,8 @@ class ProblemRegions:
         Of the partition, one for each region.
     members : list of ndarray of int
         Rows of the model's points that each block was built on, ascending.
-    isolated : tuple of two ndarray of int
-        Rows of the model's points in no block, of either side.
+    isolated : tuple of ndarray of int
+        Rows of the model's points in no block, of each side.
     """
 
     def __init__(self, rules: Rules, partition: Partition, model: PartitionModel) -> None:
@@ -51,17 +55,37 @@ class ProblemRegions:
         record = np.concatenate(held) if held else np.empty(0, dtype=np.int32)
         return csr_array((np.ones(len(record), dtype=np.int64), (which, record)), (len(held), len(self.rules.side)))
 
+    def left_outside(self, points: FloatArray, repeated: BoolArray) -> BoolArray:
+        """Return which records would lie in no ellipsoid, had each been left out by itself.
+
+        A minimum-volume ellipsoid is the same without any record that does not hold it in place, and without one of two
+        equal records; without one that does, this record is outside. Records are as good as new ones for ellipsoids
+        that were built on others.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+            Of the model.
+        repeated : ndarray of bool, shape (n,)
+            Records that are equal to another one.
+        """
+        n_holding = np.asarray(self.holds.sum(axis=0)).ravel()
+        for block, members in zip(self.blocks, self.members, strict=True):
+            needed = squared_gauges(block.ellipsoid, points[members]) >= _ON_BOUNDARY
+            n_holding[members[needed & ~repeated[members]]] -= 1
+        return np.asarray(n_holding == 0)
+
     def regions(self, disjuncts: Sequence[Disjunct]) -> Iterator[tuple[Any, ...]]:
         """Yield the row of each ellipsoid in the table `FittedLandscape.regions`."""
         around = {name: disjunct.surrounded_by for disjunct in disjuncts for name in disjunct.regions}
         for k, block in enumerate(self.blocks):
             name, label = self.rules.names[k], self.rules.labels[block.side]
-            own, others = int(self.rules.held[k, block.side]), int(self.rules.held[k, 1 - block.side])
+            own, total = int(self.rules.held[k, block.side]), int(self.rules.held[k].sum())
             volume = block.ellipsoid.log_volume
-            density = float(np.log(own + others)) - volume
+            density = float(np.log(total)) - volume
             inside = around.get(name) or self._surrounding(k, block)
             found = name in around
-            yield name, label, own, others, own / (own + others), volume, density, block.iteration, found, inside
+            yield name, label, own, total - own, own / total, volume, density, block.iteration, found, inside
 
     def _surrounding(self, k: int, block: Block) -> str | None:
         """Return the region of the other label that holds more than half of the records an ellipsoid was built on."""

@@ -4,6 +4,7 @@ All volumes are taken inside the affine hull of the records, in logs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from math import erfc, exp, inf, sqrt
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import TrainingSet
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
@@ -185,10 +186,32 @@ class Survey:
             errors += float(np.mean(other < own) + 0.5 * np.mean(other == own))
         return errors / 2.0
 
+    @cached_property
+    def repeated(self) -> IntArray:
+        """Rows that share all their values with another one."""
+        return repeated_rows(self.data.X)
+
+    def n_outside(self) -> int:
+        """Return how many records would lie outside of the ellipsoids of all classes, had each been left out by itself.
+
+        Without a record that carries no weight an ellipsoid is the same; without one that does, this record is outside.
+        """
+        repeated = np.zeros(len(self.data.X), dtype=bool)
+        repeated[self.repeated] = True
+        n_outside = 0
+        for k, (points, mve) in enumerate(zip(self.parts, self.mves, strict=True)):
+            needed = points[(mve.weights > 0.0) & ~repeated[self.data.codes == k]]
+            for j, other in enumerate(self.mves):
+                if j != k and len(needed):
+                    self.n_read += len(needed)
+                    needed = needed[~holds(other.ellipsoid, needed)]
+            n_outside += len(needed)
+        return n_outside
+
     def contradictions(self) -> tuple[tuple[int, ...], ...]:
         """Return groups of rows that share all values, though they are of several classes; the largest group first."""
         X, codes = self.data.X, self.data.codes
-        rows = repeated_rows(X)
+        rows = self.repeated
         if not len(rows):
             return ()
         group = np.unique(X[rows] + 0.0, axis=0, return_inverse=True)[1].reshape(-1)

@@ -26,8 +26,10 @@ class Bitsets:
     patterns : ndarray of uint64, shape (n, n_words)
         Which ellipsoids hold each point, one bit each.
     side : ndarray of int, shape (n,)
-        0 for the points of A, 1 for those of B.
+        Label of each point, 0, 1, ...
     n_ellipsoids : int
+    n_sides : int, default=2
+        How many labels there are.
 
     Examples
     --------
@@ -38,15 +40,15 @@ class Bitsets:
     ([[1, 1], [2, 1]], [[2, 2], [2, 1]])
     """
 
-    def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int) -> None:
-        sides = [patterns[side == s] for s in (0, 1)]
-        self.n_of_a = n_words(len(sides[0]))
-        self.bits = np.empty((n_ellipsoids, self.n_of_a + n_words(len(sides[1]))), dtype=np.uint64)
+    def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int, n_sides: int = 2) -> None:
+        sides = [patterns[side == s] for s in range(n_sides)]
+        self.starts = np.cumsum([0, *(n_words(len(of_side)) for of_side in sides)])
+        self.bits = np.empty((n_ellipsoids, self.starts[-1]), dtype=np.uint64)
         for k in range(n_ellipsoids):
             self.bits[k] = np.concatenate([packed(has(of_side, k)[None])[0] for of_side in sides])
 
     def in_all(self, sets: BoolArray) -> IntArray:
-        """Count the points of A and of B in the intersection of each set of ellipsoids.
+        """Count the points of each label in the intersection of each set of ellipsoids.
 
         Parameters
         ----------
@@ -55,16 +57,16 @@ class Bitsets:
 
         Returns
         -------
-        ndarray of int, shape (n, 2)
+        ndarray of int, shape (n, n_sides)
         """
         return self._counted(sets, np.bitwise_and)
 
     def in_any(self, sets: BoolArray) -> IntArray:
-        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        """Count the points of each label in the union of each set of ellipsoids, shape (n, n_sides)."""
         return self._counted(sets, np.bitwise_or)
 
     def _counted(self, sets: BoolArray, join: np.ufunc) -> IntArray:
-        out = np.empty((len(sets), 2), dtype=np.int64)
+        out = np.empty((len(sets), len(self.starts) - 1), dtype=np.int64)
         # The largest sets first: as their members are joined one by one, fewer and fewer sets have another.
         order = np.argsort(-np.count_nonzero(sets, axis=1), kind="stable")
         step = max(_TABLE // max(self.bits.shape[1], 1), 1)
@@ -84,10 +86,7 @@ class Bitsets:
         return np.asarray(joined)
 
     def _sides(self, joined: Patterns) -> IntArray:
-        counts = np.bitwise_count(joined)
-        return np.column_stack(
-            [counts[:, some].sum(axis=1, dtype=np.int64) for some in (slice(self.n_of_a), slice(self.n_of_a, None))]
-        )
+        return np.add.reduceat(np.bitwise_count(joined), self.starts[:-1], axis=1, dtype=np.int64)
 
 
 class PatternCounts:
@@ -97,8 +96,8 @@ class PatternCounts:
     ----------
     patterns : ndarray of uint64, shape (n_patterns, n_words)
         Different sets of ellipsoids, one bit each.
-    counts : ndarray of int, shape (n_patterns, 2)
-        Points of A and of B that lie in just these.
+    counts : ndarray of int, shape (n_patterns, n_sides)
+        Points of each label that lie in just these.
     n_ellipsoids : int
 
     Examples
@@ -113,18 +112,18 @@ class PatternCounts:
         self.counts = counts.astype(np.float64)  # exact, and products with it are fast
 
     def in_all(self, sets: BoolArray) -> IntArray:
-        """Count the points of A and of B in the intersection of each set of ellipsoids, shape (n, 2)."""
+        """Count the points of each label in the intersection of each set of ellipsoids, shape (n, n_sides)."""
         return self._counted(sets, lambda words, wanted: words & wanted == wanted, np.logical_and)
 
     def in_any(self, sets: BoolArray) -> IntArray:
-        """Count the points of A and of B in the union of each set of ellipsoids, shape (n, 2)."""
+        """Count the points of each label in the union of each set of ellipsoids, shape (n, n_sides)."""
         return self._counted(sets, lambda words, wanted: words & wanted != 0, np.logical_or)
 
     def _counted(self, sets: BoolArray, test: Callable[[Patterns, Patterns], BoolArray], join: np.ufunc) -> IntArray:
         """Count the points whose patterns pass a test with each set; the tests of several words are joined."""
         wanted = packed(sets)
         step = max(_TABLE // max(len(self.counts), 1), 1)
-        out = np.empty((len(sets), 2), dtype=np.int64)
+        out = np.empty((len(sets), self.counts.shape[1]), dtype=np.int64)
         for some in chunk_slices(len(sets), step):
             by_word = [test(*pair) for pair in zip(self.patterns.T, wanted[some].T[:, :, None], strict=True)]
             out[some] = reduce(join, by_word).astype(np.float64) @ self.counts
@@ -132,7 +131,7 @@ class PatternCounts:
 
 
 def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> IntArray:
-    """Return how many points of A and of B lie in each ellipsoid, shape (n_ellipsoids, 2).
+    """Return how many points of each label lie in each ellipsoid, shape (n_ellipsoids, n_sides).
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> I
     columns = np.ascontiguousarray(patterns.astype("<u8", copy=False).view(np.uint8).T)
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
     by_byte = [[np.bincount(column, of_side, 256) @ bits for of_side in counts.T] for column in columns]
-    return np.array(by_byte).transpose(0, 2, 1).reshape(-1, 2)[:n_ellipsoids].astype(np.int64)
+    return np.array(by_byte).transpose(0, 2, 1).reshape(-1, counts.shape[1])[:n_ellipsoids].astype(np.int64)
 
 
 def has(patterns: Patterns, which: int) -> BoolArray:

@@ -35,11 +35,11 @@ class Isolated(NamedTuple):
     ----------
     points : ndarray of shape (n, d)
     named : ndarray of int, shape (n,)
-        0 or 1: whose name it bears.
+        Label whose name it bears.
     sides : ndarray of int, shape (n,)
-        0 or 1: whose points are isolated there; -1 for those of both.
-    counts : ndarray of int, shape (n, 2)
-        Counted points of A and of B there.
+        Label whose points are isolated there; -1 for those of several.
+    counts : ndarray of int, shape (n, n_sides)
+        Counted points of each label there.
     """
 
     points: FloatArray
@@ -49,7 +49,7 @@ class Isolated(NamedTuple):
 
 
 class Tie(NamedTuple):
-    """Counted points of A and of B in regions that are equally near.
+    """Counted points of each label in regions that are equally near.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class TrainingCounts(ABC):
     Attributes
     ----------
     stack : EllipsoidStack
-    counts : ndarray of int, shape (n_ellipsoids, 2)
-        Counted points of A and of B in each ellipsoid.
-    held : ndarray of int, shape (n_ellipsoids, 2)
-        All points of A and of B in each, whether they are counted or not.
-    totals : ndarray of int, shape (2,)
-        All points of A and of B.
+    counts : ndarray of int, shape (n_ellipsoids, n_sides)
+        Counted points of each label in each ellipsoid.
+    held : ndarray of int, shape (n_ellipsoids, n_sides)
+        All points of each label in each, whether they are counted or not.
+    totals : ndarray of int, shape (n_sides,)
+        All points of each label.
     all_counted : bool
         Whether all points are counted.
     isolated : Isolated
@@ -89,7 +89,7 @@ class TrainingCounts(ABC):
 
     @abstractmethod
     def grown(self, which: int, gauges: FloatArray) -> IntArray:
-        """Count the points in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+        """Count the points in one ellipsoid grown to each of several gauges, shape (n, n_sides)."""
 
     @property
     @abstractmethod
@@ -167,9 +167,11 @@ class RecordCounts(TrainingCounts):
     ----------
     stack : EllipsoidStack
     points : ndarray of shape (n, d)
-        The training points of both sets.
+        The training points of all labels.
     side : ndarray of int, shape (n,)
-        0 for the points of A, 1 for those of B.
+        Label of each, 0, 1, ...
+    n_sides : int
+        How many labels there are.
     counted : ndarray of bool, shape (n,), or None
         Which of the points are counted; None for all.
     members : list of ndarray of int
@@ -196,6 +198,7 @@ class RecordCounts(TrainingCounts):
         stack: EllipsoidStack,
         points: FloatArray,
         side: NDArray[np.integer],
+        n_sides: int,
         counted: BoolArray | None,
         members: list[IntArray],
         isolated: Isolated,
@@ -206,9 +209,8 @@ class RecordCounts(TrainingCounts):
         self._counted = counted
         # A slice, so that nothing is copied where all points are counted.
         self.counted_rows: IntArray | slice = slice(None) if counted is None else np.flatnonzero(counted)
-        self._beyond: dict[int, tuple[float, FloatArray, FloatArray]] = {}
-        of_b = int(np.count_nonzero(side))
-        self.totals = np.array([len(points) - of_b, of_b])
+        self._beyond: dict[int, tuple[float, list[FloatArray]]] = {}
+        self.totals = np.bincount(side, minlength=n_sides)
         self.held = self._counts(members)
         self.counts = self.held if counted is None else self._counts([rows[counted[rows]] for rows in members])
 
@@ -237,15 +239,17 @@ class RecordCounts(TrainingCounts):
         RecordCounts
         """
         stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
-        rows = np.concatenate([np.flatnonzero(side == s)[partition.isolated[s]] for s in (0, 1)])
+        n_sides = len(partition.isolated)
+        rows = np.concatenate([np.flatnonzero(side == s)[alone] for s, alone in enumerate(partition.isolated)])
         members = _members(stack, points, compiled)
-        isolated = isolated_points(points[rows], side[rows], partial(_n_copies, points, side, counted))
-        return cls(stack, points, side, counted, members, isolated)
+        isolated = isolated_points(points[rows], side[rows], partial(_n_copies, points, side, n_sides, counted))
+        return cls(stack, points, side, n_sides, counted, members, isolated)
 
     def _counts(self, members: list[IntArray]) -> IntArray:
-        """Count the points of A and of B in each ellipsoid, shape (n_ellipsoids, 2)."""
-        of_b = np.array([np.count_nonzero(self.side[rows]) for rows in members], dtype=np.int64)
-        return np.column_stack([np.array([len(rows) for rows in members], dtype=np.int64) - of_b, of_b])
+        """Count the points of each label in each ellipsoid, shape (n_ellipsoids, n_sides)."""
+        n_sides = len(self.totals)
+        counts = [np.bincount(self.side[rows], minlength=n_sides) for rows in members]
+        return np.array(counts, dtype=np.int64).reshape(-1, n_sides)
 
     def patterns(self) -> Patterns:
         """Return which ellipsoids hold each point, one bit each, shape (n, n_words)."""
@@ -256,36 +260,35 @@ class RecordCounts(TrainingCounts):
         return patterns
 
     def grown(self, which: int, gauges: FloatArray) -> IntArray:
-        """Count the points in one ellipsoid grown to each of several gauges, shape (n, 2)."""
+        """Count the points in one ellipsoid grown to each of several gauges, shape (n, n_sides)."""
         limits = grown_limits(gauges)
-        limit, *near = self._near(which)
+        limit, near = self._near(which)
         is_near = limits.max(initial=0.0) < limit
         return grown_counts(self.counts[which], near if is_near else self.outside(which), limits)
 
-    def outside(self, which: int) -> tuple[FloatArray, FloatArray]:
-        """Return the gauges, ascending, of the counted points of A and of B that one ellipsoid does not hold."""
+    def outside(self, which: int) -> list[FloatArray]:
+        """Return the gauges, ascending, of the counted points of each label that one ellipsoid does not hold."""
         gauges, side = self.stack.gauge(self.points[self.counted_rows], which), self.side[self.counted_rows]
-        a, b = (np.sort(gauges[(side == s) & ~is_held(gauges)]) for s in (0, 1))
-        return a, b
+        return [np.sort(gauges[(side == s) & ~is_held(gauges)]) for s in range(len(self.totals))]
 
-    def _near(self, which: int) -> tuple[float, FloatArray, FloatArray]:
+    def _near(self, which: int) -> tuple[float, list[FloatArray]]:
         """Return a gauge, and the part of `outside` below it; kept from the first call on."""
         if which not in self._beyond:
-            a, b = self.outside(which)
+            outside = self.outside(which)
             kept = _KEPT // len(self.stack)
-            limit = np.inf if len(a) + len(b) <= kept else float(np.sort(np.concatenate([a, b]))[kept])
-            near_a, near_b = (gauges[: np.searchsorted(gauges, limit)].copy() for gauges in (a, b))
-            self._beyond[which] = limit, near_a, near_b
+            limit = np.inf if sum(map(len, outside)) <= kept else float(np.sort(np.concatenate(outside))[kept])
+            near = [gauges[: np.searchsorted(gauges, limit)].copy() for gauges in outside]
+            self._beyond[which] = limit, near
         return self._beyond[which]
 
     @cached_property
     def bitsets(self) -> Bitsets:
         """The counted points that each ellipsoid holds; as large as their patterns."""
         rows = self.counted_rows
-        return Bitsets(self.patterns()[rows], self.side[rows], len(self.stack))
+        return Bitsets(self.patterns()[rows], self.side[rows], len(self.stack), len(self.totals))
 
     def _count(self, held: BoolArray) -> list[int]:
-        return _count(self.side, self._counted, np.flatnonzero(held))
+        return _count(self.side, len(self.totals), self._counted, np.flatnonzero(held))
 
     def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie:
         """Count points in grown ellipsoids and at isolated points that are equally near."""
@@ -326,16 +329,16 @@ def grown_counts(held: IntArray, beyond: Sequence[FloatArray], limits: FloatArra
 
     Parameters
     ----------
-    held : ndarray of int, shape (2,)
-        Points of A and of B that it holds.
-    beyond : pair of ndarray
-        The gauges, ascending, of the points of A and of B that it does not hold.
+    held : ndarray of int, shape (n_sides,)
+        Points of each label that it holds.
+    beyond : sequence of ndarray
+        The gauges, ascending, of the points of each label that it does not hold.
     limits : ndarray of shape (n,)
         Up to which gauge it is grown.
 
     Returns
     -------
-    ndarray of int, shape (n, 2)
+    ndarray of int, shape (n, n_sides)
 
     Examples
     --------
@@ -375,11 +378,11 @@ def isolated_points(
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        The isolated points of both sides.
+        The isolated points of all labels.
     side : ndarray of int, shape (n,)
-        0 for those of A, 1 for those of B.
+        Label of each.
     n_copies : callable
-        Takes points of shape (k, d); counts the training points of A and of B that equal each of them, shape (k, 2).
+        Takes points of shape (k, d); counts the training points of each label that equal each, shape (k, n_sides).
 
     Returns
     -------
@@ -409,11 +412,11 @@ def common_side(sides: NDArray[np.integer]) -> int:
 
 
 def _n_copies(
-    points: FloatArray, side: NDArray[np.integer], counted: BoolArray | None, targets: FloatArray
+    points: FloatArray, side: NDArray[np.integer], n_sides: int, counted: BoolArray | None, targets: FloatArray
 ) -> IntArray:
-    """Count the points of A and of B that equal each target, shape (n_targets, 2)."""
-    counts = [_count(side, counted, _copies(points, x)) for x in targets]
-    return np.array(counts, dtype=np.int64).reshape(-1, 2)
+    """Count the points of each label that equal each target, shape (n_targets, n_sides)."""
+    counts = [_count(side, n_sides, counted, _copies(points, x)) for x in targets]
+    return np.array(counts, dtype=np.int64).reshape(-1, n_sides)
 
 
 def _copies(points: FloatArray, x: FloatArray) -> IntArray:
@@ -422,8 +425,7 @@ def _copies(points: FloatArray, x: FloatArray) -> IntArray:
     return np.asarray(rows[(points[rows] == x).all(axis=1)])
 
 
-def _count(side: NDArray[np.integer], counted: BoolArray | None, rows: IntArray) -> list[int]:
-    """Count the points of A and of B among some rows."""
-    sides = side[rows if counted is None else rows[counted[rows]]]
-    of_b = int(np.count_nonzero(sides))
-    return [len(sides) - of_b, of_b]
+def _count(side: NDArray[np.integer], n_sides: int, counted: BoolArray | None, rows: IntArray) -> list[int]:
+    """Count the points of each label among some rows."""
+    counts: list[int] = np.bincount(side[rows if counted is None else rows[counted[rows]]], minlength=n_sides).tolist()
+    return counts

@@ -1,4 +1,4 @@
-"""Decisions: from the verdicts of the binary problems, or from probabilities, to one label for each point."""
+"""Decisions: from the verdicts of the problems, or from probabilities, to one label for each point."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ def decide_by_counts(
     Parameters
     ----------
     verdicts : sequence of Verdicts
-        Of one binary problem (first class against second), or of one per class (that class against the rest).
+        Of one problem (first class against second), or of one per class (that class against the rest).
     rules : sequence of Rules
         Of the same problems.
     class_counts : ndarray of int, shape (n_classes,)
@@ -102,7 +102,7 @@ def decide_by_probability(proba: FloatArray, typicality: FloatArray | None = Non
 
 
 def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:
-    """Return the binary problem that each label is decided in, and the side that it has there, both of shape (n,).
+    """Return the problem that each label is decided in, and the side that it has there, both of shape (n,).
 
     Examples
     --------
@@ -118,7 +118,8 @@ def label_counts(label: IntArray, verdicts: Sequence[Verdicts]) -> IntArray:
     problem, own = deciding_problem(label, len(verdicts))
     rows = np.arange(len(label))
     by_side = np.stack([v.counts for v in verdicts])[problem, rows]
-    return np.column_stack([by_side[rows, own], by_side[rows, 1 - own]])
+    of_label = by_side[rows, own]
+    return np.column_stack([of_label, by_side.sum(axis=1) - of_label])
 
 
 def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[IntArray, FloatArray]:

@@ -8,17 +8,18 @@ within a region and beyond all of them, so that it ranks points which the counts
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
 from scipy.special import softmax
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
+from sepc.model.quadratics import pairs, quadratics
 
 # Degrees of freedom of the tails. With 4 the scoreboard hardly changes.
 TAILS = 8.0
@@ -29,11 +30,7 @@ _COMMON_RIDGE = 1e-2
 _RIDGE = 1e-4
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9
-# Rows of a product: for one model always as many, so that no row depends on the others or on its place among them.
-_BLOCK = 128
-# Numbers in a table of monomials: with hundreds of features fewer rows go together, or these would fill the memory.
-_TABLE = 1 << 22
-# From so many features on, products are made one feature after the other.
+# From so many features on LAPACK inverts a triangle in less time than NumPy a matrix.
 _MANY = 48
 
 
@@ -142,17 +139,19 @@ class LocalDensities:
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield rows, and what `_by_component` says of them and of the padding behind them."""
-        size = min(max(_TABLE // len(self.coefficients), 1), _BLOCK)
-        block = np.zeros((size, len(self.unit)))
-        with one_blas_thread(size * len(self.coefficients)):
-            for rows in chunk_slices(len(points), size):
+        squares = quadratics(self.coefficients, len(self.unit))
+        block = np.zeros((squares.n_rows, len(self.unit)))
+        with one_blas_thread(squares.n_rows * len(self.coefficients)):
+            for rows in chunk_slices(len(points), squares.n_rows):
                 block[: rows.stop - rows.start] = points[rows]
-                yield rows, self._by_component(block)
+                z = np.clip((block - self.center) / self.unit, -FARTHEST, FARTHEST)
+                yield rows, self._by_component(squares(z))
 
-    def _by_component(self, block: FloatArray) -> FloatArray:
-        """Return the logarithm of each component's weight times its density, shape (n, n_components)."""
-        z = np.clip((block - self.center) / self.unit, -FARTHEST, FARTHEST)
-        square = _monomials(z) @ self.coefficients
+    def _by_component(self, square: FloatArray) -> FloatArray:
+        """Return the logarithm of each component's weight times its density, given squared distances; overwrites them.
+
+        Both have the shape (n, n_components).
+        """
         np.maximum(square, 0.0, out=square)
         square *= 1.0 / TAILS
         square += 1.0
@@ -160,37 +159,6 @@ class LocalDensities:
         out *= -0.5 * (TAILS + len(self.unit))
         out += self.log_weights
         return out
-
-
-def _monomials(z: FloatArray) -> FloatArray:
-    """Return the products of two features, the features, and 1; shape (n, (d + 1) * (d + 2) / 2)."""
-    # By features, not by points: what lies side by side in memory is multiplied.
-    lifted = np.ones((z.shape[1] + 1, len(z)))
-    lifted[:-1] = z.T
-    n = len(lifted)
-    if n < _MANY:
-        i, j = pairs(n)
-        return np.asarray(lifted[i] * lifted[j]).T
-    out = np.empty((n * (n + 1) // 2, len(z)))
-    first = 0
-    for k in range(n):
-        # The same products; copying both factors of each would take most of the time.
-        np.multiply(lifted[k:], lifted[k], out=out[first : first + n - k])
-        first += n - k
-    return out.T
-
-
-@cache
-def pairs(n: int) -> tuple[IntArray, IntArray]:
-    """Return which two of n numbers are multiplied in each product of two.
-
-    Examples
-    --------
-    >>> [which.tolist() for which in pairs(2)]
-    [[0, 0, 1], [0, 1, 1]]
-    """
-    i, j = np.triu_indices(n)
-    return i, j
 
 
 def log_sum_exp(logs: FloatArray) -> FloatArray:
@@ -324,7 +292,7 @@ def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[
 def _component(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:
     """Return the squared distance as coefficients of `pairs`, and the logarithm of the component's scale."""
     factor = np.linalg.cholesky(covariance)
-    whiten = np.linalg.inv(factor)
+    whiten = np.linalg.inv(factor) if len(factor) < _MANY else dtrtri(factor, lower=1)[0]
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.column_stack([whiten, -whiten @ mean])
     form = lifted.T @ lifted

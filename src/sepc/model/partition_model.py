@@ -46,7 +46,7 @@ class PartitionModel:
         None where they were left out.
     outline : Outline
     rules : list of Rules
-        Of one binary problem, first class against second; or of one per class, that class against the rest.
+        Of one problem, all classes against each other; or of one per class, that class against the rest.
     trust : str
         How the regions are read: one of `readings.READINGS`.
     densities : LocalDensities or None
@@ -124,7 +124,7 @@ class PartitionModel:
         return np.asarray(Z * self.scale + self.mean)
 
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
-        """Return the decision on points in the model's units, and the verdicts of each binary problem on them."""
+        """Return the decision on points in the model's units, and the verdicts of each problem on them."""
         verdicts = [rules.judge(Z) for rules in self.rules]
         if self.densities is None:
             return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts

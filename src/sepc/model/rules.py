@@ -30,11 +30,11 @@ class Rules:
     ----------
     partition : Partition
     points : ndarray of shape (n, d)
-        The training points of both sets.
+        The training points of all sets.
     side : ndarray of int, shape (n,)
-        0 for the points of A, 1 for those of B; in the order of the row numbers that the partition speaks of.
-    labels : pair of str
-        What A and B are called.
+        Which set each belongs to, 0, 1, ...; in the order of the row numbers that the partition speaks of.
+    labels : sequence of str
+        What the sets are called.
     counted : ndarray of bool, shape (n,), optional
         Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
     compiled : bool, default=False
@@ -53,11 +53,11 @@ class Rules:
     names : list of str
         Of the ellipsoids: the label and a running number.
     sides : ndarray of int, shape (n_ellipsoids,)
-        0 or 1: whose points each was built on.
-    counts : ndarray of int, shape (n_ellipsoids, 2)
-        Counted points of A and of B in each.
-    held : ndarray of int, shape (n_ellipsoids, 2)
-        All points of A and of B in each, whether they are counted or not.
+        Whose points each was built on.
+    counts : ndarray of int, shape (n_ellipsoids, n_sides)
+        Counted points of each label in each.
+    held : ndarray of int, shape (n_ellipsoids, n_sides)
+        All points of each label in each, whether they are counted or not.
     isolated : ndarray of shape (n_isolated, d)
         Isolated points, equal ones once; `isolated_names`, `isolated_counts`, `isolated_sides` belong to them.
 
@@ -91,8 +91,8 @@ class Rules:
         ----------
         training_counts : TrainingCounts
         sides : ndarray of int, shape (n_ellipsoids,)
-            0 or 1: whose points each was built on.
-        labels : pair of str
+            Whose points each was built on.
+        labels : sequence of str
         grows : bool, default=False
             As in the class.
 
@@ -113,7 +113,7 @@ class Rules:
 
     @property
     def side(self) -> NDArray[np.integer]:
-        """Side of each training point, 0 or 1, shape (n,)."""
+        """Side of each training point, 0, 1, ..., shape (n,)."""
         return self._records.side
 
     def members(self, which: int) -> IntArray:
@@ -197,7 +197,7 @@ class _VerdictBuilder:
     def __init__(self, rules: Rules, points: FloatArray, count_outside: bool) -> None:
         n = len(points)
         self.rules, self.points, self.count_outside = rules, points, count_outside
-        self.counts = np.zeros((n, 2), dtype=np.int64)
+        self.counts = np.zeros((n, len(rules.labels)), dtype=np.int64)
         self.rule = np.zeros(n, dtype=np.int64)
         self.lead, self.owner = np.full((2, n), -1, dtype=np.int64)
         self.distance = np.zeros(n)
@@ -248,10 +248,15 @@ class _VerdictBuilder:
         empty = counts.sum(axis=1) == 0
         counts[empty] = self.rules.training_counts.bitsets.in_any(sets[empty])
         self.counts[rows] = counts[back]
-        of_a, of_b = (np.count_nonzero(sets[:, self.rules.sides == s], axis=1) for s in (0, 1))
-        self.owner[rows] = np.where(of_a == 0, 1, np.where(of_b == 0, 0, -1))[back]
+        self.owner[rows] = self._common_owner(sets)[back]
         self.rule[rows] = np.where(empty, Rule.R2b, Rule.R2a)[back]
         self.regions.number[rows] = self.regions.add(list(zip(patterns, empty.tolist(), strict=True)))[back]
+
+    def _common_owner(self, sets: BoolArray) -> IntArray:
+        """Return the side that all ellipsoids of each set are of, -1 if they differ, shape (n_sets,)."""
+        sides = self.rules.sides
+        first = sides[sets.argmax(axis=1)]
+        return np.where((sets & (sides != first[:, None])).any(axis=1), -1, first)
 
     def _in_none(self, rows: IntArray, candidates: Candidates | None = None) -> None:
         points = self.points[rows]
@@ -314,7 +319,7 @@ class _VerdictBuilder:
 
 
 def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> list[str]:
-    running, names = [0, 0], []
+    running, names = [0] * len(labels), []
     for side in sides:
         running[side] += 1
         names.append(f"{labels[side]}{mark}{running[side]}")

@@ -33,13 +33,13 @@ class StoredCounts(TrainingCounts):
         As in `TrainingCounts`.
     patterns : ndarray of uint64, shape (n_patterns, n_words)
         The different sets of ellipsoids that counted points lie in, one bit each.
-    pattern_counts : ndarray of int, shape (n_patterns, 2)
-        Counted points of A and of B that lie in just these.
-    outside : sequence of pairs of ndarray, or None
-        For each ellipsoid the gauges, ascending, of the counted points of A and of B that it does not hold. None if
+    pattern_counts : ndarray of int, shape (n_patterns, n_sides)
+        Counted points of each label that lie in just these.
+    outside : sequence of sequences of ndarray, or None
+        For each ellipsoid the gauges, ascending, of the counted points of each label that it does not hold. None if
         grown ellipsoids are never asked about, or are counted on a grid.
-    grid_counts : ndarray of int, shape (n_ellipsoids, 2, len(GAUGE_GRID)), or None
-        In place of `outside`: how many counted points of A and of B that each ellipsoid does not hold it holds when
+    grid_counts : ndarray of int, shape (n_ellipsoids, n_sides, len(GAUGE_GRID)), or None
+        In place of `outside`: how many counted points of each label that each ellipsoid does not hold it holds when
         grown to each of `GAUGE_GRID`.
 
     Examples
@@ -61,7 +61,7 @@ class StoredCounts(TrainingCounts):
         isolated: Isolated,
         patterns: Patterns,
         pattern_counts: IntArray,
-        outside: Sequence[tuple[FloatArray, FloatArray]] | None,
+        outside: Sequence[Sequence[FloatArray]] | None,
         grid_counts: IntArray | None = None,
     ) -> None:
         self.stack, self.totals, self.all_counted = stack, totals, all_counted
@@ -85,7 +85,7 @@ class StoredCounts(TrainingCounts):
         StoredCounts
         """
         patterns, _, back = distinct_patterns(records.patterns()[records.counted_rows])
-        pattern_counts = np.zeros((len(patterns), 2), dtype=np.int64)
+        pattern_counts = np.zeros((len(patterns), len(records.totals)), dtype=np.int64)
         np.add.at(pattern_counts, (back, records.side[records.counted_rows]), 1)
         return cls(
             stack=records.stack,
@@ -99,14 +99,14 @@ class StoredCounts(TrainingCounts):
         )
 
     def grown(self, which: int, gauges: FloatArray) -> IntArray:
-        """Count the points in one ellipsoid grown to each of several gauges beyond 1, shape (n, 2)."""
+        """Count the points in one ellipsoid grown to each of several gauges beyond 1, shape (n, n_sides)."""
         limits = grown_limits(gauges)
         if self.grid_counts is None:
             return grown_counts(self.counts[which], self._beyond(which), limits)
         steps = np.searchsorted(GAUGE_GRID, limits, side="right")
         return np.asarray(self.counts[which] + np.pad(self.grid_counts[which], ((0, 0), (1, 0)))[:, steps].T)
 
-    def _beyond(self, which: int) -> tuple[FloatArray, FloatArray]:
+    def _beyond(self, which: int) -> Sequence[FloatArray]:
         assert self.outside is not None  # rules that grow nothing do not ask
         return self.outside[which]
 
@@ -122,7 +122,7 @@ class StoredCounts(TrainingCounts):
         several ellipsoids, it cannot be told.
         """
         grown = self._different(which, gauges)
-        counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, 2)
+        counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, len(self.totals))
         holds_isolated = np.array([self._holds_isolated(k, g, isolated) for k, g in grown], dtype=bool)
         holds_isolated = holds_isolated.reshape(len(grown), len(isolated))
         common = self._in_all_tied(counts, holds_isolated, isolated)

@@ -32,14 +32,14 @@ class Verdicts:
 
     Attributes
     ----------
-    counts : ndarray of int, shape (n, 2)
-        Training points of A and of B in the deciding region.
+    counts : ndarray of int, shape (n, n_sides)
+        Training points of each label in the deciding region.
     rule : ndarray of int, shape (n,)
         A `Rule`.
     lead : ndarray of int, shape (n,)
         The ellipsoid that decides if it is one alone, around the point or nearest to it; -1 otherwise.
     owner : ndarray of int, shape (n,)
-        0 or 1: whose points shaped the deciding region; -1 for those of both. It tells where nothing is counted.
+        Whose points shaped the deciding region; -1 for those of several labels. It tells where nothing is counted.
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid.
     regions : RegionNames
@@ -69,7 +69,7 @@ class Verdicts:
 
     @property
     def between_labels(self) -> BoolArray:
-        """Whether ellipsoids of both labels hold the point, shape (n,)."""
+        """Whether ellipsoids of different labels hold the point, shape (n,)."""
         return np.asarray((self.owner < 0) & (self.rule != Rule.R3))
 
     def taken(self, rows: IntArray) -> "Verdicts":

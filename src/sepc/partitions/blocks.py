@@ -9,7 +9,16 @@ import numpy as np
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 
-SIDES = ("A", "B")
+
+def set_name(side: int, n_sets: int) -> str:
+    """Return what a set of points is called: A or B of two, else its number, counted from 1.
+
+    Examples
+    --------
+    >>> set_name(1, 2), set_name(1, 3)
+    ('B', 'set 2')
+    """
+    return "AB"[side] if n_sets == 2 else f"set {side + 1}"
 
 
 class Hyperplane(NamedTuple):
@@ -32,9 +41,9 @@ class Block:
     Attributes
     ----------
     side : int
-        0 for A, 1 for B.
+        0 for A, 1 for B; of several sets the number of the set, counted from 0.
     members : ndarray of int
-        Row numbers of A or of B, ascending.
+        Row numbers of its set, ascending.
     ellipsoid : Ellipsoid
         Of minimum volume; contains its members.
     iteration : int
@@ -62,16 +71,17 @@ class Block:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Partition:
-    """Two labelled point sets as ellipsoids that hold (nearly) one label each.
+    """Labelled point sets, two or several, as ellipsoids that hold (nearly) one label each.
 
     Attributes
     ----------
     blocks : tuple of Block
         In the order in which they were found.
-    isolated : tuple of two ndarray of int
-        Row numbers of A, and of B, that are in no block: what was left over was too little for an ellipsoid.
+    isolated : tuple of ndarray of int, one for each set
+        Row numbers that are in no block: what was left over was too little for an ellipsoid.
     hyperplanes : tuple of Hyperplane
-        One for each round that made an ellipsoid.
+        One for each round that made an ellipsoid. Of several sets one for each ellipsoid that was cut from the others,
+        with its set on A's side and all others on B's.
     n_iter : int
         Number of those rounds.
     stopped : str
@@ -87,17 +97,21 @@ class Partition:
     """
 
     blocks: tuple[Block, ...]
-    isolated: tuple[IntArray, IntArray]
+    isolated: tuple[IntArray, ...]
     hyperplanes: tuple[Hyperplane, ...]
     n_iter: int
     stopped: str
     n_imp: int
 
     def __repr__(self) -> str:
-        return f"Partition({self._sizes(0)} | {self._sizes(1)}, n_imp={self.n_imp}, n_iter={self.n_iter})"
+        sizes = " | ".join(map(self._sizes, range(len(self.isolated))))
+        return f"Partition({sizes}, n_imp={self.n_imp}, n_iter={self.n_iter})"
 
     def _sizes(self, side: int) -> str:
-        words = [SIDES[side], *(str(len(block.members)) for block in self.blocks if block.side == side)]
+        words = [
+            set_name(side, len(self.isolated)),
+            *(str(len(block.members)) for block in self.blocks if block.side == side),
+        ]
         alone = len(self.isolated[side])
         return " ".join([*words, f"+{alone}"] if alone else words)
 
@@ -118,5 +132,5 @@ def renumbered(p: Partition, rows: Sequence[IntArray]) -> Partition:
         return np.sort(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
 
     blocks = tuple(Block(b.side, numbers(b.side, b.members), b.ellipsoid, b.iteration) for b in p.blocks)
-    a, b = (numbers(side, p.isolated[side]) for side in (0, 1))
-    return Partition(blocks, (a, b), p.hyperplanes, p.n_iter, p.stopped, p.n_imp)
+    isolated = tuple(numbers(side, alone) for side, alone in enumerate(p.isolated))
+    return Partition(blocks, isolated, p.hyperplanes, p.n_iter, p.stopped, p.n_imp)

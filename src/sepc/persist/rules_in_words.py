@@ -40,10 +40,10 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         regions are read, in words.
 
         Of a `SEPClassifier` also `rules`, in words; `older_rule`, what to know of a model that was made under an older
-        reading of them, else None; `unit`, what distances are measured in; and `problems`, one for
-        two classes, else one for each class against the rest. A problem lists its `regions` as `regions()` does, with
-        centre and reach of each feature in the original units, the number of isolated records and why the partition
-        ended.
+        reading of them, else None; `unit`, what distances are measured in; and `problems`, one of
+        all classes, or one for each class against the rest where labels are decided by counts. A problem lists its
+        `regions` as `regions()` does, with centre and reach of each feature in the original units, the number of
+        isolated records and why the partition ended.
 
         Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
         with their features, weights and regions. The reach of a region is in the original units, whatever the member

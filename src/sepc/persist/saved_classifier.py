@@ -10,7 +10,7 @@ from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import DENSITY_READINGS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition
-from sepc.partitions.one_vs_rest import BinaryProblem, binary_problems
+from sepc.partitions.problems import Problem
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag
 from sepc.persist.saved_common import (
     TrainingSummary,
@@ -79,14 +79,15 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     clf, summary = unpack_common(reader, header, SEPClassifier)
     require(header["trust"] in READINGS and header["unit"] in _UNITS, "trust or unit")
     records = unpack_records(reader, summary) if summary.has_rows else None
-    problems = binary_problems(np.empty(0, dtype=np.int64) if records is None else records.codes, summary.classes)
-    require(len(header["problems"]) == summary.n_problems, "number of problems")
-    partitions = [
-        unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n)
-        for k, of_problem in enumerate(header["problems"])
-    ]
     n_classes = len(summary.classes)
     reads_densities = header["trust"] in DENSITY_READINGS
+    problems = summary.problems(len(header["problems"]), None if records is None else records.codes)
+    # Labels by counts need a problem for each of several classes.
+    require(reads_densities or n_classes == 2 or len(problems) == n_classes, "number of problems")
+    partitions = [
+        unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n, len(problem.labels))
+        for k, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
+    ]
     clf._model = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
@@ -113,7 +114,7 @@ def _rules(
     summary: TrainingSummary,
     records: TrainingRecords | None,
     partitions: list[Partition],
-    problems: list[BinaryProblem],
+    problems: list[Problem],
 ) -> list[Rules]:
     counts = [reader.under(f"problem{k}").under(COUNTS) for k in range(len(problems))]
     parts = zip(counts, partitions, problems, strict=True)

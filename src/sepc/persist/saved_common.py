@@ -14,6 +14,7 @@ from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
 
@@ -44,10 +45,11 @@ class TrainingSummary(NamedTuple):
         """Number of training records."""
         return int(self.class_count.sum())
 
-    @property
-    def n_problems(self) -> int:
-        """Number of binary problems."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
+    def problems(self, n: int, codes: IntArray | None = None) -> list[Problem]:
+        """Return the problems of a file that has n of them, of points with these classes; refuse another number."""
+        found = problems_of(np.empty(0, dtype=np.int64) if codes is None else codes, self.classes, one_vs_rest=n > 1)
+        require(n == len(found), "number of problems")
+        return found
 
     @property
     def dim(self) -> int:

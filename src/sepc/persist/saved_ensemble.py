@@ -15,7 +15,7 @@ from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
-from sepc.partitions.one_vs_rest import binary_problems
+from sepc.partitions.problems import problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts
 from sepc.persist.saved_common import (
     TrainingSummary,
@@ -168,14 +168,14 @@ def _unpacked_member(reader: ArrayReader, header: Header, summary: TrainingSumma
 
 
 def _unpacked_part(reader: ArrayReader, header: Header, summary: TrainingSummary, dim: int) -> Part:
-    require(len(header["problems"]) == summary.n_problems, "number of problems")
+    problems = summary.problems(len(header["problems"]))
     densities = unpack_densities(reader.under("densities"), dim, len(summary.classes))
     n_regions = len(densities.codes)
     no_rows = np.empty(0, dtype=np.int64)
     return Part(
         partitions=[
-            unpack_partition(reader.under(f"problem{i}"), of_problem, dim, summary.n)
-            for i, of_problem in enumerate(header["problems"])
+            unpack_partition(reader.under(f"problem{i}"), of_problem, dim, summary.n, len(problem.labels))
+            for i, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
         ],
         rows=reader.integers("rows", (None,), 0, summary.n) if summary.has_rows else no_rows,
         out=reader.integers("out", (None,), 0, summary.n) if summary.has_rows else no_rows,
@@ -189,7 +189,8 @@ def _unpacked_part(reader: ArrayReader, header: Header, summary: TrainingSummary
 def _require_isolated_exist(member: Member, codes: IntArray) -> None:
     """Refuse isolated points that are not among those of their side."""
     for part in member.parts:
-        problems = binary_problems(codes[np.concatenate([part.rows, part.out])], member.classes)
+        one_vs_rest = len(part.partitions) > 1
+        problems = problems_of(codes[np.concatenate([part.rows, part.out])], member.classes, one_vs_rest)
         for p, problem in zip(part.partitions, problems, strict=True):
             for side, rows in enumerate(p.isolated):
                 require(bool((rows < np.count_nonzero(problem.side == side)).all()), "isolated points")
@@ -199,10 +200,10 @@ def _stored_rules(
     readers: list[ArrayReader], members: list[Member], summary: TrainingSummary
 ) -> dict[tuple[int, int], list[Rules]]:
     """Return the rules of all parts of all members, whose training points were left out."""
-    problems = binary_problems(np.empty(0, dtype=np.int64), summary.classes)
     rules = {}
     for m, (reader, member) in enumerate(zip(readers, members, strict=True)):
         for k, part in enumerate(member.parts):
+            problems = summary.problems(len(part.partitions))
             counts = [reader.under(f"part{k}").under(f"problem{i}").under(COUNTS) for i in range(len(problems))]
             rules[m, k] = [
                 unpack_stored_rules(c, p, q.labels, len(member.plan.features), summary.n, False, grows=False)

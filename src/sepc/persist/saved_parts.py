@@ -39,36 +39,46 @@ def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
     writer.put("iterations", np.array([block.iteration for block in blocks], dtype=np.int64))
     writer.put("members", _joined([block.members for block in blocks]))
     writer.put("member_ends", _ends([block.members for block in blocks]))
-    for name, rows in zip("ab", p.isolated, strict=True):
-        writer.put(f"isolated_{name}", rows)
+    if len(p.isolated) == 2:
+        for name, rows in zip("ab", p.isolated, strict=True):
+            writer.put(f"isolated_{name}", rows)
+    else:
+        writer.put("isolated", _joined(p.isolated))
+        writer.put("isolated_ends", _ends(p.isolated))
     writer.put("normals", np.array([h.normal for h in p.hyperplanes]).reshape(-1, dim))
     writer.put("offsets", np.array([h.offset for h in p.hyperplanes], dtype=np.float64))
     return {"n_iter": int(p.n_iter), "stopped": p.stopped, "n_imp": int(p.n_imp)}
 
 
-def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int) -> Partition:
-    """Return a partition of at most `n_rows` points."""
+def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int, n_sides: int) -> Partition:
+    """Return a partition of at most `n_rows` points of so many labels."""
     centers = reader.numbers("centers", (None, dim))
     n = len(centers)
     axes, radii = reader.numbers("axes", (n, dim, dim)), reader.positive("radii", (n, dim))
-    sides, iterations = reader.integers("sides", (n,), 0, 2), reader.integers("iterations", (n,), 0, n_rows + 2)
+    sides, iterations = reader.integers("sides", (n,), 0, n_sides), reader.integers("iterations", (n,), 0, n_rows + 2)
     reader.integers("members", (None,), 0, n_rows)
     members = reader.split("members", reader.integers("member_ends", (n,), 0, n_rows + 1))
     normals = reader.numbers("normals", (None, dim), _LARGEST_PRODUCT)
     offsets = reader.numbers("offsets", (len(normals),), _LARGEST_PRODUCT)
-    a, b = (reader.integers(f"isolated_{name}", (None,), 0, n_rows) for name in "ab")
     require(isinstance(header["stopped"], str), "reason to stop")
     return Partition(
         blocks=tuple(
             Block(int(sides[k]), members[k], Ellipsoid(centers[k], axes[k], radii[k]), int(iterations[k]))
             for k in range(n)
         ),
-        isolated=(a, b),
+        isolated=_isolated_rows(reader, n_rows, n_sides),
         hyperplanes=tuple(Hyperplane(*plane) for plane in zip(normals, offsets.tolist(), strict=True)),
         n_iter=require_integer(header["n_iter"]),
         stopped=header["stopped"],
         n_imp=require_integer(header["n_imp"]),
     )
+
+
+def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int) -> tuple[IntArray, ...]:
+    if n_sides == 2:
+        return tuple(reader.integers(f"isolated_{name}", (None,), 0, n_rows) for name in "ab")
+    reader.integers("isolated", (None,), 0, n_rows)
+    return tuple(reader.split("isolated", reader.integers("isolated_ends", (n_sides,), 0, n_rows + 1)))
 
 
 def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool) -> None:
@@ -96,7 +106,7 @@ def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool
     writer.put("held", stored.held)
     writer.put("totals", stored.totals)
     if stored.outside is not None:
-        gauges = [of_side for pair in stored.outside for of_side in pair]
+        gauges = [of_side for outside in stored.outside for of_side in outside]
         writer.put("gauges", np.concatenate([np.empty(0), *gauges]))
         writer.put("gauge_ends", _ends(gauges))
     if stored.grid_counts is not None:
@@ -113,10 +123,11 @@ def unpack_rules(
     grows: bool,
 ) -> Rules:
     """Return the rules of a partition whose training points are there."""
-    stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points))
+    n_sides = len(p.isolated)
+    stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points), n_sides)
     patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
     members = members_of(patterns, len(stack))
-    return Rules.by(RecordCounts(stack, points, side, counted, members, isolated), _sides(p), labels, grows)
+    return Rules.by(RecordCounts(stack, points, side, n_sides, counted, members, isolated), _sides(p), labels, grows)
 
 
 def unpack_stored_rules(
@@ -124,23 +135,23 @@ def unpack_stored_rules(
 ) -> Rules:
     """Return the rules of a partition of `n_rows` points that were left out."""
     require(not grows or "gauges" in reader or "ladder" in reader, "gauges")
-    stack = _stack(p, dim)
+    stack, n_sides = _stack(p, dim), len(p.isolated)
     patterns = reader.bits("patterns", (None, n_words(len(stack))), len(stack))
-    pattern_counts = reader.integers("pattern_counts", (len(patterns), 2), 0, n_rows + 1)
+    pattern_counts = reader.integers("pattern_counts", (len(patterns), n_sides), 0, n_rows + 1)
     require(pattern_counts.sum() <= n_rows, "number of voters")
-    held = reader.integers("held", (len(stack), 2), 0, n_rows + 1)
+    held = reader.integers("held", (len(stack), n_sides), 0, n_rows + 1)
     of_counted = points_of_each(patterns, pattern_counts, len(stack))
     require(bool((held == of_counted if all_counted else held >= of_counted).all()), "numbers of points held")
     counts = StoredCounts(
         stack=stack,
         held=held,
-        totals=reader.integers("totals", (2,), 0, n_rows + 1),
+        totals=reader.integers("totals", (n_sides,), 0, n_rows + 1),
         all_counted=all_counted,
-        isolated=_isolated(reader, dim, n_rows),
+        isolated=_isolated(reader, dim, n_rows, n_sides),
         patterns=patterns,
         pattern_counts=pattern_counts,
-        outside=_outside(reader, len(stack), n_rows) if "gauges" in reader else None,
-        grid_counts=_ladder(reader, len(stack), n_rows) if "ladder" in reader else None,
+        outside=_outside(reader, len(stack), n_rows, n_sides) if "gauges" in reader else None,
+        grid_counts=_ladder(reader, len(stack), n_rows, n_sides) if "ladder" in reader else None,
     )
     return Rules.by(counts, _sides(p), labels, grows)
 
@@ -236,27 +247,28 @@ def _parts_of_records(reader: ArrayReader, records: TrainingRecords, n_classes: 
     return PartBlocks.of(records, rows, blocks, n_classes)
 
 
-def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int) -> list[tuple[FloatArray, FloatArray]]:
+def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> list[list[FloatArray]]:
     require(bool((reader.numbers("gauges", (None,)) > 1.0).all()), "gauges of points outside")
-    parts = reader.split("gauges", reader.integers("gauge_ends", (2 * n_ellipsoids,), 0, n_ellipsoids * n_rows + 1))
+    ends = reader.integers("gauge_ends", (n_sides * n_ellipsoids,), 0, n_ellipsoids * n_rows + 1)
+    parts = reader.split("gauges", ends)
     require(all(bool((np.diff(part) >= 0.0).all()) for part in parts), "gauges are not ascending")
-    return list(zip(parts[::2], parts[1::2], strict=True))
+    return [parts[k : k + n_sides] for k in range(0, len(parts), n_sides)]
 
 
-def _ladder(reader: ArrayReader, n_ellipsoids: int, n_rows: int) -> IntArray:
-    ladder = reader.integers("ladder", (n_ellipsoids, 2, len(GAUGE_GRID)), 0, n_rows + 1)
+def _ladder(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> IntArray:
+    ladder = reader.integers("ladder", (n_ellipsoids, n_sides, len(GAUGE_GRID)), 0, n_rows + 1)
     require(bool((np.diff(ladder, axis=2) >= 0).all()), "ladder is not ascending")
     return ladder
 
 
-def _isolated(reader: ArrayReader, dim: int, n_rows: int) -> Isolated:
+def _isolated(reader: ArrayReader, dim: int, n_rows: int, n_sides: int) -> Isolated:
     points = reader.numbers("isolated_points", (None, dim))
     n = len(points)
     return Isolated(
         points=points,
-        named=reader.integers("isolated_named", (n,), 0, 2),
-        sides=reader.integers("isolated_sides", (n,), -1, 2),
-        counts=reader.integers("isolated_counts", (n, 2), 0, n_rows + 1),
+        named=reader.integers("isolated_named", (n,), 0, n_sides),
+        sides=reader.integers("isolated_sides", (n,), -1, n_sides),
+        counts=reader.integers("isolated_counts", (n, n_sides), 0, n_rows + 1),
     )
 
 

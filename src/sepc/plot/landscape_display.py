@@ -103,7 +103,7 @@ class LandscapeDisplay:
     def from_estimator(cls, clf: Any, *, max_regions: int = 24, ax: Any = None) -> Self:
         """Show which regions of a classifier overlap, by its `landscape_`.
 
-        With three or more classes, regions of rests ("not ...") are left out.
+        Regions of rests ("not ...") are left out.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ class Line(NamedTuple):
 def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
     """Yield each region of a class: its name, the number of the class, and the block.
 
-    With three or more classes, regions of rests are left out.
+    Where each class has a problem of its own, regions of rests are left out.
 
     Examples
     --------
@@ -122,11 +122,11 @@ def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
     >>> [(name, code) for name, code, _ in class_regions(clf)]
     [('a#1', 0), ('b#1', 1)]
     """
-    binary = len(clf.classes_) == 2
+    together = len(clf.partitions_) == 1
     for k, (rules, found) in enumerate(zip(clf._model.rules, clf.partitions_, strict=True)):
         for name, block in zip(rules.names, found.blocks, strict=True):
-            if binary or block.side == 0:
-                yield name, block.side if binary else k, block
+            if together or block.side == 0:
+                yield name, block.side if together else k, block
 
 
 def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
@@ -141,9 +141,10 @@ def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
     """
     classes = model.classes.tolist()
     for k, rules in enumerate(model.rules):
-        of_side = [classes[0], classes[1], None] if len(classes) == 2 else [classes[k], None, None]
+        together = len(model.rules) == 1
+        of_side = [*classes, None] if together else [classes[k], None, None]
         for point, side in zip(rules.isolated, rules.isolated_sides.tolist(), strict=True):
-            if len(classes) == 2 or side != 1:
+            if together or side != 1:
                 yield point, of_side[side]
 
 
@@ -162,7 +163,7 @@ def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
 
 def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
     """Yield the hyperplanes of a classifier of two features, as they are shown."""
-    labels = [None] if len(clf.classes_) == 2 else clf.classes_.tolist()
+    labels = [None] if len(clf.partitions_) == 1 else clf.classes_.tolist()
     for label, found in zip(labels, clf.partitions_, strict=True):
         for normal, offset in found.hyperplanes:
             shown = (plane.basis.T @ normal) / plane.scale

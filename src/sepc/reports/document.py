@@ -16,7 +16,7 @@ from sepc.reports.record_verdicts import OnStep
 from sepc.reports.subject import Subject
 from sepc.reports.summary import summary
 
-_N_RECORDS, _N_RECORDS_OF_ENSEMBLE = 200, 50
+_N_RECORDS, _N_RECORDS_OF_ENSEMBLE = 200, 25
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
 
 
@@ -149,7 +149,7 @@ def report(
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it.
     max_records : int, optional
         Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
-        200; of an ensemble, which takes about ten times as long to explain, 50.
+        200; of an ensemble, which takes several times as long to explain, 25.
     training_rows : bool, default=True
         Whether training records may be shown. If not, nothing of any of them is told: no neighbours, no rows.
     rows_from : int, default=0

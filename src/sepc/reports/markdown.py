@@ -186,7 +186,9 @@ def _abstained(content: dict[str, Any], chosen: list[int], refused: list[str | N
 def _verdicts(content: dict[str, Any]) -> Iterator[str]:
     records, labels = content["records"], content["labels"]
     yield "## Single verdicts"
-    yield f"{len(content['verdicts']):,} of {len(records['id']):,} test records are told one by one."
+    n_told, n = len(content["verdicts"]), len(records["id"])
+    order = ": wrong ones and those of little trust first, the others evenly by trust" if n_told < n else ""
+    yield f"{n_told:,} of {n:,} test records are told one by one{order}."
     for told in content["verdicts"]:
         i = told["record"]
         given, true = (labels[records[name][i]] for name in ("label", "truth"))

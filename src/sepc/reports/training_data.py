@@ -56,7 +56,10 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         *(_told(finding, training_rows) for finding in view.findings if finding.title not in known),
     ]
     if isinstance(subject.classifier, SEPClassifier):
-        found += of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from)
+        of_regions = list(of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from))
+        # What is found of the regions takes the place of the same on whole classes.
+        codes = {finding.code for finding in of_regions}
+        found = [finding for finding in found if finding.code not in codes] + of_regions
     return {
         "note": f"{view.title}.",
         "findings": [finding.to_dict() for finding in gravest_first(found)],
@@ -145,6 +148,7 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
     >>> [finding.title for finding in of_fitted_landscape(fitted)]
     ['2 training records lie in a region of another label', '1 pair of regions of different labels overlaps']
     """
+    yield from fitted.findings
     content = fitted.to_dict()
     rows = {name: sorted({row["row"] + rows_from for row in content[name]}) for name in ("isolated", "outliers")}
     rows["impure"] = [row["row"] + rows_from for row in content["impure"]]  # the most doubtful first

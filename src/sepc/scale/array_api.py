@@ -20,7 +20,8 @@ from sepc.geometry.points.queries import squares
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
-from sepc.model.densities import FARTHEST, TAILS, LocalDensities, pairs
+from sepc.model.densities import FARTHEST, TAILS, LocalDensities
+from sepc.model.quadratics import pairs
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24

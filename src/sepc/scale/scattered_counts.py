@@ -63,14 +63,14 @@ class SideCounts(NamedTuple):
 def counts_of_scattered(
     partition: Partition, sides: Sequence[Points], isolated: Sequence[LocalPoints], kept: Beyond
 ) -> StoredCounts:
-    """Count scattered points of both sides under the ellipsoids of their partition.
+    """Count scattered points of all sides under the ellipsoids of their partition.
 
     Parameters
     ----------
     partition : Partition
-    sides : pair of Points
-        All points of A, and of B.
-    isolated : pair of LocalPoints
+    sides : sequence of Points
+        All points of each side.
+    isolated : sequence of LocalPoints
         The isolated ones among them.
     kept : Beyond
         Of the points that an ellipsoid does not hold.
@@ -81,30 +81,42 @@ def counts_of_scattered(
     """
     stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], sides[0].dim)
     frames = stack.centers[:, 0], stack.axes, stack.radii
-    of_a, of_b = (_counts_of_side(points, frames, kept) for points in sides)
-    from sepc.scale._pattern_merge import merged_patterns  # compiled: only those who fit wait for it
-
-    patterns, counts = merged_patterns(of_a.patterns, of_a.counts, of_b.patterns, of_b.counts)
-    pairs = list(zip(of_a.outside, of_b.outside, strict=True))
+    of_sides = [_counts_of_side(points, frames, kept) for points in sides]
+    patterns, counts = _patterns_of_sides(of_sides)
+    outside = list(zip(*(of_side.outside for of_side in of_sides), strict=True))
     return StoredCounts(
         stack=stack,
-        held=np.column_stack([of_a.held, of_b.held]),
+        held=np.column_stack([of_side.held for of_side in of_sides]),
         totals=np.array([len(points) for points in sides]),
         all_counted=True,
         isolated=isolated_points(
             np.concatenate([points.array for points in isolated]),
-            np.repeat([0, 1], [len(points) for points in isolated]),
+            np.repeat(np.arange(len(isolated)), [len(points) for points in isolated]),
             lambda found: np.column_stack([_n_copies(points, found) for points in sides]),
         ),
         patterns=patterns,
         pattern_counts=counts,
-        outside=pairs if kept is Beyond.GAUGES else None,
-        grid_counts=_on_grid(pairs) if kept is Beyond.GRID else None,
+        outside=outside if kept is Beyond.GAUGES else None,
+        grid_counts=_on_grid(outside, len(sides)) if kept is Beyond.GRID else None,
     )
 
 
-def _on_grid(pairs: list[tuple[Any, Any]]) -> IntArray:
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2, len(GAUGE_GRID))
+def _patterns_of_sides(of_sides: Sequence[SideCounts]) -> tuple[Patterns, IntArray]:
+    """Return the patterns of all sides, ascending, and how many points of each side have each, shape (n, n_sides)."""
+    if len(of_sides) == 2:
+        from sepc.scale._pattern_merge import merged_patterns  # compiled: only those who fit wait for it
+
+        (a, b) = of_sides
+        return merged_patterns(a.patterns, a.counts, b.patterns, b.counts)
+    patterns, _, back = distinct_patterns(np.concatenate([of_side.patterns for of_side in of_sides]))
+    counts = np.zeros((len(patterns), len(of_sides)), dtype=np.int64)
+    side = np.repeat(np.arange(len(of_sides)), [len(of_side.counts) for of_side in of_sides])
+    counts[back, side] = np.concatenate([of_side.counts for of_side in of_sides])
+    return patterns, counts
+
+
+def _on_grid(outside: list[tuple[Any, ...]], n_sides: int) -> IntArray:
+    return np.array(outside, dtype=np.int64).reshape(-1, n_sides, len(GAUGE_GRID))
 
 
 def _counts_of_side(points: Points, frames: Frames, kept: Beyond) -> SideCounts:

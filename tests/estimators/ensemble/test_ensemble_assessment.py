@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from normal_reading import largest_local_overlap
 
+from sepc import SEPEnsembleClassifier
+from sepc.estimators.ensemble import ensemble_model
+
 
 class TestVerdicts:
     def test_they_obey_their_bounds(self, fitted, asked):
@@ -17,7 +20,20 @@ class TestVerdicts:
         assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange"}
         assert (fitted.weights_ >= 0).all()
 
-    def test_the_local_overlap_is_that_of_the_member_that_speaks_most_for_the_label(self, fitted, asked):
+    def test_of_many_points_and_of_few_they_are_the_same(self, fitted, asked, monkeypatch):
+        few, x = fitted.assess(asked), asked[0]
+        kept, text = fitted._model.evidence(asked), fitted.explain(x).text
+        monkeypatch.setattr(ensemble_model, "_FEW", 0)
+        many = fitted._model.evidence(asked)
+        assert (kept.of_parts is None, many.of_parts is None) == (False, True)
+        assert np.array_equal(kept.opinions, many.opinions)
+        assert few.to_frame().equals(fitted.assess(asked).to_frame())
+        assert fitted.explain(x).text == text
+
+    def test_the_local_overlap_is_that_of_the_member_that_speaks_most_for_the_label(self):
+        rng = np.random.default_rng(0)
+        asked = rng.normal(size=(120, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 40, axis=0)
+        fitted = SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(asked, np.repeat(list("abc"), 40))
         model, a = fitted._model, fitted.assess(asked)
         evidence, views = model.evidence(asked), model.views(asked)
         leads = model.leads(asked, evidence)

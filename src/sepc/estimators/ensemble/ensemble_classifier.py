@@ -67,9 +67,9 @@ class SEPEnsembleClassifier(TrustClassifier):
     >>> clf = SEPEnsembleClassifier(n_estimators=6).fit(X[::2], y[::2])
     >>> clf.score(X[1::2], y[1::2]) > 0.9
     True
-    >>> clf.assess(X[1:2]).to_frame()[["label", "reason"]]
+    >>> clf.assess(X[3:4]).to_frame()[["label", "reason"]]
        label  reason
-    1      0  inside
+    3      0  inside
     """
 
     _model: EnsembleModel

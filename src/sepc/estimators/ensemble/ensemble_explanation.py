@@ -10,7 +10,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import in_words, percent, plural, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
-from sepc.estimators.ensemble.evidence import Citation
+from sepc.estimators.ensemble.evidence import Citation, Evidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none
@@ -234,7 +234,7 @@ def explain_ensemble(
     a = model.assess_by(evidence, X, FrameMaker())
     label, other = int(evidence.decision.label[0]), int(evidence.other[0])
     opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
-    cited = _citations(model, X, opinions, label, other)
+    cited = _citations(model, X, evidence)
     own = model.classes[opinions.argmax(axis=1)]
     leaning, proba = float(model.stack.leaning[label] - model.stack.leaning[other]), evidence.decision.proba[0]
     return EnsembleExplanation(
@@ -283,21 +283,15 @@ def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -
     return vocabulary.named([model.features[j] for j in dict.fromkeys(outside + looked_at)])
 
 
-def _citations(model: EnsembleModel, X: FloatArray, opinions: FloatArray, label: int, other: int) -> list[Citation]:
-    """Return what each member cites on one point, X of shape (1, d): for the label or for the other one, as it speaks.
-
-    Parameters
-    ----------
-    model : EnsembleModel
-    X : ndarray of shape (1, d)
-    opinions : ndarray of shape (n_members, n_classes)
-    label, other : int
-    """
-    speaks_for = opinions[:, label] >= opinions[:, other]
-    code, rival = np.where(speaks_for, [[label], [other]], [[other], [label]])
+def _citations(model: EnsembleModel, X: FloatArray, evidence: Evidence) -> list[Citation]:
+    """Return what each member cites on one point, X of shape (1, d): for the label or for the other, as it speaks."""
+    label, other, opinions = evidence.decision.label, evidence.other, evidence.opinions[:, 0]
+    speaks_for = opinions[:, label[0]] >= opinions[:, other[0]]
+    code, rival = np.where(speaks_for, label, other), np.where(speaks_for, other, label)
     # One copy of the point for each member: all are asked in one go, and answer in their order.
     n = len(model.members)
-    return list(model.citations(np.repeat(X, n, axis=0), code, rival, np.arange(n)))
+    of_parts = None if evidence.of_parts is None else np.repeat(evidence.of_parts, n, axis=2)
+    return list(model.citations(np.repeat(X, n, axis=0), code, rival, np.arange(n), of_parts))
 
 
 def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Vocabulary) -> tuple[Reach, ...]:

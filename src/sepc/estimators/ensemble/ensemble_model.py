@@ -1,6 +1,6 @@
 """The model of an ensemble: members, and the weights of their opinions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -14,8 +14,8 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
 from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
 from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
-from sepc.estimators.ensemble.members import Member, Opinion, opinion_of
-from sepc.estimators.ensemble.quick_members import QuickMember
+from sepc.estimators.ensemble.members import Member, Opinion, mean_opinion, opinion_of
+from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
@@ -25,6 +25,8 @@ from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 
 _PART_NAMES = "abc"
+# Of so many points what each part of each member says is kept: it is asked for again.
+_FEW = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +108,11 @@ class EnsembleModel:
 
     def decide_quickly(self, X: FloatArray) -> Decision:
         """Return the same but for the last digits, sooner where there are few points."""
-        views = self.views(X)
-        said = Opinion(*map(np.stack, zip(*(quick.opinion(views) for quick in self._quick), strict=True)))
-        return self._decided(X, said)
+        return self._decided(X, self._quick.opinions(self.views(X)))
 
     @cached_property
-    def _quick(self) -> list[QuickMember]:
-        return [QuickMember.of(member) for member in self.members]
+    def _quick(self) -> QuickMembers:
+        return QuickMembers.of(self.members)
 
     def _decided(self, X: FloatArray, said: Opinion) -> Decision:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
@@ -129,24 +129,26 @@ class EnsembleModel:
 
     def assess_by(self, evidence: Evidence, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return the same where the evidence on the points is known."""
-        stability = partial(self.stability, X, evidence.decision.label)
+        stability = partial(self.stability, X, evidence)
         leads = self.leads(X, evidence)
         return EnsembleAssessment(evidence, leads, self, frames, stability)
 
-    def stability(self, X: FloatArray, label: IntArray) -> FloatArray:
+    def stability(self, X: FloatArray, evidence: Evidence) -> FloatArray:
         """Return the share of the ensembles of one part of each member that give the same label, shape (n,).
 
         Each of them has not seen a part of the training points, for each member another one.
         """
-        views = self.views(X)
-        same = np.zeros(len(X))
-        for k in range(N_PARTS):
-            said = [
-                opinion_of(m.parts[k].densities, views[m.plan.view][:, m.plan.features]).log_probability
-                for m in self.members
-            ]
-            same += self.stack.posterior(said).argmax(axis=1) == label
-        return same / N_PARTS
+        said: Iterable[FloatArray] | None = evidence.of_parts
+        if said is None:
+            views = self.views(X)
+            said = (self._said_by_part(views, k).log_probability for k in range(N_PARTS))
+        same = sum(self.stack.posterior(one).argmax(axis=1) == evidence.decision.label for one in said)
+        return np.asarray(same / N_PARTS)
+
+    def _said_by_part(self, views: Sequence[FloatArray], k: int) -> Opinion:
+        """Return the opinion of one part of each member; the arrays have a first axis for the members."""
+        said = [opinion_of(m.parts[k].densities, views[m.plan.view][:, m.plan.features]) for m in self.members]
+        return Opinion(*map(np.stack, zip(*said, strict=True)))
 
     @property
     def has_regions(self) -> bool:
@@ -168,16 +170,24 @@ class EnsembleModel:
 
     def evidence(self, X: FloatArray) -> Evidence:
         """Return the opinions of all members, and what each adds to the log odds of the label."""
-        said = self.opinions(X)
+        of_parts = None
+        if len(X) <= _FEW:
+            views = self.views(X)
+            parts = [self._said_by_part(views, k) for k in range(N_PARTS)]
+            said, of_parts = mean_opinion(parts), np.stack([part.log_probability for part in parts])
+        else:
+            said = self.opinions(X)
         decision, opinions = self._decided(X, said), said.log_probability
         label, every = decision.label, np.arange(len(X))
         others = decision.proba.copy()
         others[every, label] = -1.0
         other = others.argmax(axis=1)
         added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
-        return Evidence(decision, other, opinions, added)
+        return Evidence(decision, other, opinions, added, of_parts)
 
-    def citations(self, X: FloatArray, code: IntArray, rival: IntArray, members: IntArray) -> Iterator[Citation]:
+    def citations(
+        self, X: FloatArray, code: IntArray, rival: IntArray, members: IntArray, of_parts: FloatArray | None = None
+    ) -> Iterator[Citation]:
         """Yield the regions by which a member speaks for a class, by the part with the largest odds for it.
 
         A member whose opinion is for the class has such a part: its opinion is the mean of theirs.
@@ -189,13 +199,18 @@ class EnsembleModel:
             The class that is spoken for, and the one that it is held against.
         members : ndarray of int, shape (n,)
             Numbers of the members that are asked.
+        of_parts : ndarray of shape (n_parts, n_members, n, n_classes), optional
+            As in `Evidence`, where it is known.
         """
         views = self.views(X)
         for m in np.unique(members).tolist():
             plan = self.members[m].plan
             mine = np.flatnonzero(members == m)
             points = views[plan.view][mine][:, plan.features]
-            said = np.stack([opinion_of(part.densities, points).log_probability for part in self.members[m].parts])
+            if of_parts is not None:
+                said = of_parts[:, m, mine]
+            else:
+                said = np.stack([opinion_of(part.densities, points).log_probability for part in self.members[m].parts])
             every = np.arange(len(mine))
             clearest = (said[:, every, code[mine]] - said[:, every, rival[mine]]).argmax(axis=0)
             for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():
@@ -218,7 +233,7 @@ class EnsembleModel:
             On these points.
         """
         leaders = evidence.added.argmax(axis=0)
-        for cited in self.citations(X, evidence.decision.label, evidence.other, leaders):
+        for cited in self.citations(X, evidence.decision.label, evidence.other, leaders, evidence.of_parts):
             known = self.rules(cited.member, cited.part)
             rules = known[0] if len(known) == 1 else known[cited.code]
             yield Lead(cited, rules.judge(cited.points, count_outside=False), rules)

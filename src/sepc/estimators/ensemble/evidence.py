@@ -23,12 +23,15 @@ class Evidence(NamedTuple):
         Log probabilities.
     added : ndarray of shape (n_members, n)
         What each member adds to the log odds of the label against that other one.
+    of_parts : ndarray of shape (n_parts, n_members, n, n_classes), or None
+        Log probabilities by the parts of the members; None where points are so many that it is not worth the memory.
     """
 
     decision: Decision
     other: IntArray
     opinions: FloatArray
     added: FloatArray
+    of_parts: FloatArray | None = None
 
 
 class Citation(NamedTuple):

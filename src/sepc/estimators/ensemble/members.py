@@ -20,9 +20,9 @@ from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.densities import LocalDensities, local_densities, log_sum_exp
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
-from sepc.partitions.algorithm import PartitionOptions
 from sepc.partitions.blocks import Partition
-from sepc.partitions.one_vs_rest import binary_problems, class_blocks
+from sepc.partitions.problems import class_blocks, problems_of
+from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
 # One point more in a partition costs more than its share; beyond these further members help more.
@@ -56,7 +56,7 @@ class Part:
     Attributes
     ----------
     partitions : list of Partition
-        One per binary problem; members are numbered among the points of their side in `rows`.
+        One per problem; members are numbered among the points of their side in `rows`.
     rows : ndarray of int
         Training points that shaped them.
     out : ndarray of int
@@ -82,7 +82,7 @@ class Part:
     def ellipsoid(self, region: int) -> Ellipsoid | None:
         """Return the ellipsoid of a region, as the member sees the features; None for isolated points."""
         code = int(self.densities.codes[region])
-        # Of several classes each has a problem of its own, where it is side 0.
+        # Where each class has a problem of its own, it is side 0 there.
         problem, side = (0, code) if len(self.partitions) == 1 else (code, 0)
         blocks = [block for block in self.partitions[problem].blocks if block.side == side]
         place = region - int(np.searchsorted(self.densities.codes, code))
@@ -126,7 +126,7 @@ class Member:
         rows = np.concatenate([chosen.rows, chosen.out])
         points = views[self.plan.view][rows][:, self.plan.features]
         counted = np.arange(len(rows)) >= len(chosen.rows)
-        asked = binary_problems(codes[rows], self.classes)
+        asked = problems_of(codes[rows], self.classes, one_vs_rest=len(chosen.partitions) > 1)
         return [Rules(p, points, *problem, counted) for p, problem in zip(chosen.partitions, asked, strict=True)]
 
 
@@ -293,7 +293,7 @@ def _part(
     points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float, rows: IntArray, out: IntArray
 ) -> Part:
     mine = points[rows]
-    asked = binary_problems(codes[rows], classes)
+    asked = problems_of(codes[rows], classes)
     center, unit = location_and_unit(mine)
     found = [problem.partition(mine, n_imp, options=PartitionOptions(relax=True), unit=unit) for problem in asked]
     count = np.bincount(codes[rows], minlength=len(classes))

@@ -4,83 +4,113 @@
 it works through blocks of many rows. A search that asks about some points a hundred times does without.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.members import LOWEST, Member, Opinion
-from sepc.model.densities import TAILS, log_sum_exp
+from sepc.model.densities import TAILS
 
 
-class QuickMember(NamedTuple):
-    """Components of all parts of a member, ready for points of its view.
+class QuickMembers(NamedTuple):
+    """Components of all parts of all members, one after the other, ready for points of their views.
 
     Attributes
     ----------
-    member : Member
-    frames : ndarray of shape (d, n_components * d)
-        Frames of the components side by side: distances are lengths of points in them, less the `centers`.
-    centers : ndarray of shape (n_components * d,)
-    log_weights : ndarray of shape (n_components,)
+    views : list of int
+        Which view each member looks at.
+    features : list of ndarray of int, shape (d + 1,)
+        Which features, and behind them the number of the 1.
+    frames : list of ndarray of shape (d, n_components_of_the_member, d + 1)
+        Distances are lengths of what points, with a 1 behind their d features, become in a component's frame.
+    slices : list of slice
+        Components of each member among all.
+    exponents, log_weights : ndarray of shape (n_components,)
         Of densities per volume in standard deviations.
     starts : ndarray of int, shape (n_groups,)
-        First components of each class in each part.
-    groups : pair of ndarray of int, shape (n_groups,)
-        Parts and classes that these are of.
+        First components of each class in each part of each member.
+    groups : triple of ndarray of int, shape (n_groups,)
+        Members, parts and classes that these are of.
+    n_classes : int
 
     Examples
     --------
     >>> from sepc import SEPEnsembleClassifier
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
     >>> model = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
-    >>> quick, exact = (m.opinion(model.views(X)) for m in (QuickMember.of(model.members[0]), model.members[0]))
+    >>> quick, exact = QuickMembers.of(model.members).opinions(model.views(X)), model.opinions(X)
     >>> np.allclose(quick.log_probability, exact.log_probability)
     True
     """
 
-    member: Member
-    frames: FloatArray
-    centers: FloatArray
+    views: list[int]
+    features: list[IntArray]
+    frames: list[FloatArray]
+    slices: list[slice]
+    exponents: FloatArray
     log_weights: FloatArray
     starts: IntArray
-    groups: tuple[IntArray, IntArray]
+    groups: tuple[IntArray, IntArray, IntArray]
+    n_classes: int
 
     @classmethod
-    def of(cls, member: Member) -> Self:
-        """Return a member whose components are written out."""
-        frames, log_weights, groups = [], [], []
-        for number, part in enumerate(member.parts):
-            densities = part.densities
-            frames += list(densities.frames())
-            log_weights.append(densities.log_weights - np.log(densities.unit).sum())
-            groups += [(number, int(code)) for code in densities.codes]
+    def of(cls, members: Sequence[Member]) -> Self:
+        """Return members whose components are written out."""
+        frames, slices, exponents, log_weights = [], [], [], []
+        groups: list[tuple[int, int, int]] = []
+        for number, member in enumerate(members):
+            first, own = len(groups), []
+            for part_number, part in enumerate(member.parts):
+                densities = part.densities
+                own += [np.column_stack([frame.T, -center @ frame]) for center, frame in densities.frames()]
+                log_weights.append(densities.log_weights - np.log(densities.unit).sum())
+                groups += [(number, part_number, int(code)) for code in densities.codes]
+            frames.append(np.stack(own, axis=1))
+            slices.append(slice(first, len(groups)))
+            exponents.append(np.full(len(own), -0.5 * (TAILS + len(member.plan.features))))
         # Components come class by class, part after part.
         of_component = np.array(groups)
         starts = np.flatnonzero(np.any(np.diff(of_component, axis=0, prepend=-1) != 0, axis=1))
         return cls(
-            member,
-            np.concatenate([frame for _, frame in frames], axis=1),
-            np.concatenate([center @ frame for center, frame in frames]),
+            [member.plan.view for member in members],
+            [np.append(member.plan.features, -1) for member in members],
+            frames,
+            slices,
+            np.concatenate(exponents),
             np.concatenate(log_weights),
             starts,
-            (of_component[starts, 0], of_component[starts, 1]),
+            (of_component[starts, 0], of_component[starts, 1], of_component[starts, 2]),
+            members[0].parts[0].densities.n_classes,
         )
 
-    def opinion(self, views: tuple[FloatArray, FloatArray]) -> Opinion:
-        """Return the log probability of each class and the density, the mean over the parts."""
-        plan = self.member.plan
-        points = views[plan.view][:, plan.features]
-        n, d = points.shape
-        away = points @ self.frames
-        away -= self.centers
-        square = np.square(away, out=away).reshape(n, -1, d).sum(axis=2)
-        logs = self.log_weights - 0.5 * (TAILS + d) * np.log1p(square / TAILS)
-        joint = np.full((len(self.member.parts), n, self.member.parts[0].densities.n_classes), -np.inf)
-        top = logs.max(axis=1, keepdims=True)
-        with np.errstate(divide="ignore"):
-            sums = np.log(np.add.reduceat(np.exp(logs - top), self.starts, axis=1)) + top
-        part, code = self.groups
-        joint[part, :, code] = sums.T
-        total = log_sum_exp(joint.reshape(-1, joint.shape[2])).reshape(joint.shape[:2])
-        return Opinion(np.maximum(joint - total[:, :, None], LOWEST).mean(axis=0), total.mean(axis=0))
+    def opinions(self, views: tuple[FloatArray, FloatArray]) -> Opinion:
+        """Return the log probability of each class and the density by each member, the mean over its parts."""
+        member, part, code = self.groups
+        of_classes = np.full((len(self.views), int(part.max()) + 1, self.n_classes, len(views[0])), -np.inf)
+        of_classes[member, part, code] = self._log_sums(views)
+        top = of_classes.max(axis=2)
+        total = top + np.log(np.exp(of_classes - top[:, :, None]).sum(axis=2))
+        said = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
+        return Opinion(said.transpose(0, 2, 1), total.mean(axis=1))
+
+    def _log_sums(self, views: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Return the logarithm of each class's prior times its density by each part of each member, (n_groups, n)."""
+        n = len(views[0])
+        # Points side by side in memory: sums over anything else are then sums of whole rows.
+        with_one = [np.vstack([view.T, np.ones(n)]) for view in views]
+        logs = np.empty((len(self.log_weights), n))
+        for view, features, frames, at in zip(self.views, self.features, self.frames, self.slices, strict=True):
+            points = with_one[view][features]
+            away = (frames.reshape(-1, len(points)) @ points).reshape(*frames.shape[:2], n)
+            np.square(away, out=away).sum(axis=0, out=logs[at])
+        logs *= 1.0 / TAILS
+        logs += 1.0
+        np.log(logs, out=logs)
+        logs *= self.exponents[:, None]
+        logs += self.log_weights[:, None]
+        # By the largest of the same class, part and member: none of their sums vanishes.
+        top = np.maximum.reduceat(logs, self.starts, axis=0)
+        logs -= np.repeat(top, np.diff(self.starts, append=len(logs)), axis=0)
+        return np.asarray(np.log(np.add.reduceat(np.exp(logs, out=logs), self.starts, axis=0)) + top)

@@ -18,7 +18,8 @@ import numpy as np
 from sepc.common.typing import FloatArray
 from sepc.geometry._kernels import cholesky
 from sepc.geometry._mve.design import POLISHED
-from sepc.geometry._mve.small_interior_point import fill_pairs, set_frame, solve_factor
+from sepc.geometry._mve.small_interior_point import fill_pairs, solve_factor
+from sepc.geometry._mve.small_interior_point import set_frame as set_small_frame
 from sepc.geometry.compilation import kernel
 
 InteriorPoint = Callable[
@@ -131,7 +132,7 @@ def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray,
         if step == _MAX_STEPS or not lost < _MOST_LOST:  # so that NaN is not overlooked
             return g, inverse, 0.0, step
         if lost > 0.0 or step == 0:
-            set_frame(Q, weights, M, inverse, Z, g)
+            set_small_frame(Q, weights, M, inverse, Z, g)
         mass = 0.0
         top = 0.0
         error = 0.0
@@ -160,7 +161,7 @@ def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray,
         solve_factor(H, du)
         for p in range(count):
             weights[rows[p]] += du[p]
-        set_frame(Q, weights, M, inverse, Z, g)
+        set_small_frame(Q, weights, M, inverse, Z, g)
         for p in range(k):
             slacks[p] = n - g[p]
         before = error
@@ -169,6 +170,7 @@ def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray,
 
 def _polish_many(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
     """Do what `polish` does with LAPACK; `polish_few` is the same."""
+    from sepc.geometry._mve.frames import set_frame
     from sepc.geometry._mve.newton_systems import exact_system
 
     n, k = Q.shape

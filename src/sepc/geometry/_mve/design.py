@@ -17,6 +17,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import SMALLEST_SPREAD, BoolArray, FloatArray, IntArray
 from sepc.geometry.ellipsoid import FLAT
 from sepc.geometry.passes import EVERY_ROW
+from sepc.geometry.principal_axes import principal_directions
 
 # A few units in the last place.
 ULPS = 4.0 * float(np.finfo(np.float64).eps)
@@ -66,7 +67,7 @@ class Design:
         self.X, self.kernels, self.on_step = X, kernels, on_step
         self.origin, self.center, self.unit, covariance = measures
         check_units(self.unit)
-        self.directions, variance = kernels.rows_svd(covariance)
+        self.directions, variance = principal_directions(covariance)
         self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
         self.base = self.columns, self.offset

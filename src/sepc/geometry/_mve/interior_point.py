@@ -8,8 +8,9 @@ work. Points come lifted, as the columns of Q with n entries each. A design ``u`
 import numpy as np
 
 from sepc.common.typing import FloatArray
+from sepc.geometry._mve.frames import set_frame
 from sepc.geometry._mve.newton_systems import newton_system
-from sepc.geometry._mve.small_interior_point import FINEST, set_frame
+from sepc.geometry._mve.small_interior_point import FINEST
 
 # Relative residuals of the two directions of a step: the first only tells how far to go, and where to aim the second.
 _PREDICTED = 1e-3

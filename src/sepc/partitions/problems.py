@@ -1,0 +1,172 @@
+"""The problems of a labelled set: its classes against each other at once, or each of several against the rest."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.partitions.algorithm import partition_in_place
+from sepc.partitions.blocks import Partition, renumbered
+from sepc.partitions.several_sets import partition_several_in_place
+
+
+class Problem(NamedTuple):
+    """A problem: the side of each point, 0, 1, ..., and what the sides are called.
+
+    Examples
+    --------
+    >>> Problem(np.array([0, 1], dtype=np.int8), ("low", "high")).labels
+    ('low', 'high')
+    """
+
+    side: NDArray[np.integer]
+    labels: tuple[str, ...]
+
+    def partition(
+        self, points: FloatArray, n_imp: int | float, taking: BoolArray | None = None, **options: Any
+    ) -> Partition:
+        """Split the points of the sides; members are numbered among all points of their side.
+
+        If those of each side are next to each other, the points serve as room to work in (`partition_in_place`): two
+        such calls must not share their points at the same time.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        n_imp : int or float
+        taking : ndarray of bool, shape (n,), optional
+            Which points take part; all by default. Of more than two sides all do.
+        **options
+            For `partition_in_place`, or `partition_several_in_place`.
+
+        Returns
+        -------
+        Partition
+        """
+        if len(self.labels) > 2:
+            return self._of_several(points, n_imp, **options)
+        start, stop, n = self._where_first()
+        if taking is None and stop - start == n:
+            _bring_forward(points, start, stop)
+            found = partition_in_place(points[:n], points[n:], n_imp, **options)
+            _bring_forward(points, n, stop)
+            return found
+        if taking is None:
+            taking = np.full(len(points), True)
+        A, B = (points[(self.side == s) & taking] for s in (0, 1))
+        found = partition_in_place(A, B, n_imp, **options)
+        return renumbered(found, [np.flatnonzero(taking[self.side == s]) for s in (0, 1)])
+
+    def _of_several(self, points: FloatArray, n_imp: int | float, **options: Any) -> Partition:
+        starts, counts = np.unique(self.side, return_index=True, return_counts=True)[1:]
+        if (np.diff(self.side) >= 0).all():
+            sets = [points[start : start + n] for start, n in zip(starts.tolist(), counts.tolist(), strict=True)]
+        else:
+            sets = [points[self.side == side] for side in range(len(counts))]
+        return partition_several_in_place(sets, n_imp, **options)
+
+    def _where_first(self) -> tuple[int, int, int]:
+        """Return where the points of the first side begin and end, and how many they are."""
+        is_first = self.side == 0
+        return int(is_first.argmax()), len(is_first) - int(is_first[::-1].argmax()), int(np.count_nonzero(is_first))
+
+
+def problems_of(codes: IntArray, classes: NDArray[Any], one_vs_rest: bool = False) -> list[Problem]:
+    """Return the problems of points with these classes.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Classes of the points, as numbers.
+    classes : ndarray of shape (n_classes,)
+    one_vs_rest : bool, default=False
+        Whether each of several classes has a problem of its own, against the rest, as the paper has it. Otherwise, and
+        with two classes, there is one problem for all.
+
+    Returns
+    -------
+    list of Problem
+
+    Examples
+    --------
+    >>> codes, classes = np.array([0, 1, 2]), np.array(["a", "b", "c"])
+    >>> [p.labels for p in problems_of(codes, classes)]
+    [('a', 'b', 'c')]
+    >>> [p.labels for p in problems_of(codes, classes, one_vs_rest=True)]
+    [('a', 'not a'), ('b', 'not b'), ('c', 'not c')]
+    """
+    if len(classes) == 2 or not one_vs_rest:
+        return [Problem(compact(codes, len(classes)), tuple(map(str, classes)))]
+    return [Problem((codes != k).astype(np.int8), (str(c), f"not {c}")) for k, c in enumerate(classes)]
+
+
+def problem_names(classes: NDArray[Any], one_vs_rest: bool = False) -> list[str]:
+    """Return what the problems of some classes are about: the label of their first side, or all of several.
+
+    Examples
+    --------
+    >>> classes = np.array(["a", "b", "c"])
+    >>> problem_names(classes[:2]), problem_names(classes), problem_names(classes, one_vs_rest=True)
+    (['a'], ['3 classes'], ['a', 'b', 'c'])
+    """
+    asked = problems_of(np.empty(0, dtype=np.int64), classes, one_vs_rest)
+    return [f"{len(p.labels)} classes" if len(p.labels) > 2 else p.labels[0] for p in asked]
+
+
+class ClassBlock(NamedTuple):
+    """Points of one class that make a region: number of the class, name of the region, rows.
+
+    Examples
+    --------
+    >>> ClassBlock(0, "low#1", np.array([0, 1])).name
+    'low#1'
+    """
+
+    code: int
+    name: str
+    rows: IntArray
+
+
+def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> Iterator[ClassBlock]:
+    """Yield all blocks that hold one class, class by class; its isolated points are one more.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        Members numbered among the points of their side.
+    asked : sequence of Problem
+        The problems that they solve, as `problems_of` returns them.
+
+    Yields
+    ------
+    ClassBlock
+        Named as rules name them: the label and a running number; ``@`` for isolated points.
+
+    Examples
+    --------
+    >>> asked = problems_of(np.array([0, 0, 1, 1]), np.array(["a", "b"]))
+    >>> found = asked[0].partition(np.array([[0.0], [1.0], [5.0], [6.0]]), 0)
+    >>> [(b.code, b.name, b.rows.tolist()) for b in class_blocks([found], asked)]
+    [(0, 'a#1', [0, 1]), (1, 'b#1', [2, 3])]
+    """
+    # Where each class has a problem of its own, it is side 0 there.
+    places = (
+        [(0, side) for side in range(len(asked[0].labels))] if len(asked) == 1 else [(k, 0) for k in range(len(asked))]
+    )
+    for code, (k, side) in enumerate(places):
+        rows, label = np.flatnonzero(asked[k].side == side), asked[k].labels[side]
+        held = (b.members for b in partitions[k].blocks if b.side == side)
+        for i, members in enumerate(held):
+            yield ClassBlock(code, f"{label}#{i + 1}", rows[members])
+        if len(partitions[k].isolated[side]):
+            yield ClassBlock(code, f"{label}@", rows[partitions[k].isolated[side]])
+
+
+def _bring_forward(points: FloatArray, start: int, stop: int) -> None:
+    """Exchange the rows before `start` with those from there to `stop`, in place."""
+    if start:
+        ahead = points[:start].copy()
+        points[: stop - start] = points[start:stop]
+        points[stop - start : stop] = ahead

@@ -1,0 +1,401 @@
+"""Run of a partition: the points that remain of each set, and the steps that take blocks out of them."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import sqrt
+from threading import current_thread
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.text import shortened
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.geometry.chunks import S, array_slices, chunks
+from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.hulls import nearest_points
+from sepc.geometry.mve import min_volume_ellipsoid
+from sepc.geometry.points.sets import Beside, LocalPoints, Points
+from sepc.geometry.separation import separate
+from sepc.partitions.blocks import Block, Hyperplane, Partition, set_name
+from sepc.partitions.ordering import canonical_order
+
+# Points this near to a half-space, in units of the data's range, belong to it.
+_HALF_SPACE_TOLERANCE = 1e-9
+# Points whose distance is below this share of the range coincide.
+_SAME_POINT = 1e-8
+# Samples of so many points per feature may show that two sets meet; an ellipsoid of fewer than so many times as many
+# points takes little longer.
+_SAMPLE_PER_FEATURE = 20
+_LARGE = 10
+# They are asked for a common point that is the mean of ten or more of each: it is found in fewer steps than any other.
+_SAMPLE_CAP = 0.1
+# Certified gaps of ellipsoids. Radii that are half a per cent too large on the average decide as the exact ones do
+# whether points of other labels are inside; with few features exact ones take no longer.
+_EXACT = 1e-7
+_ROUGH = 1e-2
+_MANY_FEATURES = 40
+# Sets that are named where a run ends.
+_SETS_IN_WORDS = 5
+
+OnStep = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+class PartitionOptions(NamedTuple):
+    """How a partition is made where the paper can be read in more ways than one: as `partition` describes them.
+
+    With `only_blocks` all that is asked for is which points are together: what is left over gets no last ellipsoid and
+    counts as isolated points, and the ellipsoids of many features are found as well as a decision needs them.
+
+    Examples
+    --------
+    >>> PartitionOptions(early_exit=False).where_hulls_meet
+    'centroids'
+    """
+
+    relax: bool = False
+    early_exit: bool = True
+    where_hulls_meet: str = "centroids"
+    only_blocks: bool = False
+
+    def check(self) -> None:
+        """Refuse a way to cut that there is not."""
+        if self.where_hulls_meet not in ("centroids", "noise"):
+            raise InputError(
+                f"where_hulls_meet is {self.where_hulls_meet!r}; expected 'centroids' or 'noise'. Use 'centroids' "
+                "unless a program that does not look is to be imitated."
+            )
+
+
+DEFAULT_OPTIONS = PartitionOptions()
+
+OnBlock = Callable[[int, Points], None]
+
+
+class Cloud:
+    """Some points of one label with their ellipsoid, found when it is first asked for."""
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+        self._ellipsoid: Ellipsoid | None = None
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "Cloud":
+        """Return what lies on one side of a hyperplane; the same object if that is all."""
+        part = self.points.beyond(origin, direction, slack)
+        return self if part is self.points else Cloud(part)
+
+    def ellipsoid(self, unit: FloatArray, tol: float) -> Ellipsoid:
+        """Return the ellipsoid with this certified gap; units of length decide what is flat."""
+        if self._ellipsoid is None:
+            self._ellipsoid = min_volume_ellipsoid(self.points, tol=tol, unit=unit).ellipsoid
+        return self._ellipsoid
+
+
+class Remaining(Protocol):
+    """The points of one label that have not left in a block."""
+
+    remaining: Cloud
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave."""
+
+
+class ScatteredSide:
+    """All points of one label that are not in one memory."""
+
+    def __init__(self, points: Points) -> None:
+        self.remaining = Cloud(points)
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave."""
+        self.remaining = Cloud(self.remaining.points.without(part))
+
+
+class LocalSide:
+    """All points of one label: first those that remain, in canonical order, then those that have left."""
+
+    def __init__(self, points: FloatArray) -> None:
+        order = canonical_order(points)
+        if (order[1:] < order[:-1]).any():
+            points[:] = points[order]
+        self.points, self.rows = points, compact(order, len(order))
+        for x in chunks(points):
+            x += 0.0  # -0.0 becomes 0.0
+        self.remaining = Cloud(LocalPoints(points, self.rows))
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
+        n = len(self.remaining)
+        stays = np.ones(len(self.rows), dtype=bool)
+        stays[part.members] = False
+        stays = stays[self.rows[:n]]
+        for array in (self.points[:n], self.rows[:n]):
+            _move_to_front(array, stays)
+        left = n - len(part)
+        self.remaining = Cloud(LocalPoints(self.points[:left], self.rows[:left]))
+
+    def put_back(self) -> None:
+        """Bring the points into the order in which they came."""
+        self.points[self.rows] = self.points.copy()
+
+
+class Pure(NamedTuple):
+    """The points of a block on its way, and their ellipsoid."""
+
+    points: Points
+    ellipsoid: Ellipsoid
+
+
+class Cut(NamedTuple):
+    """A cut between two sets: a direction from B to A, and where along it A's part begins and B's part ends."""
+
+    hyperplane: Hyperplane
+    direction: FloatArray
+    ends: tuple[FloatArray, FloatArray] | None  # None: the sets are apart, each part is the whole
+    slack: float
+
+    def part(self, cloud: Cloud, side: int) -> Cloud:
+        """Return what of A (side 0) or of B (side 1) lies beyond."""
+        if self.ends is None:
+            return cloud
+        sign = 1.0 - 2.0 * side
+        return cloud.beyond(self.ends[side], sign * self.direction, self.slack)
+
+
+class _Abandoned(Exception):  # noqa: N818  (nobody waits for it)
+    """Raised in the thread of one side when the run ends on the other's."""
+
+
+class Run:
+    """One partition on its way, of two sets.
+
+    Parameters
+    ----------
+    sides : sequence of Remaining
+        The sets.
+    allowed : int
+        How many points of the other label an ellipsoid may hold.
+    options : PartitionOptions
+    unit : ndarray of shape (d,)
+        Unit of length of each feature.
+    on_step : callable or None
+        Called after each convex problem; see `partition`.
+    on_block : callable, optional
+        Called as ``on_block(side, points)`` when a block leaves its set.
+    """
+
+    def __init__(
+        self,
+        sides: Sequence[Remaining],
+        allowed: int,
+        options: PartitionOptions,
+        unit: FloatArray,
+        on_step: OnStep | None,
+        on_block: OnBlock | None = None,
+    ) -> None:
+        self.sides, self.on_block = sides, on_block
+        self.n_imp = self.allowed = allowed
+        self.options, self.unit, self.on_step = options, unit, on_step
+        self.tol = _ROUGH if options.only_blocks and len(unit) > _MANY_FEATURES else _EXACT
+        self.total = sum(map(len, self.remaining))
+        self.blocks: list[Block] = []
+        self.hyperplanes: list[Hyperplane] = []
+        self.n_iter = 0
+        self.beside: Beside | None = None  # what another thread works in; without it there is none
+        self.thread, self.has_failed = current_thread(), False
+
+    @property
+    def remaining(self) -> list[Cloud]:
+        """Points of each set that did not leave in a block."""
+        return [side.remaining for side in self.sides]
+
+    def result(self) -> Partition:
+        """Take all blocks, and what is left over; return them."""
+        stopped = self.rounds()
+        isolated = tuple(self.left_over(side) for side in range(len(self.sides)))
+        return Partition(tuple(self.blocks), isolated, tuple(self.hyperplanes), self.n_iter, stopped, self.n_imp)
+
+    def ellipsoid(self, cloud: Cloud) -> Ellipsoid:
+        """Return the ellipsoid of some points, as exact as it has to be."""
+        return cloud.ellipsoid(self.unit, self.tol)
+
+    def rounds(self) -> str:
+        """Take blocks out of the two sets until it can no longer be done; return why."""
+        while not self.is_short():
+            trouble = self.round()
+            if trouble:
+                n_sets = len(self.sides)
+                sizes = (
+                    f"{len(cloud)} of {set_name(k, n_sets)}" for k, cloud in enumerate(self.remaining) if len(cloud)
+                )
+                return trouble.format(rest=f"what remained ({', '.join(sizes)})")
+        return self.shortage()
+
+    def sizes(self) -> str:
+        """Return how many points remain of each set."""
+        sizes = {set_name(k, len(self.sides)): len(cloud) for k, cloud in enumerate(self.remaining)}
+        return shortened([f"{n} of {name}" for name, n in sizes.items() if n], _SETS_IN_WORDS)
+
+    def is_short(self) -> bool:
+        """Return whether too few points remain for a further round."""
+        return min(map(len, self.remaining)) <= len(self.unit)
+
+    def shortage(self) -> str:
+        """Return of what too few points remain."""
+        d = len(self.unit)
+        short = " and ".join(set_name(side, 2) for side in (0, 1) if len(self.remaining[side]) <= d)
+        return f"at most {d} points, the number of features, remained of {short}"
+
+    def more_allowed(self) -> bool:
+        """Allow twice as many points of the other label, if that is asked for and can make a difference."""
+        if not self.options.relax or self.allowed >= max(map(len, self.remaining)):
+            return False
+        self.allowed = max(1, 2 * self.allowed)
+        return True
+
+    def round(self) -> str:
+        """Take at most one block out of each set; return why it could not be done, or nothing."""
+        a, b = self.remaining
+        cut = self.split(a, b)
+        if cut is None:
+            return "the centroids of {rest} coincide: nothing to split along"
+        pure = self.both(lambda: self.purify(cut.part(a, 0), b), lambda: self.purify(cut.part(b, 1), a))
+        if pure == (None, None):
+            if self.more_allowed():
+                return ""
+            return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
+        self.n_iter += 1
+        self.hyperplanes.append(cut.hyperplane)
+        for side, found in enumerate(pure):
+            if found is not None:
+                self.settle(side, found, self.n_iter)
+        return ""
+
+    def both(self, first: Callable[[], T], second: Callable[[], T]) -> tuple[T, T]:
+        """Return what two functions return, called at the same time if a thread may work beside this one."""
+        if self.beside is None:
+            return first(), second()
+        with ThreadPoolExecutor(1) as other:
+            found = other.submit(self.work_beside, second)
+            try:
+                return first(), found.result()
+            except BaseException:
+                self.has_failed = True  # the other thread ends at its next step, and is waited for
+                raise
+
+    def work_beside(self, work: Callable[[], T]) -> T:
+        """Return what a function returns that is called in another thread."""
+        assert self.beside is not None
+        with self.beside():
+            return work()
+
+    def settle(self, side: int, found: Pure, iteration: int) -> None:
+        """Let a block leave its set."""
+        self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
+        if self.on_block is not None:
+            self.on_block(side, found.points)
+        self.sides[side].leave(found.points)
+        self.report()
+
+    def left_over(self, side: int) -> IntArray:
+        """Put what remains of one side into a last ellipsoid, or return its rows if these are too few."""
+        rest = self.remaining[side]
+        if len(rest) >= len(self.unit) and not self.options.only_blocks:
+            self.settle(side, Pure(rest.points, self.ellipsoid(rest)), iteration=0)
+        alone: IntArray = self.remaining[side].points.members
+        return alone
+
+    def purify(self, a: Cloud, b: Cloud) -> Pure | None:
+        """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
+        while len(a) > len(self.unit):
+            held = b.points.held_by(self.ellipsoid(a), self.allowed)
+            self.report()
+            if held.n <= self.allowed:
+                return Pure(a.points, self.ellipsoid(a))
+            # A point of b in it is in both ellipsoids: no need to ask whether these meet.
+            cut = self.cut(a, b) if held.smallest_gauge <= 1.0 else self.split(a, b)
+            if cut is None or len(part := cut.part(a, 0)) == len(a):
+                return None
+            a = part
+        return None
+
+    def split(self, a: Cloud, b: Cloud) -> Cut | None:
+        """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
+        if not self.options.early_exit or surely_meet(a.points, b.points, self.unit):
+            return self.cut(a, b)
+        if self.beside is None:
+            return self.between(a, b) or self.cut(a, b)
+        # At once: as a rule the ellipsoids meet.
+        apart, cut = self.both(lambda: self.between(a, b), lambda: self.cut(a, b))
+        return apart or cut
+
+    def between(self, a: Cloud, b: Cloud) -> Cut | None:
+        """Return a cut between the ellipsoids of the two sets, None if these meet."""
+        few, many = sorted((a, b), key=len)
+        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
+        for own, other in ((few, many), (many, few)):
+            if other.points.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
+                return None
+            self.report()
+        verdict = separate(self.ellipsoid(a), self.ellipsoid(b))
+        if verdict.hyperplane is None:
+            return None
+        normal, offset = verdict.hyperplane
+        return Cut(Hyperplane(-normal, -offset), -normal, None, 0.0)
+
+    def cut(self, a: Cloud, b: Cloud) -> Cut | None:
+        """Keep what lies beyond the nearest points of the reduced hulls; None if there is no direction to cut along."""
+        pair = nearest_points(a.points, b.points)
+        self.report()
+        c, d, w, reach = pair.c, pair.d, pair.normal, pair.data_range
+        least = 0.0
+        if pair.meet and self.options.where_hulls_meet == "centroids":  # reduce the larger hull all the way
+            c, d = a.points.extent.mean, b.points.extent.mean
+            w = c - d
+            reach = max(cloud.points.extent.reach(c) for cloud in (a, b))
+            least = _SAME_POINT * reach
+        length = sqrt(w @ w)
+        if length <= least:
+            return None
+        slack = _HALF_SPACE_TOLERANCE * length * reach
+        normal = w / length
+        return Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
+
+    def report(self) -> None:
+        """Tell how far the run is; end it if it has failed in the other thread."""
+        if self.has_failed:
+            raise _Abandoned
+        if self.on_step is not None and current_thread() is self.thread:
+            self.on_step(self.total - sum(map(len, self.remaining)), self.total)
+
+
+def is_large(points: Points) -> bool:
+    """Return whether an ellipsoid of so many points takes longer than to look at samples."""
+    return len(points) >= _LARGE * _SAMPLE_PER_FEATURE * points.dim
+
+
+def surely_meet(a: Points, b: Points, unit: FloatArray) -> bool:
+    """Return whether samples show that the convex hulls of two sets meet: then their ellipsoids do.
+
+    In units of the features: next to a feature of large numbers a gap along another one would not be seen.
+    """
+    if not (is_large(a) and is_large(b)):
+        return False
+    n = _SAMPLE_PER_FEATURE * a.dim
+    return nearest_points(a.sample(n) / unit, b.sample(n) / unit, cap=_SAMPLE_CAP).meet
+
+
+def _move_to_front(array: NDArray[S], stays: BoolArray) -> None:
+    """Bring the chosen entries to the front and the others behind them, both in the order that they have."""
+    others = array[~stays]
+    end = 0
+    for some in array_slices(array):
+        kept = array[some][stays[some]]
+        array[end : end + len(kept)] = kept
+        end += len(kept)
+    array[end:] = others

@@ -1,0 +1,217 @@
+"""The partition of several labelled point sets at once: each set against all others, in one sequence of rounds.
+
+In each round every set is cut from what remains of all others together, as Algorithm 2 cuts one of two sets from the
+other, and at most one block leaves each set. A set whose ellipsoid meets that of no other leaves whole. So the blocks
+of one set make the problems of all others smaller, and each point is in one block: with one partition for each class
+against the rest, the rest would be split again for each class.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.threads import one_blas_thread
+from sepc.partitions.algorithm import impurity_count
+from sepc.partitions.blocks import Hyperplane, Partition
+from sepc.partitions.run import (
+    DEFAULT_OPTIONS,
+    Cloud,
+    LocalSide,
+    OnBlock,
+    OnStep,
+    PartitionOptions,
+    Pure,
+    Remaining,
+    Run,
+    is_large,
+    surely_meet,
+)
+from sepc.partitions.units import units_of_length
+
+
+def partition_several_in_place(
+    sets: Sequence[FloatArray],
+    n_imp: int | float,
+    *,
+    unit: FloatArray | None = None,
+    options: PartitionOptions = DEFAULT_OPTIONS,
+    on_step: OnStep | None = None,
+) -> Partition:
+    """Split several labelled point sets, with the points themselves as room to work in, as `partition_in_place` does.
+
+    Parameters
+    ----------
+    sets : sequence of ndarray of shape (n_k, d)
+        Each with a point at least.
+    n_imp : int or float
+        How many points of other labels an ellipsoid may hold: a count, or a share of the smallest set.
+    unit, on_step
+        As for `partition`.
+    options : PartitionOptions, optional
+
+    Returns
+    -------
+    Partition
+        One set after the other; members are short numbers.
+
+    Examples
+    --------
+    >>> sets = [np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [7.0]]), np.array([[11.0], [12.0], [14.0]])]
+    >>> partition_several_in_place(sets, 0)
+    Partition(set 1 3 | set 2 3 | set 3 3, n_imp=0, n_iter=1)
+    """
+    sides = [LocalSide(points) for points in sets]
+    length = units_of_length(*sets) if unit is None else unit
+    allowed = impurity_count(n_imp, min(map(len, sets)))
+    with one_blas_thread(sum(points.size for points in sets)):  # each solver would ask for it
+        result = _SeveralRun(sides, allowed, options, length, on_step).result()
+    for side in sides:
+        side.put_back()
+    return result
+
+
+def partition_of_several(
+    sets: Sequence[Any],
+    allowed: int,
+    *,
+    unit: FloatArray,
+    options: PartitionOptions = DEFAULT_OPTIONS,
+    on_step: OnStep | None = None,
+    on_block: OnBlock | None = None,
+) -> tuple[Partition, list[Points]]:
+    """Do the same wherever the points are; return the isolated ones of each set, too.
+
+    Parameters
+    ----------
+    sets : sequence of ScatteredPoints
+    allowed : int
+        How many points of other labels an ellipsoid may hold.
+    unit, options, on_step
+        As for `partition_several_in_place`.
+    on_block : callable, optional
+        Called as ``on_block(side, points)`` when a block leaves its set.
+
+    Returns
+    -------
+    Partition
+    list of Points
+    """
+    sides = [_ScatteredSet(points) for points in sets]
+    run = _SeveralRun(sides, allowed, options, unit, on_step, on_block)
+    run.beside = sets[0].beside()
+    result = run.result()
+    return result, [cloud.points for cloud in run.remaining]
+
+
+class _ScatteredSet:
+    """What remains of one set: in memory where it is little, and where it came from, to be joined with others."""
+
+    def __init__(self, points: Any) -> None:
+        self.scattered = points
+        self.remaining = Cloud(points.at_hand())
+
+    def leave(self, part: Points) -> None:
+        """Let these points leave."""
+        self.scattered = self.scattered.drop(part)
+        self.remaining = Cloud(self.scattered.at_hand())
+
+
+class _Found(NamedTuple):
+    """A block that is to leave its set, and the hyperplane that it lies beyond; None if it is the whole set."""
+
+    side: int
+    hyperplane: Hyperplane | None
+    pure: Pure
+
+
+class _SeveralRun(Run):
+    """One partition of several sets on its way."""
+
+    def __init__(self, sides: Sequence[Remaining], allowed: int, *how: Any) -> None:
+        super().__init__(sides, allowed, *how)
+        self.limits = [allowed] * len(sides)  # how many points of other labels a block of each set may hold
+        self.known_boxes: tuple[FloatArray, FloatArray] | None = None  # of this round
+
+    def round(self) -> str:
+        """Take at most one block out of each set; return why none could be, or nothing."""
+        found, goes_on, self.known_boxes = [], False, None
+        for side in np.flatnonzero(self.can_be_cut()).tolist():
+            self.allowed = self.limits[side]
+            block = self.block_of(side)
+            if block is not None:
+                found.append(block)
+            elif self.more_allowed():  # of this set: to look at it again and again would take most of the time
+                self.limits[side], goes_on = self.allowed, True
+        if not found:
+            why = f"no part of {{rest}} has an ellipsoid with at most {max(self.limits)} points of other labels"
+            return "" if goes_on else why
+        self.n_iter += 1
+        for side, hyperplane, pure in found:
+            if hyperplane is not None:
+                self.hyperplanes.append(hyperplane)
+            self.settle(side, pure, self.n_iter)
+        return ""
+
+    def block_of(self, side: int) -> _Found | None:
+        """Return a block of one set, cut from all others as they are before the round; None if there is none."""
+        own, others = self.remaining[side], self.others(side)
+        if self.options.early_exit and self.is_apart(side, others):
+            return _Found(side, None, Pure(own.points, self.ellipsoid(own)))
+        cut = self.cut(own, others)
+        pure = None if cut is None else self.purify(cut.part(own, 0), others)
+        return None if cut is None or pure is None else _Found(side, cut.hyperplane, pure)
+
+    def is_apart(self, side: int, others: Cloud) -> bool:
+        """Return whether the ellipsoid of a set holds no point of any other, and meets the ellipsoid of none."""
+        own = self.remaining[side]
+        # Of a set with fewer points than features there is no ellipsoid that a region would have.
+        rivals = [k for k, other in enumerate(self.remaining) if k != side and len(other) >= len(self.unit)]
+        if is_large(own.points) and any(surely_meet(own.points, self.remaining[k].points, self.unit) for k in rivals):
+            return False
+        if others.points.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
+            return False
+        self.report()
+        low, high = self.boxes
+        touches = ((low <= high[side]) & (high >= low[side])).all(axis=1)
+        return all(self.between(own, self.remaining[k]) is not None for k in rivals if touches[k])
+
+    @property
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """The smallest and the largest value of each feature in the ellipsoid of each set, shape (n_sets, d).
+
+        NaN for sets that have none. As a rule they tell already that two ellipsoids are apart.
+        """
+        if self.known_boxes is None:
+            low, high = np.full((2, len(self.sides), len(self.unit)), np.nan)
+            for k, cloud in enumerate(self.remaining):
+                if len(cloud) >= len(self.unit):
+                    E = self.ellipsoid(cloud)
+                    low[k], high[k] = E.center - E.half_widths, E.center + E.half_widths
+            self.known_boxes = low, high
+        return self.known_boxes
+
+    def others(self, side: int) -> Cloud:
+        """Return what remains of all sets but one."""
+        rest = [other for k, other in enumerate(self.sides) if k != side and len(other.remaining)]
+        if all(isinstance(other, _ScatteredSet) for other in rest):
+            first, *more = (other.scattered for other in rest if isinstance(other, _ScatteredSet))
+            joined: ScatteredPoints = first.joined(*more)
+            return Cloud(joined.at_hand())
+        arrays = [other.remaining.points.array for other in rest if isinstance(other.remaining.points, LocalPoints)]
+        return Cloud(LocalPoints(np.concatenate(arrays)))
+
+    def can_be_cut(self) -> BoolArray:
+        """Return of which sets, and of all others together, more points than features remain, shape (n_sets,)."""
+        n = np.array([len(cloud) for cloud in self.remaining])
+        return np.asarray(np.minimum(n, n.sum() - n) > len(self.unit))
+
+    def is_short(self) -> bool:
+        """Return whether no set can be cut any more."""
+        return not self.can_be_cut().any()
+
+    def shortage(self) -> str:
+        """Return of what too few points remain."""
+        return f"of each set, or of all others, at most {len(self.unit)} points remained, the number of features"
