@@ -15,7 +15,7 @@ from sepc import SEPClassifier, SEPEnsembleClassifier
         SEPClassifier(trust="paper"),
         SEPClassifier(trust="counts"),
         SEPClassifier(trust="bound"),
-        SEPEnsembleClassifier(),
+        SEPEnsembleClassifier(n_estimators=6),  # one for each view and number of features
         SEPEnsembleClassifier(n_estimators=2, max_features=0.5, n_imp=0),
     ]
 )
