@@ -61,9 +61,7 @@ class TestDrift:
         alarms = {"drift": 0, "errors": 0}
         for seed in range(runs):
             rng = np.random.default_rng(seed)
-            # Regions and labels are those of the default; how sure it is plays no part.
-            clf = SEPClassifier(trust="raw").fit(*gaussians(60, rng))
-            monitor = FeedbackMonitor(clf, false_alarm_rate=rate)
+            monitor = FeedbackMonitor(SEPClassifier().fit(*gaussians(60, rng)), false_alarm_rate=rate)
             for _ in range(5):
                 monitor.observe(*gaussians(100, rng))
             alarms["drift"] += monitor.drift.alarm

@@ -49,3 +49,21 @@ def test_a_design_far_from_the_optimal_one_stays_as_it_is():
     assert carriers.polish(Q, u, s)[2] == 0.0
     np.testing.assert_array_equal(u, before[0])
     np.testing.assert_array_equal(s, before[1])
+
+
+def test_the_search_ends_where_rounding_allows_no_step():
+    # Points of a working set that span four of nine dimensions: one of these draws once had the search run forever.
+    def solve(*arguments):
+        calls.append(None)
+        assert len(calls) < 100
+        return interior_point(*arguments)
+
+    for seed in range(60):
+        rng, calls = np.random.default_rng(seed), []
+        Q = 3.0 * np.linalg.qr(rng.normal(size=(9, 4)))[0] @ np.eye(4)[rng.integers(0, 4, 38)].T
+        u, s = np.full(38, 0.0126), np.full(38, 0.18)
+        try:
+            steps = carriers.optimal_design(solve, Q, u, s, 1.02, 3e-8, 80, False)[3]
+        except np.linalg.LinAlgError:
+            continue  # who asked for it goes on with more points
+        assert steps <= 80 + 2 * len(calls)

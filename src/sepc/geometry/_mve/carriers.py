@@ -66,6 +66,8 @@ def optimal_design(
         if steps >= max_iter or g.max() * mass <= len(Q) * (1.0 + target):
             break
         g, inverse, mass, more = solve(Q, u, s, 0.0, target, max_iter - steps)
+        if not more:
+            break  # rounding allows no step: points that do not span the space, say
         steps += more
     return g, inverse, mass, steps
 
