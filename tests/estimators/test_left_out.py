@@ -20,10 +20,19 @@ class TestParts:
     @given(seeds())
     def test_equal_records_are_in_the_same_part_whatever_their_labels(self, seed):
         rng = np.random.default_rng(seed)
-        points, codes = rng.integers(3, size=(40, 2)).astype(float), np.sort(rng.integers(2, size=40))
+        points, codes = rng.integers(6, size=(40, 2)).astype(float), np.sort(rng.integers(2, size=40))
         parts = parts_of(points, codes)
         for point in np.unique(points, axis=0):
             assert len(set(parts[(points == point).all(axis=1)])) == 1
+
+    def test_where_few_differ_each_record_is_dealt_by_itself(self):
+        rng = np.random.default_rng(0)
+        points, codes = rng.integers(3, size=(200, 2)).astype(float), np.repeat([0, 1], [150, 50])
+        parts = parts_of(points, codes)
+        for k in range(2):
+            for point in np.unique(points, axis=0):
+                of_point = np.bincount(parts[(points == point).all(axis=1) & (codes == k)], minlength=3)
+                assert of_point.max() - of_point.min() <= 1
 
     def test_parts_are_of_about_the_same_size_in_each_class(self):
         rng = np.random.default_rng(0)

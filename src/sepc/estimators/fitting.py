@@ -15,14 +15,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
-from sepc.estimators.left_out import MOST_RECORDS, learn_from_left_out, taking_part
+from sepc.estimators.found_categories import found_categories
+from sepc.estimators.left_out import MOST_RECORDS, LeftOut, learn_from_left_out, taking_part
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
 from sepc.geometry.threads import one_blas_thread
-from sepc.model.calibration import Calibration
+from sepc.model.category_shares import Categories
 from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.part_blocks import N_PARTS, PartBlocks
+from sepc.model.part_blocks import N_PARTS
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import (
     DENSITY_READINGS,
@@ -147,13 +148,12 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
         # First what needs room to work in: with the rules beside it a fit would take more memory.
         densities, calibration, part_blocks = None, None, None
-        if settings.trust in DENSITY_READINGS:
-            blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
-            densities = local_densities(points, blocks, training.class_count, center, unit)
+        by_class = [LocalPoints(points[rows]) for rows in class_slices(training.class_count)]
+        categories = found_categories(by_class, mean, scale) if settings.trust in DENSITY_READINGS else None
         if settings.trust == "local":
             rows = compact(taking_part(training.class_count), len(codes))
             everyone = len(rows) == len(codes)  # without a copy
-            calibration, part_blocks = learn_from_left_out(
+            calibration, part_blocks, categories = learn_from_left_out(
                 points if everyone else points[rows],
                 codes[rows].astype(np.int64),
                 training.classes,
@@ -162,7 +162,11 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
                 settings.n_imp,
                 settings.partition_options,
                 rows,
+                categories,
             )
+        if settings.trust in DENSITY_READINGS:
+            blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
+            densities = local_densities(points, blocks, training.class_count, center, unit, categories)
         model = PartitionModel(
             classes=training.classes,
             class_count=training.class_count,
@@ -171,7 +175,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             scale=scale,
             unit=settings.unit,
             records=TrainingRecords(points, codes, training.rows),
-            outline=Outline.of([LocalPoints(points[rows]) for rows in class_slices(training.class_count)]),
+            outline=Outline.of(by_class),
             rules=[
                 Rules(p, points, *problem, held_out, compiled=True, grows=settings.grows)
                 for p, problem in zip(partitions, problems, strict=True)
@@ -218,10 +222,14 @@ def fit_scattered(
         components += run.components(codes=range(len(sides)) if len(problems) == 1 else (k,))
     densities, calibration, part_blocks = None, None, None
     if settings.trust in DENSITY_READINGS:
-        densities = _scattered_densities(components, training.points, class_count)
-    if settings.trust == "local":
-        assert densities is not None
-        calibration, part_blocks = _scattered_calibration(training, class_count, densities.unit, settings)
+        center, spread = location_and_scale_of(*training.points)
+        unit = units_from(spread)
+        categories = found_categories(training.points, training.mean, training.scale)
+        if settings.trust == "local":
+            calibration, part_blocks, categories = _scattered_calibration(
+                training, class_count, unit, settings, categories
+            )
+        densities = _scattered_densities(components, class_count, center, unit, categories)
     model = PartitionModel(
         classes=training.classes,
         class_count=class_count,
@@ -352,19 +360,27 @@ def _in_memory(points: Points) -> LocalPoints:
     return points
 
 
-def _scattered_densities(components: list[Component], points: Sequence[Any], counts: IntArray) -> LocalDensities:
-    center, spread = location_and_scale_of(*points)
-    unit = units_from(spread)
+def _scattered_densities(
+    components: list[Component],
+    counts: IntArray,
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None,
+) -> LocalDensities:
     moved = [
         part._replace(mean=(part.mean - center) / unit, scatter=part.scatter / np.outer(unit, unit))
         for part in components
     ]
-    return densities_of(moved, counts, center, unit)
+    return densities_of(moved, counts, center, unit, categories)
 
 
 def _scattered_calibration(
-    training: ScatteredTrainingSet, class_count: IntArray, unit: FloatArray, settings: FitSettings
-) -> tuple[Calibration, PartBlocks]:
+    training: ScatteredTrainingSet,
+    class_count: IntArray,
+    unit: FloatArray,
+    settings: FitSettings,
+    categories: Categories | None,
+) -> LeftOut:
     """Calibrate by a sample in memory: all records if they are few enough, else at even distances in their order."""
     share = min(1.0, MOST_RECORDS / class_count.sum())
     wanted = [max(int(share * n), min(n, N_PARTS)) for n in class_count.tolist()]
@@ -383,4 +399,5 @@ def _scattered_calibration(
         settings.n_imp,
         settings.partition_options,
         rows=np.empty(0, dtype=np.int64),
+        categories=categories,
     )

@@ -2,10 +2,13 @@
 
 The records are dealt into three parts. Each part is left out once: the others are partitioned, the blocks become local
 densities, and these judge the part that they have not seen. Equal records are in the same part, or a partition would
-have seen them. At most `MOST_RECORDS` take part, from all over each class.
+have seen them, unless nearly all records have equals. At most `MOST_RECORDS` take part, from all over each class.
+
+Where there are categories the records that were left out also tell how to read them: by the shares of their values, or
+as features like all others, whose covariances tell which values come together.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +16,8 @@ from numpy.typing import NDArray
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray, compact
 from sepc.model.calibration import Calibration, learn_calibration
+from sepc.model.category_shares import Categories
+from sepc.model.densities import LocalDensities
 from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import class_blocks, problems_of
@@ -21,6 +26,8 @@ from sepc.partitions.units import location_and_unit
 
 # One record more in a partition costs more than its share; two numbers are learnt well from so many.
 MOST_RECORDS = 6000
+# Up to this share of different ones equal records are no copies: a table of a few values has them by its nature.
+_FEW_DISTINCT = 0.2
 
 
 def taking_part(class_count: IntArray) -> IntArray:
@@ -45,6 +52,22 @@ def taking_part(class_count: IntArray) -> IntArray:
     return np.concatenate(chosen)
 
 
+class LeftOut(NamedTuple):
+    """What records that were left out say of densities.
+
+    Attributes
+    ----------
+    calibration : Calibration
+    parts : PartBlocks
+    categories : Categories or None
+        Those that are read by the shares of their values.
+    """
+
+    calibration: Calibration
+    parts: PartBlocks
+    categories: Categories | None
+
+
 def learn_from_left_out(
     points: FloatArray,
     codes: IntArray,
@@ -54,7 +77,8 @@ def learn_from_left_out(
     n_imp: int | float,
     options: PartitionOptions,
     rows: IntArray,
-) -> tuple[Calibration, PartBlocks]:
+    categories: Categories | None = None,
+) -> LeftOut:
     """Calibrate densities by partitions like theirs that each leave a part of the records out.
 
     Parameters
@@ -72,44 +96,78 @@ def learn_from_left_out(
     options : PartitionOptions
     rows : ndarray of int, shape (n,)
         Their numbers among all training points; empty where these are not kept.
+    categories : Categories, optional
+        Those that may be read by the shares of their values.
 
     Returns
     -------
-    calibration : Calibration
-    parts : PartBlocks
+    LeftOut
 
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
     >>> how = 2, PartitionOptions(), np.arange(6)
-    >>> found, parts = learn_from_left_out(X, codes, np.array([0, 1]), np.array([3, 3]), np.ones(1), *how)
-    >>> len(found.left_out), parts.blocks.shape
+    >>> found = learn_from_left_out(X, codes, np.array([0, 1]), np.array([3, 3]), np.ones(1), *how)
+    >>> len(found.calibration.left_out), found.parts.blocks.shape
     (6, (3, 6))
     """
     n_classes = len(classes)
     parts = parts_of(points, codes)
-    numbers, densities = [], []
-    joint = np.full((len(codes), n_classes), np.nan)
+    left_out, blocks = [], []
     for k in range(N_PARTS):
         seen, out = np.flatnonzero(parts != k), np.flatnonzero(parts == k)
         if not len(out) or len(np.unique(codes[seen])) < n_classes:
             continue  # where records are few, or all of a class are equal: without them it would be unknown
-        blocks = np.full(len(codes), LEFT_OUT)
-        blocks[seen] = _blocks(points[seen], codes[seen], classes, n_imp, options)
-        found = densities_of_blocks(points, codes, blocks, n_classes)
-        joint[out] = found.log_joint_in(unit, points[out])
-        numbers.append(blocks)
-        densities.append(found)
-    known = np.isfinite(joint).all(axis=1)
-    calibration = learn_calibration(joint[known], codes[known], class_count)
+        numbers = np.full(len(codes), LEFT_OUT)
+        numbers[seen] = _blocks(points[seen], codes[seen], classes, n_imp, options)
+        left_out.append(out)
+        blocks.append(numbers)
+    ways = [None] if categories is None else [categories, None]
+    readings = [_reading(points, codes, class_count, unit, left_out, blocks, way) for way in ways]
+    best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
     if not len(rows):
-        return calibration, PartBlocks.without_records(tuple(densities))
-    table = np.array(numbers, dtype=np.int64).reshape(len(numbers), len(rows))
-    return calibration, PartBlocks(tuple(densities), rows, compact(table, len(rows)))
+        parts_found = PartBlocks.without_records(best.densities)
+    else:
+        table = np.array(blocks, dtype=np.int64).reshape(len(blocks), len(rows))
+        parts_found = PartBlocks(best.densities, rows, compact(table, len(rows)))
+    return LeftOut(best.calibration, parts_found, best.categories)
+
+
+class _Reading(NamedTuple):
+    """Densities of the same blocks, some categories apart, and how well they foretell what was left out."""
+
+    categories: Categories | None
+    densities: tuple[LocalDensities, ...]
+    calibration: Calibration
+    loss: float
+
+
+def _reading(
+    points: FloatArray,
+    codes: IntArray,
+    class_count: IntArray,
+    unit: FloatArray,
+    left_out: list[IntArray],
+    blocks: list[IntArray],
+    categories: Categories | None,
+) -> _Reading:
+    unit = unit if categories is None else unit[categories.numbers(len(unit))]
+    joint = np.full((len(codes), len(class_count)), np.nan)
+    densities = []
+    for out, numbers in zip(left_out, blocks, strict=True):
+        found = densities_of_blocks(points, codes, numbers, len(class_count), categories)
+        joint[out] = found.log_joint_in(unit, points[out])
+        densities.append(found)
+    known = np.flatnonzero(np.isfinite(joint).all(axis=1))
+    calibration = learn_calibration(joint[known], codes[known], class_count)
+    right = calibration.posterior(joint[known])[np.arange(len(known)), codes[known]]
+    return _Reading(categories, tuple(densities), calibration, -float(np.log(right).sum()))
 
 
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     """Return the part of each record; equal records are in the same one, and each class is in all parts.
+
+    Where no more than a fifth of the records differ, new ones will be equal to some, too: each is dealt by itself.
 
     Parameters
     ----------
@@ -131,8 +189,11 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     begins = np.full(len(order), True)
     begins[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in ranks.T])
     parts = np.empty(len(order), dtype=np.int64)
-    # Equal records are one group, dealt with the class of its first.
-    parts[order] = deal(codes[order[begins]], N_PARTS)[np.cumsum(begins) - 1]
+    if np.count_nonzero(begins) <= _FEW_DISTINCT * len(order):
+        parts[order] = deal(codes[order], N_PARTS)
+    else:
+        # Equal records are one group, dealt with the class of its first.
+        parts[order] = deal(codes[order[begins]], N_PARTS)[np.cumsum(begins) - 1]
     return parts
 
 

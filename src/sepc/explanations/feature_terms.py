@@ -71,12 +71,19 @@ def _log_tails(densities: LocalDensities, logs: FloatArray, points: FloatArray, 
         whole = squares.sum(axis=1)
         # The sum of the terms is the very number that the probability was made of, whatever the squares round to.
         tail = logs[here, component] - densities.log_weights[component]
+        if densities.shares is not None:
+            told = densities.shares.by_feature(points[here], component)
+            tail -= told.sum(axis=1)
         tails[here] = squares * (tail / np.where(whole > 0.0, whole, 1.0))[:, None]
+        if densities.shares is not None:
+            tails[np.ix_(here, densities.shares.categories.features)] += told
     return tails
 
 
 def squares_to(densities: LocalDensities, component: int, points: FloatArray) -> FloatArray:
     """Return squared distances to a component as sums over features, shape (n, d); of those some may be negative.
+
+    Features of categories that are read by the shares of their values have a part in them only beyond 0 and 1.
 
     Examples
     --------
@@ -87,5 +94,10 @@ def squares_to(densities: LocalDensities, component: int, points: FloatArray) ->
     """
     center, frame = densities.frame(component)
     reach = FARTHEST * densities.unit
-    away = np.clip(points, densities.center - reach, densities.center + reach) - center
-    return np.asarray(away * ((away @ frame) @ frame.T))
+    away = np.clip(points[:, densities.numbers], densities.center - reach, densities.center + reach) - center
+    squares = np.zeros_like(points)
+    squares[:, densities.numbers] = away * ((away @ frame) @ frame.T)
+    if densities.shares is not None:
+        categories = densities.shares.categories
+        squares[:, categories.features] = categories.squares_beyond(points)
+    return squares

@@ -117,14 +117,15 @@ def _told_of(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> 
         inside = np.flatnonzero(is_held(gauges)).tolist()
         return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
     distances = rules.stack.distances(z)
-    nearest = [np.flatnonzero(rules.sides == side) for side in (0, 1)]
+    nearest = [np.flatnonzero(rules.sides == side) for side in range(len(rules.labels))]
     best = [int(k[np.argmin(distances[k])]) for k in nearest if len(k)]
-    return sorted(best, key=lambda k: float(distances[k]))
+    return sorted(best, key=lambda k: float(distances[k]))[:2]
 
 
 def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
     side = int(rules.sides[k])
-    own, others = int(rules.counts[k, side]), int(rules.counts[k, 1 - side])
+    own = int(rules.counts[k, side])
+    others = int(rules.counts[k].sum()) - own
     distance = float(rules.stack[k].distance(z[None])[0])
     return RegionNote(rules.names[k], rules.labels[side], own, others, float(gauge), distance)
 

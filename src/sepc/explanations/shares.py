@@ -15,13 +15,14 @@ import numpy as np
 from scipy.special import softmax
 
 from sepc.common.frames import plain
-from sepc.common.text import listed, many, percent
+from sepc.common.text import in_words, listed, many, percent
 from sepc.common.typing import FloatArray
 from sepc.explanations.feature_terms import feature_terms, squares_to
 from sepc.explanations.places import FeatureShare
-from sepc.explanations.vocabulary import Vocabulary
+from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
 from sepc.model.decision import deciding_problem
+from sepc.model.densities import LocalDensities
 from sepc.model.partition_model import PartitionModel
 
 BACKGROUND = "background"
@@ -76,14 +77,35 @@ class RegionShare(NamedTuple):
 class FeatureTerm(NamedTuple):
     """What one feature, of a raw table one column, adds to the log odds between two regions.
 
+    Attributes
+    ----------
+    feature : str
+    term : float
+    value : object
+        What the record has, where it is a category that is read by the shares of its values; else None.
+    share, rival_share : float or None
+        The smoothed shares of that value among the records of the two regions.
+
     Examples
     --------
-    >>> FeatureTerm("age", -0.7).term
-    -0.7
+    >>> FeatureTerm("housing", 1.78, "rent", 0.71, 0.12).in_words("good#1", "bad#2")
+    'housing (rent: 71 % of good#1, 12 % of bad#2; for it)'
     """
 
     feature: str
     term: float
+    value: Value = None
+    share: float | None = None
+    rival_share: float | None = None
+
+    def in_words(self, region: str, rival_region: str) -> str:
+        """Return it as part of a sentence on two regions."""
+        told = "for it" if self.term > 0.0 else "against it"
+        if self.share is not None and self.rival_share is not None:
+            value = "missing" if self.value is None else in_words(self.value)
+            shares = f"{percent(self.share)} of {region}, {percent(self.rival_share)} of {rival_region}"
+            told = f"{value}: {shares}; {told}"
+        return f"{self.feature} ({told})"
 
 
 class Parting(NamedTuple):
@@ -127,7 +149,7 @@ class Parting(NamedTuple):
         most = [t for t in every[:_N_TERMS_IN_TEXT] if abs(t.term) >= least]
         if not most:
             return f"Nothing parts {self.region} from {self.rival_region} here."
-        told = [f"{t.feature} ({'for' if t.term > 0.0 else 'against'} it)" for t in most]
+        told = [t.in_words(self.region, self.rival_region) for t in most]
         return f"What parts {self.region} from {self.rival_region} most: {listed(told)}."
 
 
@@ -202,7 +224,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             rival_label=plain(model.classes[rival]),
             log_odds=float(logs[best] - logs[against]),
             size_and_width=float(densities.log_weights[best] - densities.log_weights[against]),
-            terms=_by_columns(found.values[0], vocabulary),
+            terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
             calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival])),
         ),
     )
@@ -231,9 +253,25 @@ def _names(model: PartitionModel, k: int, of_class: slice) -> Iterator[str]:
         yield f"{rules.labels[side]}@"
 
 
-def _by_columns(terms: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureTerm, ...]:
+def _by_columns(
+    terms: FloatArray,
+    densities: LocalDensities,
+    z: FloatArray,
+    x: FloatArray,
+    components: tuple[int, int],
+    vocabulary: Vocabulary,
+) -> tuple[FeatureTerm, ...]:
     """Return the terms of the features, shape (d,), by what is spoken of; the largest first."""
     told = [FeatureTerm(word.name, float(terms[word.at].sum())) for word in vocabulary.words]
+    if densities.shares is not None:
+        logs = np.full((2, len(z)), np.nan)
+        for row, component in zip(logs, components, strict=True):
+            row[densities.shares.categories.features] = densities.shares.by_feature(z[None], component)[0]
+        own, rival = (np.exp([row[word.at].sum() for word in vocabulary.words]).tolist() for row in logs)
+        told = [
+            one if np.isnan(a) else one._replace(value=vocabulary.asked(word, x), share=a, rival_share=b)
+            for one, word, a, b in zip(told, vocabulary.words, own, rival, strict=True)
+        ]
     return tuple(sorted(told, key=lambda t: -abs(t.term)))
 
 
@@ -266,7 +304,10 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     z = model.units(x)
     nearest = int(densities.by_component(z[None])[0].argmax())
     squares = squares_to(densities, nearest, z[None])[0]
-    mean = model.original(densities.frame(nearest)[0])
+    if densities.shares is not None:
+        # In the exponent of a density half a square stands where the logarithm of a share is.
+        squares[densities.shares.categories.features] -= 2.0 * densities.shares.by_feature(z[None], nearest)[0]
+    mean = model.original(densities.mean(nearest))
     # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]
     whole = sum(part for part, _ in away)

@@ -4,6 +4,9 @@ The paper remarks that each ellipsoid may be read as a local Gaussian. Here each
 and the covariance of its points. A covariance of few points is shrunk towards what all blocks have in common, and the
 tails are those of Student's t: a point far from everything is then no reason for certainty. The posterior varies
 within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
+
+Features that tell the values of categories may stand apart: mean and covariance are then those of the other features,
+and the shares of the values among the block's points are factors of the density; see `category_shares`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +22,7 @@ from scipy.special import softmax
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
+from sepc.model.category_shares import Categories, CategoryShares, shares_of
 from sepc.model.quadratics import pairs, quadratics
 
 # Degrees of freedom of the tails. With 4 the scoreboard hardly changes.
@@ -44,7 +48,7 @@ class LocalDensities:
     Attributes
     ----------
     center, unit : ndarray of shape (d,)
-        Features are judged as ``(x - center) / unit``.
+        Features are judged as ``(x - center) / unit``; those of categories that stand apart are not among them.
     coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
         Of these polynomials: products of two features, features, the constant.
     codes : ndarray of int, shape (n_components,)
@@ -52,6 +56,8 @@ class LocalDensities:
     log_weights : ndarray of shape (n_components,)
         Logarithms of the prior of its class, its share of that class, and its scale.
     n_classes : int
+    shares : CategoryShares or None
+        Of the values of categories that stand apart.
 
     Examples
     --------
@@ -68,19 +74,39 @@ class LocalDensities:
     codes: IntArray
     log_weights: FloatArray
     n_classes: int
+    shares: CategoryShares | None = None
+
+    @property
+    def numbers(self) -> IntArray | slice:
+        """Which features the distances are measured in: all, but for those of categories that stand apart."""
+        if self.shares is None:
+            return slice(None)
+        categories = self.shares.categories
+        return categories.numbers(len(self.unit) + len(categories.features))
 
     def frames(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield centre c and frame F, shapes (d,) and (d, d), of each component: distances are ``|F' (x - c)|``."""
         yield from (self.frame(k) for k in range(len(self.codes)))
 
     def frame(self, component: int) -> tuple[FloatArray, FloatArray]:
-        """Return centre and frame of one component, as `frames` yields them."""
+        """Return centre and frame of one component, as `frames` yields them, in the features of `numbers`."""
         d = len(self.unit)
         i, j = pairs(d + 1)
         form = np.empty((d + 1, d + 1))
         form[i, j] = form[j, i] = self.coefficients[:, component] * np.where(i == j, 1.0, 0.5)
         middle = -np.linalg.solve(form[:d, :d], form[:d, d])
         return self.center + self.unit * middle, np.linalg.cholesky(form[:d, :d]) / self.unit[:, None]
+
+    def mean(self, component: int) -> FloatArray:
+        """Return the mean of a component's points, shape (d,), in all features; shares of values are smoothed."""
+        center = self.frame(component)[0]
+        if self.shares is None:
+            return center
+        categories = self.shares.categories
+        out = np.empty(len(center) + len(categories.features))
+        out[self.numbers] = center
+        out[categories.features] = categories.no + self.shares.shares(component) * (categories.yes - categories.no)
+        return out
 
     def size(self, component: int, n: int) -> int:
         """Return how many of n training points made a component, if each of them is in one.
@@ -139,13 +165,19 @@ class LocalDensities:
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield rows, and what `_by_component` says of them and of the padding behind them."""
-        squares = quadratics(self.coefficients, len(self.unit))
-        block = np.zeros((squares.n_rows, len(self.unit)))
+        squares, numbers = quadratics(self.coefficients, len(self.unit)), self.numbers
+        block = np.zeros((squares.n_rows, points.shape[1]))
         with one_blas_thread(squares.n_rows * len(self.coefficients)):
             for rows in chunk_slices(len(points), squares.n_rows):
                 block[: rows.stop - rows.start] = points[rows]
-                z = np.clip((block - self.center) / self.unit, -FARTHEST, FARTHEST)
-                yield rows, self._by_component(squares(z))
+                z = np.clip((block[:, numbers] - self.center) / self.unit, -FARTHEST, FARTHEST)
+                square = squares(z)
+                if self.shares is not None:
+                    square += self.shares.categories.squares_beyond(block).sum(axis=1, keepdims=True)
+                out = self._by_component(square)
+                if self.shares is not None:
+                    out += self.shares.log_shares(block)
+                yield rows, out
 
     def _by_component(self, square: FloatArray) -> FloatArray:
         """Return the logarithm of each component's weight times its density, given squared distances; overwrites them.
@@ -196,6 +228,7 @@ def local_densities(
     class_count: NDArray[np.integer],
     center: FloatArray,
     unit: FloatArray,
+    categories: Categories | None = None,
 ) -> LocalDensities:
     """Read blocks of points as components.
 
@@ -208,6 +241,8 @@ def local_densities(
         How many points of each class there are; their shares are the priors.
     center, unit : ndarray of shape (d,)
         A point among them, such as their mean, and the unit of length of each feature.
+    categories : Categories, optional
+        Those that stand apart.
 
     Returns
     -------
@@ -221,11 +256,15 @@ def local_densities(
     """
     with one_blas_thread(points.size):
         parts = (Component(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks)
-        return densities_of(parts, class_count, center, unit)
+        return densities_of(parts, class_count, center, unit, categories)
 
 
 def densities_of(
-    parts: Iterable[Component], class_count: NDArray[np.integer], center: FloatArray, unit: FloatArray
+    parts: Iterable[Component],
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None = None,
 ) -> LocalDensities:
     """Return the densities of components whose moments are known.
 
@@ -236,6 +275,8 @@ def densities_of(
     class_count : ndarray of int, shape (n_classes,)
     center, unit : ndarray of shape (d,)
         The moments are those of ``(x - center) / unit``.
+    categories : Categories, optional
+        Those that stand apart.
 
     Returns
     -------
@@ -247,6 +288,11 @@ def densities_of(
     >>> one.codes.tolist()
     [0]
     """
+    held: list[FloatArray] = []
+    if categories is not None:
+        numbers = categories.numbers(len(unit))
+        parts = _numbers_alone(parts, numbers, categories, center, unit, held)
+        center, unit = center[numbers], unit[numbers]
     d = len(unit)
     i, j = pairs(d + 1)
     codes: list[int] = []
@@ -267,7 +313,24 @@ def densities_of(
     of_class = np.bincount(number, counts, minlength=len(class_count))[number]
     prior = class_count[number] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - log_scales
-    return LocalDensities(center, unit, table.T.copy(), number, log_weights, len(class_count))
+    shares = None
+    if categories is not None:
+        shares = shares_of(categories, np.array(held), counts, number, len(class_count))
+    return LocalDensities(center, unit, table.T.copy(), number, log_weights, len(class_count), shares)
+
+
+def _numbers_alone(
+    parts: Iterable[Component],
+    numbers: IntArray,
+    categories: Categories,
+    center: FloatArray,
+    unit: FloatArray,
+    held: list[FloatArray],
+) -> Iterator[Component]:
+    """Yield the moments of the features of no category; note which part of the points has each value."""
+    for part in parts:
+        held.append(categories.held((center + unit * part.mean)[None])[0])
+        yield part._replace(mean=part.mean[numbers], scatter=part.scatter[np.ix_(numbers, numbers)])
 
 
 def _packed(parts: Iterable[Component], codes: list[int]) -> Iterator[FloatArray]:

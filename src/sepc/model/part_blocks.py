@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities, local_densities
 from sepc.model.fitted_model import TrainingRecords
 from sepc.partitions.units import location_and_unit
@@ -50,14 +51,26 @@ class PartBlocks(NamedTuple):
         return cls(densities, np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int64))
 
     @classmethod
-    def of(cls, records: TrainingRecords, rows: IntArray, blocks: NDArray[np.integer], n_classes: int) -> Self:
+    def of(
+        cls,
+        records: TrainingRecords,
+        rows: IntArray,
+        blocks: NDArray[np.integer],
+        n_classes: int,
+        categories: Categories | None = None,
+    ) -> Self:
         """Make the densities of numbered blocks."""
         points, codes = records.points[rows], records.codes[rows].astype(np.int64)
-        return cls(tuple(densities_of_blocks(points, codes, part, n_classes) for part in blocks), rows, blocks)
+        found = (densities_of_blocks(points, codes, part, n_classes, categories) for part in blocks)
+        return cls(tuple(found), rows, blocks)
 
 
 def densities_of_blocks(
-    points: FloatArray, codes: IntArray, blocks: NDArray[np.integer], n_classes: int
+    points: FloatArray,
+    codes: IntArray,
+    blocks: NDArray[np.integer],
+    n_classes: int,
+    categories: Categories | None = None,
 ) -> LocalDensities:
     """Return the densities of points with numbered blocks.
 
@@ -69,6 +82,8 @@ def densities_of_blocks(
     blocks : ndarray of int, shape (n,)
         Numbered class by class; -1 for points in none.
     n_classes : int
+    categories : Categories, optional
+        Those that stand apart.
 
     Examples
     --------
@@ -82,4 +97,5 @@ def densities_of_blocks(
     members: Iterable[IntArray] = np.split(order, np.cumsum(np.bincount(blocks[seen]))[:-1])
     center, unit = location_and_unit(points[seen])
     count = np.bincount(codes[seen], minlength=n_classes)
-    return local_densities(points, ((int(codes[rows[0]]), rows) for rows in members), count, center, unit)
+    by_class = ((int(codes[rows[0]]), rows) for rows in members)
+    return local_densities(points, by_class, count, center, unit, categories)

@@ -88,6 +88,8 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n, len(problem.labels))
         for k, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
     ]
+    densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
+    shares = None if densities is None else densities.shares
     clf._model = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
@@ -99,9 +101,9 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         outline=unpack_outline(reader, summary),
         rules=_rules(reader, header, summary, records, partitions, problems),
         trust=header["trust"],
-        densities=unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None,
+        densities=densities,
         calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
-        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, n_classes),
+        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, n_classes, shares),
     )
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale

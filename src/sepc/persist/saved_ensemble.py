@@ -9,7 +9,8 @@ from sepc.common.typing import IntArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, VIEWS, FeatureViews
-from sepc.estimators.ensemble.members import Member, Part, Plan
+from sepc.estimators.ensemble.members import Member, Part
+from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.fitted_model import TrainingRecords

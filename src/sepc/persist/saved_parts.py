@@ -11,6 +11,7 @@ from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
 from sepc.model.calibration import Calibration
+from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
@@ -160,12 +161,22 @@ def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
     """Put local densities into arrays."""
     for name in ("center", "unit", "coefficients", "codes", "log_weights"):
         writer.put(name, getattr(densities, name))
+    if densities.shares is not None:
+        categories = densities.shares.categories
+        writer.put("category_features", categories.features)
+        writer.put("category_ends", _ends(categories.groups))
+        writer.put("category_no", categories.no)
+        writer.put("category_yes", categories.yes)
+        writer.put("share_slopes", densities.shares.slopes)
+        writer.put("share_constants", densities.shares.constants)
 
 
 def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDensities:
     """Return local densities of points with `dim` features."""
     codes = reader.integers("codes", (None,), 0, n_classes)
     require(len(codes) > 0 and bool((np.diff(codes) >= 0).all()), "components are not class by class")
+    shares = _shares(reader, dim, len(codes)) if "category_features" in reader else None
+    dim -= 0 if shares is None else len(shares.categories.features)
     return LocalDensities(
         center=reader.numbers("center", (dim,)),
         unit=reader.positive("unit", (dim,)),
@@ -173,6 +184,21 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
         codes=codes,
         log_weights=reader.numbers("log_weights", (len(codes),)),
         n_classes=n_classes,
+        shares=shares,
+    )
+
+
+def _shares(reader: ArrayReader, dim: int, n_components: int) -> CategoryShares:
+    features = reader.integers("category_features", (None,), 0, dim)
+    ends = reader.integers("category_ends", (None,), 1, len(features) + 1)
+    require(len(np.unique(features)) == len(features), "a feature of two categories")
+    require(len(ends) > 0 and bool((np.diff(ends) > 0).all()) and ends[-1] == len(features), "ends of categories")
+    no, yes = (reader.numbers(name, (len(features),)) for name in ("category_no", "category_yes"))
+    require(bool((yes > no).all()), "values of categories")
+    return CategoryShares(
+        Categories(tuple(np.split(features, ends[:-1])), no, yes),
+        slopes=reader.numbers("share_slopes", (len(features), n_components)),
+        constants=reader.numbers("share_constants", (len(ends), n_components)),
     )
 
 
@@ -217,17 +243,24 @@ def pack_part_blocks(writer: ArrayWriter, parts: PartBlocks | None, training_row
 
 
 def unpack_part_blocks(
-    reader: ArrayReader, records: TrainingRecords | None, dim: int, n_classes: int
+    reader: ArrayReader, records: TrainingRecords | None, dim: int, n_classes: int, shares: CategoryShares | None
 ) -> PartBlocks | None:
-    """Return partitions without a part of the records; None where a file has none."""
+    """Return partitions without a part of the records; None where a file has none.
+
+    They read categories by the shares of their values if `shares` does.
+    """
     if records is not None:
-        return _parts_of_records(reader, records, n_classes)
+        return _parts_of_records(reader, records, n_classes, None if shares is None else shares.categories)
     readers = [reader.under(f"part{k}") for k in range(N_PARTS)]
     found = tuple(unpack_densities(part, dim, n_classes) for part in readers if "codes" in part)
+    n_apart = 0 if shares is None else len(shares.categories.features)
+    require(all(len(part.unit) == dim - n_apart for part in found), "categories of a part")
     return PartBlocks.without_records(found) if found else None
 
 
-def _parts_of_records(reader: ArrayReader, records: TrainingRecords, n_classes: int) -> PartBlocks | None:
+def _parts_of_records(
+    reader: ArrayReader, records: TrainingRecords, n_classes: int, categories: Categories | None
+) -> PartBlocks | None:
     if "blocks" not in reader:
         return None
     n = len(records.codes)
@@ -244,7 +277,7 @@ def _parts_of_records(reader: ArrayReader, records: TrainingRecords, n_classes: 
         require(
             bool((np.diff(pairs[:, 1]) >= 0).all()) and len(np.unique(pairs[:, 1])) == n_classes, "classes of a part"
         )
-    return PartBlocks.of(records, rows, blocks, n_classes)
+    return PartBlocks.of(records, rows, blocks, n_classes, categories)
 
 
 def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> list[list[FloatArray]]:

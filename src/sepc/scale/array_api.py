@@ -20,6 +20,7 @@ from sepc.geometry.points.queries import squares
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
+from sepc.model.category_shares import BEYOND, CategoryShares
 from sepc.model.densities import FARTHEST, TAILS, LocalDensities
 from sepc.model.quadratics import pairs
 
@@ -142,7 +143,7 @@ def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
 
 def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Array | None:
     """Return what `LocalDensities.log_joint` returns, if a device has a pass for it."""
-    if not hasattr(place.xp, "row_joints"):
+    if densities.shares is not None or not hasattr(place.xp, "row_joints"):
         return None
     frame = densities.center, FARTHEST * densities.unit
     centers, frames = map(np.array, zip(*densities.frames(), strict=True))
@@ -157,14 +158,34 @@ def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Ar
     coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
     i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
     power = -0.5 * (TAILS + len(densities.unit))
+    numbers = place.put(np.arange(Z.shape[1])[densities.numbers])
     found = []
     for rows in _blocks(Z.shape[0], len(densities.coefficients)):
-        z = xp.clip((Z[rows, :] - center) / unit, -FARTHEST, FARTHEST)
+        z = xp.clip((xp.take(Z[rows, :], numbers, axis=1) - center) / unit, -FARTHEST, FARTHEST)
         lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
         square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
         square = xp.clip(square, 0.0, None)
-        found.append(_by_class(densities, log_weights + power * xp.log(1.0 + square / TAILS), xp))
+        log_shares, beyond = _log_shares(densities.shares, Z[rows, :], place)
+        logs = log_weights + power * xp.log(1.0 + (square + beyond) / TAILS) + log_shares
+        found.append(_by_class(densities, logs, xp))
     return xp.concat(found, axis=0)
+
+
+def _log_shares(shares: CategoryShares | None, Z: Array, place: Place) -> tuple[Array | float, Array | float]:
+    """Return what `CategoryShares.log_shares` returns, and how far features lie beyond, as a square."""
+    if shares is None:
+        return 0.0, 0.0
+    xp, categories = place.xp, shares.categories
+    no, yes = place.put(categories.no), place.put(categories.yes)
+    held = (xp.take(Z, place.put(categories.features), axis=1) - no) / (yes - no)
+    possible = xp.clip(held, 0.0, 1.0)
+    # Which features are of the same category, as a matrix: there are not many.
+    of_group = np.repeat(np.arange(len(categories.groups)), [len(group) for group in categories.groups])
+    together = possible @ place.put((of_group[:, None] == of_group).astype(np.float64))
+    possible = possible / xp.clip(together, 1.0, None)
+    beyond = (held - possible) / BEYOND
+    logs = possible @ place.put(shares.slopes) + place.put(shares.constants.sum(axis=0))
+    return logs, xp.sum(beyond * beyond, axis=1, keepdims=True)
 
 
 def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:

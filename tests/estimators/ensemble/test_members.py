@@ -6,7 +6,8 @@ from fitted_ensembles import overlapping
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.ensemble import members
-from sepc.estimators.ensemble.members import Plan, feature_chances, grow, plans
+from sepc.estimators.ensemble.members import grow
+from sepc.estimators.ensemble.plans import Plan
 
 
 class TestGrown:
@@ -65,18 +66,6 @@ class TestGrown:
                 center = list(part.densities.frames())[region][0]
                 assert E.contains(center[None])[0]
         assert all(name.endswith("@") for name in isolated)
-
-    def test_relevant_features_are_drawn_more_often_and_constant_ones_never(self):
-        rng = np.random.default_rng(0)
-        codes = np.repeat([0, 1], 50)
-        X = np.column_stack([rng.normal(size=100) + 3 * codes, rng.normal(size=100), np.full(100, 2.0)])
-        chances = feature_chances(X, codes)
-        assert chances.sum() == pytest.approx(1)
-        assert chances[0] > 2 * chances[1] > 0
-        assert chances[2] == 0
-        planned = plans(X, codes, 12, [3, 1], rng)
-        assert not any(2 in plan.features for plan in planned)
-        assert [len(plan.features) for plan in planned] == [2, 2, 1, 1] * 3
 
 
 def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavily():

@@ -9,11 +9,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import FeatureViews
-from sepc.estimators.ensemble.members import Member, Opinion, grow, plans
+from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
+from sepc.estimators.ensemble.members import Member, Opinion, grow
+from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 from sepc.estimators.ensemble.stacking import learn_stack
 from sepc.estimators.ensemble.strangeness import learn_strangeness
 from sepc.estimators.fitting import ArrangedSet, class_slices
+from sepc.estimators.found_categories import found_categories
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints
 from sepc.model.fitted_model import Outline, TrainingRecords
@@ -44,7 +46,7 @@ class EnsembleSettings(NamedTuple):
         self.sizes(1)
 
     def sizes(self, d: int) -> list[int]:
-        """Return the numbers of features, of d, that members take turns with."""
+        """Return the numbers of columns, of d, that members take turns with; a category is one column."""
         asked = self.max_features
         if isinstance(asked, str) and asked == "auto":
             return [min(_ALL_AT_MOST, d), min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
@@ -88,11 +90,23 @@ def fit_ensemble(
     FittedEnsemble
     """
     X, codes = training.points, training.codes.astype(np.int64)
-    planned = plans(X, codes, settings.n_estimators, settings.sizes(X.shape[1]), rng)
     views = FeatureViews.of(X)
     by_view = views(X)
+    # As scores they are features like all others: members that read the same thing in different ways know more.
+    categories = found_categories([LocalPoints(by_view[PLAIN])], views.mean[PLAIN], views.scale[PLAIN])
+    columns = columns_of(X.shape[1], () if categories is None else categories.groups)
+    sizes = settings.sizes(len(columns))
+    chances = column_chances(X, codes, columns)
+    planned = plans(columns, chances, settings.n_estimators, sizes, max(_ALL_AT_MOST, *sizes), rng)
     jobs = (
-        delayed(grow)(plan, by_view[plan.view][:, plan.features], codes, training.classes, settings.n_imp)
+        delayed(grow)(
+            plan,
+            by_view[plan.view][:, plan.features],
+            codes,
+            training.classes,
+            settings.n_imp,
+            categories.among(plan.features) if categories is not None and plan.view == PLAIN else None,
+        )
         for plan in planned
     )
     grown: list[tuple[Member, Opinion]] = []

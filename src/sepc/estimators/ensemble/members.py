@@ -7,21 +7,21 @@ training point, and every ellipsoid is counted on points that did not shape it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.feature_views import VIEWS
+from sepc.estimators.ensemble.plans import Plan
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities, local_densities, log_sum_exp
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition
-from sepc.partitions.problems import class_blocks, problems_of
+from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
@@ -29,24 +29,6 @@ from sepc.partitions.units import location_and_unit
 _MOST_POINTS = 6000
 # Log probabilities below this count as this: no single opinion decides alone.
 LOWEST = -12.0
-# What a feature without relevance gets of the chances of the most relevant one: relevance alone misses what only
-# two features together tell.
-_FLOOR = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of a member: its view, the numbers of its features, and its seed.
-
-    Examples
-    --------
-    >>> Plan(0, np.array([1, 3]), 7).features.tolist()
-    [1, 3]
-    """
-
-    view: int
-    features: IntArray
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,68 +159,13 @@ def mean_opinion(opinions: Sequence[Opinion]) -> Opinion:
     return Opinion(*(np.asarray(sum(values) / len(opinions)) for values in zip(*opinions, strict=True)))
 
 
-def plans(X: FloatArray, codes: IntArray, n_members: int, sizes: Sequence[int], rng: np.random.Generator) -> list[Plan]:
-    """Choose views and features of the members.
-
-    FeatureViews take turns, and so do sizes. Features are drawn without replacement, relevant ones more often.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-    n_members : int
-    sizes : sequence of int
-        Numbers of features; at most those that vary are drawn.
-    rng : Generator
-
-    Returns
-    -------
-    list of Plan
-
-    Examples
-    --------
-    >>> X, rng = np.arange(12.0).reshape(6, 2), np.random.default_rng(0)
-    >>> [(p.view, len(p.features)) for p in plans(X, np.array([0, 0, 0, 1, 1, 1]), 4, [2, 1], rng)]
-    [(0, 2), (1, 2), (0, 1), (1, 1)]
-    """
-    chances = feature_chances(X, codes)
-    able = int(np.count_nonzero(chances))
-    out = []
-    for k in range(n_members):
-        size = min(sizes[(k // len(VIEWS)) % len(sizes)], able)
-        features = np.sort(rng.choice(len(chances), size, replace=False, p=chances))
-        out.append(Plan(VIEWS[k % len(VIEWS)], features, int(rng.integers(2**31))))
-    return out
-
-
-def feature_chances(X: FloatArray, codes: IntArray) -> FloatArray:
-    """Return the chance of each feature to be drawn first: by how much its ranks differ between the classes.
-
-    The measure is the correlation ratio of the ranks. Features that do not vary are never drawn.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [7.0, 1.0, 5.0], [8.0, 2.0, 5.0]])
-    >>> feature_chances(X, np.array([0, 0, 1, 1])).round(2).tolist()
-    [0.86, 0.14, 0.0]
-    """
-    ranks = rankdata(X, axis=0)
-    ranks -= ranks.mean(axis=0)
-    total = np.square(ranks).sum(axis=0)
-    between = np.zeros(X.shape[1])
-    for k in range(codes.max() + 1):
-        mine = ranks[codes == k]
-        between += len(mine) * np.square(mine.mean(axis=0))
-    varies = total > 0.0
-    if not varies.any():
-        return np.full(X.shape[1], 1.0 / X.shape[1])
-    relevance = np.sqrt(between / np.where(varies, total, 1.0))
-    chances = np.where(varies, relevance + _FLOOR * relevance.max() + 1e-9, 0.0)
-    return np.asarray(chances / chances.sum())
-
-
 def grow(
-    plan: Plan, points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float
+    plan: Plan,
+    points: FloatArray,
+    codes: IntArray,
+    classes: NDArray[Any],
+    n_imp: int | float,
+    categories: Categories | None = None,
 ) -> tuple[Member, Opinion]:
     """Make a member; return it, and its honest opinion of the training points.
 
@@ -250,6 +177,8 @@ def grow(
     codes : ndarray of int, shape (n,)
     classes : ndarray of shape (n_classes,)
     n_imp : int or float
+    categories : Categories, optional
+        Among these features. They are read by the shares of their values if that gives the better opinions.
 
     Returns
     -------
@@ -266,15 +195,65 @@ def grow(
     """
     rng = np.random.default_rng(plan.seed)
     dealt = deal(codes, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
-    honest = Opinion(np.full((len(codes), len(classes)), np.nan), np.full(len(codes), np.nan))
-    parts = []
+    blocks = []
     for k in range(N_PARTS):
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
-        part = _part(points, codes, classes, n_imp, _some(inside, codes, rng), _some(out, codes, rng))
-        for known, said in zip(honest, opinion_of(part.densities, points[out]), strict=True):
-            known[out] = said
-        parts.append(part)
+        rows = _some(inside, codes, rng)
+        blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, _some(out, codes, rng)))
+    ways = [None] if categories is None else [categories, None]
+    found = [_read(blocks, points, codes, dealt, way) for way in ways]
+    parts, honest = min(found, key=lambda reading: _loss(reading[1], codes))  # the first one if nothing tells
     return Member(plan, parts, classes), honest
+
+
+class _Blocks(NamedTuple):
+    """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class."""
+
+    partitions: list[Partition]
+    rows: IntArray
+    out: IntArray
+    blocks: list[ClassBlock]
+    class_count: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        points: FloatArray,
+        codes: IntArray,
+        classes: NDArray[Any],
+        n_imp: int | float,
+        rows: IntArray,
+        out: IntArray,
+    ) -> Self:
+        """Partition the points of some rows."""
+        mine = points[rows]
+        asked = problems_of(codes[rows], classes)
+        how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
+        found = [problem.partition(mine, n_imp, **how) for problem in asked]
+        count = np.bincount(codes[rows], minlength=len(classes))
+        return cls(found, rows, out, list(class_blocks(found, asked)), count)
+
+
+def _read(
+    blocks: Sequence[_Blocks], points: FloatArray, codes: IntArray, dealt: IntArray, categories: Categories | None
+) -> tuple[list[Part], Opinion]:
+    """Return blocks read as densities, some categories by their shares, and the opinion of what they have not seen."""
+    honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
+    parts = []
+    for k, one in enumerate(blocks):
+        part = _part(one, points, codes, categories)
+        unseen = np.flatnonzero(dealt == k)
+        for known, said in zip(honest, opinion_of(part.densities, points[unseen]), strict=True):
+            known[unseen] = said
+        parts.append(part)
+    return parts, honest
+
+
+def _loss(honest: Opinion, codes: IntArray) -> float:
+    """Return how badly opinions foretell the classes: the mean of the logarithms, of those that are known."""
+    right = honest.log_probability[np.arange(len(codes)), codes]
+    known = np.isfinite(right)
+    return -float(right[known].mean()) if known.any() else 0.0
 
 
 def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray:
@@ -289,17 +268,11 @@ def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray
     return np.sort(np.concatenate(chosen))
 
 
-def _part(
-    points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float, rows: IntArray, out: IntArray
-) -> Part:
-    mine = points[rows]
-    asked = problems_of(codes[rows], classes)
-    center, unit = location_and_unit(mine)
-    found = [problem.partition(mine, n_imp, options=PartitionOptions(relax=True), unit=unit) for problem in asked]
-    count = np.bincount(codes[rows], minlength=len(classes))
-    blocks = list(class_blocks(found, asked))
-    densities = local_densities(mine, [(b.code, b.rows) for b in blocks], count, center, unit)
-    claimed = np.zeros((len(blocks), len(classes)), dtype=np.int64)
-    np.add.at(claimed, (densities.claims(points[out]), codes[out]), 1)
+def _part(one: _Blocks, points: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
+    mine, blocks = points[one.rows], one.blocks
+    by_class = [(b.code, b.rows) for b in blocks]
+    densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories)
+    claimed = np.zeros((len(blocks), len(one.class_count)), dtype=np.int64)
+    np.add.at(claimed, (densities.claims(points[one.out]), codes[one.out]), 1)
     sizes = np.array([len(b.rows) for b in blocks])
-    return Part(found, rows, out, densities, [b.name for b in blocks], sizes, claimed)
+    return Part(one.partitions, one.rows, one.out, densities, [b.name for b in blocks], sizes, claimed)

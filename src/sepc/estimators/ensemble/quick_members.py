@@ -11,7 +11,29 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.members import LOWEST, Member, Opinion
+from sepc.model.category_shares import Categories
 from sepc.model.densities import TAILS
+
+
+class QuickShares(NamedTuple):
+    """Shares of the values of categories in all components of a member, numbered among all features of its view."""
+
+    categories: Categories
+    slopes: FloatArray
+    constants: FloatArray
+
+    @classmethod
+    def of(cls, member: Member) -> "QuickShares | None":
+        """Return those of a member; None if it reads no category so."""
+        known = [part.densities.shares for part in member.parts if part.densities.shares is not None]
+        if not known:
+            return None
+        categories = known[0].categories
+        return cls(
+            categories._replace(groups=tuple(member.plan.features[group] for group in categories.groups)),
+            np.hstack([one.slopes for one in known]),
+            np.concatenate([one.constants.sum(axis=0) for one in known]),
+        )
 
 
 class QuickMembers(NamedTuple):
@@ -22,9 +44,11 @@ class QuickMembers(NamedTuple):
     views : list of int
         Which view each member looks at.
     features : list of ndarray of int, shape (d + 1,)
-        Which features, and behind them the number of the 1.
+        Which features distances are measured in, and behind them the number of the 1.
     frames : list of ndarray of shape (d, n_components_of_the_member, d + 1)
         Distances are lengths of what points, with a 1 behind their d features, become in a component's frame.
+    shares : list of QuickShares or None
+        Of members that read categories by the shares of their values.
     slices : list of slice
         Components of each member among all.
     exponents, log_weights : ndarray of shape (n_components,)
@@ -48,6 +72,7 @@ class QuickMembers(NamedTuple):
     views: list[int]
     features: list[IntArray]
     frames: list[FloatArray]
+    shares: list[QuickShares | None]
     slices: list[slice]
     exponents: FloatArray
     log_weights: FloatArray
@@ -58,7 +83,7 @@ class QuickMembers(NamedTuple):
     @classmethod
     def of(cls, members: Sequence[Member]) -> Self:
         """Return members whose components are written out."""
-        frames, slices, exponents, log_weights = [], [], [], []
+        features, frames, shares, slices, exponents, log_weights = [], [], [], [], [], []
         groups: list[tuple[int, int, int]] = []
         for number, member in enumerate(members):
             first, own = len(groups), []
@@ -67,16 +92,20 @@ class QuickMembers(NamedTuple):
                 own += [np.column_stack([frame.T, -center @ frame]) for center, frame in densities.frames()]
                 log_weights.append(densities.log_weights - np.log(densities.unit).sum())
                 groups += [(number, part_number, int(code)) for code in densities.codes]
+            numbers = member.plan.features[member.parts[0].densities.numbers]
+            features.append(np.append(numbers, -1))
             frames.append(np.stack(own, axis=1))
+            shares.append(QuickShares.of(member))
             slices.append(slice(first, len(groups)))
-            exponents.append(np.full(len(own), -0.5 * (TAILS + len(member.plan.features))))
+            exponents.append(np.full(len(own), -0.5 * (TAILS + len(numbers))))
         # Components come class by class, part after part.
         of_component = np.array(groups)
         starts = np.flatnonzero(np.any(np.diff(of_component, axis=0, prepend=-1) != 0, axis=1))
         return cls(
             [member.plan.view for member in members],
-            [np.append(member.plan.features, -1) for member in members],
+            features,
             frames,
+            shares,
             slices,
             np.concatenate(exponents),
             np.concatenate(log_weights),
@@ -105,11 +134,17 @@ class QuickMembers(NamedTuple):
             points = with_one[view][features]
             away = (frames.reshape(-1, len(points)) @ points).reshape(*frames.shape[:2], n)
             np.square(away, out=away).sum(axis=0, out=logs[at])
+        members = zip(self.views, self.shares, self.slices, strict=True)
+        with_shares = [(view, shares, at) for view, shares, at in members if shares is not None]
+        for view, shares, at in with_shares:
+            logs[at] += shares.categories.squares_beyond(views[view]).sum(axis=1)
         logs *= 1.0 / TAILS
         logs += 1.0
         np.log(logs, out=logs)
         logs *= self.exponents[:, None]
         logs += self.log_weights[:, None]
+        for view, shares, at in with_shares:
+            logs[at] += (shares.categories.possible(views[view]) @ shares.slopes + shares.constants).T
         # By the largest of the same class, part and member: none of their sums vanishes.
         top = np.maximum.reduceat(logs, self.starts, axis=0)
         logs -= np.repeat(top, np.diff(self.starts, append=len(logs)), axis=0)

@@ -1,0 +1,128 @@
+"""Plans of the members of an ensemble: which view, and which features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.feature_views import VIEWS
+
+# What a column without relevance gets of the chances of the most relevant one: relevance alone misses what only two
+# columns together tell.
+_FLOOR = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a member: its view, the numbers of its features, and its seed.
+
+    Examples
+    --------
+    >>> Plan(0, np.array([1, 3]), 7).features.tolist()
+    [1, 3]
+    """
+
+    view: int
+    features: IntArray
+    seed: int
+
+
+def columns_of(d: int, groups: Sequence[IntArray]) -> list[IntArray]:
+    """Return d features as columns: those of one category together, others by themselves, in their order.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in columns_of(4, [np.array([1, 2])])]
+    [[0], [1, 2], [3]]
+    """
+    alone = np.setdiff1d(np.arange(d), np.concatenate([*groups, np.empty(0, dtype=np.int64)]))
+    return sorted([*groups, *alone[:, None]], key=lambda column: int(column[0]))
+
+
+def plans(
+    columns: Sequence[IntArray],
+    chances: FloatArray,
+    n_members: int,
+    sizes: Sequence[int],
+    most_features: int,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Choose views and features of the members.
+
+    FeatureViews take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int
+        Features of each column.
+    chances : ndarray of shape (n_columns,)
+        As `column_chances` returns them.
+    n_members : int
+    sizes : sequence of int
+        Numbers of columns; at most those that vary are drawn.
+    most_features : int
+        Columns that come last in a draw are left out where all of them together have more features.
+    rng : Generator
+
+    Returns
+    -------
+    list of Plan
+
+    Examples
+    --------
+    >>> columns, chances, rng = [np.array([0]), np.array([1])], np.array([0.7, 0.3]), np.random.default_rng(0)
+    >>> [(p.view, len(p.features)) for p in plans(columns, chances, 4, [2, 1], 40, rng)]
+    [(0, 2), (1, 2), (0, 1), (1, 1)]
+    """
+    able = int(np.count_nonzero(chances))
+    widths = np.array([len(column) for column in columns])
+    out = []
+    for k in range(n_members):
+        size = min(sizes[(k // len(VIEWS)) % len(sizes)], able)
+        drawn = rng.choice(len(chances), size, replace=False, p=chances)
+        fitting = max(int(np.searchsorted(np.cumsum(widths[drawn]), most_features, side="right")), 1)
+        features = np.sort(np.concatenate([columns[j] for j in drawn[:fitting]]))
+        out.append(Plan(VIEWS[k % len(VIEWS)], features, int(rng.integers(2**31))))
+    return out
+
+
+def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) -> FloatArray:
+    """Return the chance of each column to be drawn first: by how much its ranks differ between the classes.
+
+    The measure is the correlation ratio of the ranks, of a category that of all its features together. Columns that do
+    not vary are never drawn.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+    columns : sequence of ndarray of int
+        Features of each column.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+        Their sum is 1.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [7.0, 1.0, 5.0], [8.0, 2.0, 5.0]])
+    >>> column_chances(X, np.array([0, 0, 1, 1]), columns_of(3, [])).round(2).tolist()
+    [0.86, 0.14, 0.0]
+    """
+    ranks = rankdata(X, axis=0)
+    ranks -= ranks.mean(axis=0)
+    total = np.square(ranks).sum(axis=0)
+    between = np.zeros(X.shape[1])
+    for k in range(codes.max() + 1):
+        mine = ranks[codes == k]
+        between += len(mine) * np.square(mine.mean(axis=0))
+    total, between = (np.array([values[column].sum() for column in columns]) for values in (total, between))
+    varies = total > 0.0
+    if not varies.any():
+        return np.full(len(columns), 1.0 / len(columns))
+    relevance = np.sqrt(between / np.where(varies, total, 1.0))
+    chances = np.where(varies, relevance + _FLOOR * relevance.max() + 1e-9, 0.0)
+    return np.asarray(chances / chances.sum())

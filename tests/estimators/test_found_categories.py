@@ -1,0 +1,53 @@
+"""Categories that a training set shows by itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+
+from sepc.estimators.found_categories import found_categories
+from sepc.geometry.points.sets import LocalPoints
+
+
+def found(X, mean=None, scale=None):
+    d = X.shape[1]
+    mean, scale = np.zeros(d) if mean is None else mean, np.ones(d) if scale is None else scale
+    Z = (X - mean) / scale
+    categories = found_categories([LocalPoints(Z[::2]), LocalPoints(Z[1::2])], mean, scale)
+    return None if categories is None else [group.tolist() for group in categories.groups]
+
+
+def mixed(seed, n=90):
+    rng = np.random.default_rng(seed)
+    colour, size = np.eye(3)[rng.integers(3, size=n)], np.eye(4)[rng.integers(4, size=n)]
+    return np.column_stack([rng.normal(size=n), colour, rng.random(n), size, np.arange(n) % 2])
+
+
+@given(seeds(), st.booleans())
+def test_they_are_found_among_numbers_in_whatever_units(seed, standardised):
+    X = mixed(seed)
+    units = (X.mean(axis=0), X.std(axis=0)) if standardised else ()
+    assert found(X, *units) == [[1, 2, 3], [5, 6, 7, 8], [9]]
+
+
+def test_their_numbers_are_those_of_0_and_1():
+    X = mixed(0)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    categories = found_categories([LocalPoints((X - mean) / scale)], mean, scale)
+    assert categories.held((X - mean) / scale) == pytest.approx(X[:, [1, 2, 3, 5, 6, 7, 8, 9]])
+
+
+@pytest.mark.parametrize("value", [0.5, 1e-3, 2.0, -1.0])
+def test_a_feature_with_another_value_is_a_number(value):
+    X = mixed(0)
+    X[7, 9] = value
+    assert found(X) == [[1, 2, 3], [5, 6, 7, 8]]
+    X[8, 2] = value
+    assert found(X) == [[1], [3], [5, 6, 7, 8]]
+
+
+def test_a_set_of_numbers_has_none():
+    assert found(np.random.default_rng(0).normal(size=(40, 3))) is None
+    assert found(np.zeros((40, 3))) is None
+    assert found(np.ones((40, 3))) is None
