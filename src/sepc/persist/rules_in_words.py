@@ -17,12 +17,16 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.evidence import Extent
-from sepc.estimators.ensemble.feature_views import PLAIN
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 from sepc.explanations.explanation import rules_in_words
 from sepc.model.partition_model import older_rule_of
 from sepc.model.rules import Rules
 
-_VIEWS = {True: "values", False: "normal scores of the values"}
+_VIEWS = {
+    PLAIN: "values",
+    SCORES: "normal scores of the values",
+    STEPS: "what the range that a value falls into says of the label",
+}
 
 
 def rules_dict(clf: Any) -> dict[str, Any]:
@@ -132,7 +136,7 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
             "member": m + 1,
             "weight": float(ensemble.stack.weights[m]),
             "features": [ensemble.features[j] for j in member.plan.features],
-            "looks_at": _VIEWS[member.plan.view == PLAIN],
+            "looks_at": _VIEWS[member.plan.view],
             "regions": _regions_of_member(clf, m),
         }
         for m, member in enumerate(ensemble.members)

@@ -8,7 +8,8 @@ from sklearn.preprocessing import QuantileTransformer
 from sepc.common.typing import IntArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, VIEWS, FeatureViews
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS, VIEWS, FeatureViews
+from sepc.estimators.ensemble.label_steps import LabelSteps
 from sepc.estimators.ensemble.members import Member, Part
 from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.ensemble.stacking import Stack
@@ -71,7 +72,7 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
 def _pack_views(writer: ArrayWriter, views: FeatureViews) -> None:
     writer.put("quantiles", views.ranks.quantiles_)
     writer.put("references", views.ranks.references_)
-    for view in VIEWS:
+    for view in (PLAIN, SCORES):
         writer.put(f"mean{view}", views.mean[view])
         writer.put(f"scale{view}", views.scale[view])
 
@@ -89,6 +90,10 @@ def _pack_part(writer: ArrayWriter, ensemble: EnsembleModel, m: int, k: int, tra
     writer.put("sizes", part.sizes)
     writer.put("claimed", part.claimed)
     pack_densities(writer.under("densities"), part.densities)
+    if part.steps is not None:
+        writer.put("n_cuts", [len(cuts) for cuts in part.steps.cuts])
+        writer.put("cuts", np.concatenate(part.steps.cuts))
+        writer.put("steps", np.concatenate(part.steps.values))
     problems = [pack_partition(writer.under(f"problem{i}"), p, dim) for i, p in enumerate(part.partitions)]
     n_isolated = 0
     if training_rows:
@@ -152,8 +157,8 @@ def _unpacked_views(reader: ArrayReader, dim: int) -> FeatureViews:
     require(bool((np.diff(quantiles, axis=0) >= 0.0).all()), "quantiles")
     ranks = QuantileTransformer(n_quantiles=n, output_distribution="normal", random_state=0)
     ranks.n_quantiles_, ranks.quantiles_, ranks.references_, ranks.n_features_in_ = n, quantiles, references, dim
-    plain_mean, score_mean = (reader.numbers(f"mean{view}", (dim,)) for view in VIEWS)
-    plain_scale, score_scale = (reader.positive(f"scale{view}", (dim,)) for view in VIEWS)
+    plain_mean, score_mean = (reader.numbers(f"mean{view}", (dim,)) for view in (PLAIN, SCORES))
+    plain_scale, score_scale = (reader.positive(f"scale{view}", (dim,)) for view in (PLAIN, SCORES))
     return FeatureViews(ranks, (plain_mean, score_mean), (plain_scale, score_scale))
 
 
@@ -165,6 +170,8 @@ def _unpacked_member(reader: ArrayReader, header: Header, summary: TrainingSumma
     parts = [
         _unpacked_part(reader.under(f"part{k}"), part, summary, len(features)) for k, part in enumerate(header["parts"])
     ]
+    require(all((part.steps is not None) == (plan.view == STEPS) for part in parts), "steps of a member")
+    require(len({len(part.densities.unit) for part in parts}) == 1, "categories of a member")
     return Member(plan, parts, summary.classes)
 
 
@@ -184,7 +191,17 @@ def _unpacked_part(reader: ArrayReader, header: Header, summary: TrainingSummary
         names=require_texts(header["names"], n_regions),
         sizes=reader.integers("sizes", (n_regions,), 0, summary.n + 1),
         claimed=reader.integers("claimed", (n_regions, len(summary.classes)), 0, summary.n + 1),
+        steps=_unpacked_steps(reader, dim, summary.n) if "n_cuts" in reader else None,
     )
+
+
+def _unpacked_steps(reader: ArrayReader, dim: int, n_rows: int) -> LabelSteps:
+    n_cuts = reader.integers("n_cuts", (dim,), 0, n_rows)
+    total = int(n_cuts.sum())
+    cuts = np.split(reader.numbers("cuts", (total,)), np.cumsum(n_cuts)[:-1])
+    require(all(bool((np.diff(of_feature) > 0.0).all()) for of_feature in cuts), "cuts are not ascending")
+    values = np.split(reader.numbers("steps", (total + dim,)), np.cumsum(n_cuts + 1)[:-1])
+    return LabelSteps(tuple(cuts), tuple(values))
 
 
 def _require_isolated_exist(member: Member, codes: IntArray) -> None:

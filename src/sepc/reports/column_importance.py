@@ -110,9 +110,9 @@ def _of_members(subject: Subject, model: EnsembleModel) -> FloatArray:
     terms = np.zeros_like(subject.points)
     views = model.views(model.original(subject.points))
     for member, weight in zip(model.members, model.stack.weights.tolist(), strict=True):
-        points = views[member.plan.view][:, member.plan.features]
+        points = member.points(views)
         for part in member.parts:
-            found = feature_terms(part.densities, points, subject.predicted, subject.rival)
+            found = feature_terms(part.densities, part.sees(points), subject.predicted, subject.rival)
             terms[:, member.plan.features] += weight / len(member.parts) * found.values
     return terms
 

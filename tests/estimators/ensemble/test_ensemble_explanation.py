@@ -60,8 +60,8 @@ class TestWhatIsCited:
             views = model.views(x[None])
             for voice in why.voices:
                 m, cited, _ = place(voice.region)
-                plan, parts = model.members[m].plan, model.members[m].parts
-                p = [part.densities.posterior(views[plan.view][:, plan.features])[0] for part in parts]
+                points = model.members[m].points(views)
+                p = [part.densities.posterior(part.sees(points))[0] for part in model.members[m].parts]
                 log_odds = [np.log(q[number[why.label]] / q[number[why.runner_up]]) for q in p]
                 odds = np.sign(voice.evidence) * np.array(log_odds)
                 assert voice.evidence == 0 or (odds[cited] > 0 and odds[cited] == pytest.approx(odds.max()))

@@ -6,7 +6,7 @@ from fitted_ensembles import overlapping
 
 from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import VIEWS
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 
 
 def test_the_leading_region_counts_records_that_did_not_shape_it(data, fitted, asked):
@@ -16,10 +16,10 @@ def test_the_leading_region_counts_records_that_did_not_shape_it(data, fitted, a
     for i in range(0, len(asked), 3):
         number, name = a.region[i].split(":")
         member = model.members[int(number[:-1]) - 1]
-        part, plan = member.parts["abc".index(number[-1])], member.plan
+        part = member.parts["abc".index(number[-1])]
         assert not np.isin(part.out, part.rows).any()
         out = model.records.rows[part.out]
-        there = part.densities.claims(training[plan.view][out][:, plan.features]) == part.names.index(name)
+        there = part.densities.claims(part.sees(member.points(training, out))) == part.names.index(name)
         right = y[out] == a.label[i]
         assert a.counts[i].tolist() == [np.count_nonzero(there & right), np.count_nonzero(there & ~right)]
 
@@ -38,6 +38,8 @@ def test_a_region_reaches_as_far_in_the_original_units_as_its_ellipsoid_does_in_
     seen = set()
     for m, member in enumerate(model.members):
         view, features = member.plan.view, member.plan.features
+        if view == STEPS:
+            continue
         smallest, largest = model.views(np.stack([X.min(axis=0), X.max(axis=0)]))[view][:, features]
         for k, part in enumerate(member.parts):
             for c in range(len(part.names)):
@@ -53,7 +55,7 @@ def test_a_region_reaches_as_far_in_the_original_units_as_its_ellipsoid_does_in_
                     back = model.views(record)[view][np.arange(len(features)), features]
                     assert back[~beyond] == pytest.approx(end[~beyond], abs=1e-9)
                     seen |= {(view, bool(b)) for b in beyond}
-    assert seen == {(view, beyond) for view in VIEWS for beyond in (False, True)}
+    assert seen == {(view, beyond) for view in (PLAIN, SCORES) for beyond in (False, True)}
 
 
 def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_the_largest_odds(fitted, asked):
@@ -65,16 +67,17 @@ def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_t
     for cited in model.citations(asked, code, rival, members):
         found.extend(cited.rows)
         member = model.members[cited.member]
-        assert np.array_equal(cited.points, views[member.plan.view][cited.rows][:, member.plan.features])
+        points = member.points(views, cited.rows)
+        assert np.array_equal(cited.points, member.parts[cited.part].sees(points))
         assert set(members[cited.rows]) == {cited.member}
         assert set(code[cited.rows]) == {cited.code}
         odds = [
-            part.densities.log_joint(cited.points)[np.arange(len(cited.rows)), k]
+            part.opinion(points).log_probability[np.arange(len(cited.rows)), k]
             for part in member.parts
             for k in (code[cited.rows], rival[cited.rows])
         ]
         lead = np.array(odds[::2]) - np.array(odds[1::2])
-        assert (lead[cited.part] >= np.minimum(lead.max(axis=0), 11.9)).all()
+        assert (lead[cited.part] == lead.max(axis=0)).all()
         part = member.parts[cited.part]
         assert set(part.densities.codes[cited.components]) == {cited.code}
         assert np.array_equal(cited.claimed, part.claimed[cited.components])

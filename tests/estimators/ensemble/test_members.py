@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from fitted_ensembles import overlapping
+from saved_models import stored
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.ensemble import members
+from sepc.estimators.ensemble.feature_views import PLAIN, STEPS
+from sepc.estimators.ensemble.label_steps import learn_label_steps
 from sepc.estimators.ensemble.members import grow
 from sepc.estimators.ensemble.plans import Plan
 
@@ -81,6 +84,67 @@ def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavil
 
 def test_several_members_take_turns_with_views_and_sizes():
     X, y = overlapping(n_classes=2, n=15, d=6)
-    plans = [member.plan for member in SEPEnsembleClassifier(n_estimators=6).fit(X, y)._model.members]
-    assert [plan.view for plan in plans] == [0, 1] * 3
-    assert [len(plan.features) for plan in plans] == [6, 6, 3, 3, 4, 4]
+    plans = [member.plan for member in SEPEnsembleClassifier(n_estimators=10).fit(X, y)._model.members]
+    assert [plan.view for plan in plans] == [0, 1, 0, 1, 2] * 2
+    assert [len(plan.features) for plan in plans] == [6, 6, 3, 3, 6, 4, 4, 6, 6, 3]
+
+
+@pytest.fixture(scope="module")
+def boxes():
+    """Return points of two classes that a box divides, and an ensemble of five members, one of which sees steps."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(400, 3))
+    y = (np.abs(X[:, :2]) < 0.6).all(axis=1).astype(int)
+    return X, y, SEPEnsembleClassifier(n_estimators=5).fit(X[:300], y[:300])
+
+
+class TestSteps:
+    def test_each_part_learns_its_steps_from_what_it_was_shaped_by(self, boxes):
+        X, y, clf = boxes
+        model = clf._model
+        member = model.members[4]
+        assert member.plan.view == STEPS
+        for part in member.parts:
+            rows = model.records.rows[part.rows]
+            points = model.views(X[rows])[PLAIN][:, member.plan.features]
+            again = learn_label_steps(points, y[rows], 2)
+            for name in ("cuts", "values"):
+                assert all(map(np.array_equal, getattr(again, name), getattr(part.steps, name)))
+        assert all(part.steps is None for other in model.members[:4] for part in other.parts)
+
+    def test_what_it_says_is_honest(self, boxes):
+        clf = boxes[2]
+        model = clf._model
+        member, codes = model.members[4], model.records.codes
+        points = member.points([records.points for records in model.records_by_view])
+        _, honest = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
+        for part in member.parts:
+            said = part.opinion(points[part.out])
+            assert np.array_equal(said.log_probability, honest.log_probability[part.out])
+
+    def test_it_ranks_boxes_better_than_the_values_do(self, boxes):
+        X, y, clf = boxes
+        views = clf._model.views(X[300:])
+        right = [m.opinion(views).log_probability.argmax(axis=1) == y[300:] for m in clf._model.members]
+        assert right[4].mean() > max(right[0].mean(), right[1].mean())
+
+    def test_files_and_quick_opinions_know_it(self, boxes, tmp_path):
+        X, _, clf = boxes
+        back = stored(clf, tmp_path)
+        assert np.array_equal(back.predict_proba(X[300:]), clf.predict_proba(X[300:]))
+        back = stored(clf, tmp_path, training_rows=False)
+        assert back.assess(X[300:]).region.tolist() == clf.assess(X[300:]).region.tolist()
+        quick, exact = clf._model.decide_quickly(X[300:]), clf._model.decide(X[300:])
+        assert quick.proba == pytest.approx(exact.proba)
+
+    def test_a_region_is_named_by_ranges_of_the_values(self, boxes):
+        X, y, clf = boxes
+        model = clf._model
+        for k, part in enumerate(model.members[4].parts):
+            largest = int(np.argmax(np.where(part.densities.codes == 1, part.sizes, 0)))
+            extent = model.extent(4, k, largest)
+            features = model.members[4].plan.features
+            inside = np.all((X[:, features] >= extent.low) & (X[:, features] <= extent.high), axis=1)
+            # A rule of the members' ranges holds most of the box, and less of all else.
+            assert inside[y == 1].mean() > 0.8
+            assert inside[y == 0].mean() < 0.6

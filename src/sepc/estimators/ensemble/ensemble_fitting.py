@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
+from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
 from sepc.estimators.ensemble.members import Member, Opinion, grow
 from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 from sepc.estimators.ensemble.stacking import learn_stack
@@ -101,7 +101,7 @@ def fit_ensemble(
     jobs = (
         delayed(grow)(
             plan,
-            by_view[plan.view][:, plan.features],
+            by_view[SEEN_IN[plan.view]][:, plan.features],
             codes,
             training.classes,
             settings.n_imp,

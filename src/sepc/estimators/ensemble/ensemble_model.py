@@ -13,8 +13,8 @@ from sepc.common.text import ENSEMBLE, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
 from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
-from sepc.estimators.ensemble.feature_views import PLAIN, FeatureViews
-from sepc.estimators.ensemble.members import Member, Opinion, mean_opinion, opinion_of
+from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
+from sepc.estimators.ensemble.members import Member, Opinion, mean_opinion
 from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
@@ -41,7 +41,7 @@ class EnsembleModel:
     features : list of str
     views : FeatureViews
     records_by_view : pair of TrainingRecords, or None
-        The training points in both views; None where they were left out.
+        The training points in standard deviations and as scores; None where they were left out.
     outline : Outline
         Of the plain view.
     members : list of Member
@@ -147,7 +147,7 @@ class EnsembleModel:
 
     def _said_by_part(self, views: Sequence[FloatArray], k: int) -> Opinion:
         """Return the opinion of one part of each member; the arrays have a first axis for the members."""
-        said = [opinion_of(m.parts[k].densities, views[m.plan.view][:, m.plan.features]) for m in self.members]
+        said = [member.parts[k].opinion(member.points(views)) for member in self.members]
         return Opinion(*map(np.stack, zip(*said, strict=True)))
 
     @property
@@ -204,13 +204,12 @@ class EnsembleModel:
         """
         views = self.views(X)
         for m in np.unique(members).tolist():
-            plan = self.members[m].plan
             mine = np.flatnonzero(members == m)
-            points = views[plan.view][mine][:, plan.features]
+            points = self.members[m].points(views, mine)
             if of_parts is not None:
                 said = of_parts[:, m, mine]
             else:
-                said = np.stack([opinion_of(part.densities, points).log_probability for part in self.members[m].parts])
+                said = np.stack([part.opinion(points).log_probability for part in self.members[m].parts])
             every = np.arange(len(mine))
             clearest = (said[:, every, code[mine]] - said[:, every, rival[mine]]).argmax(axis=0)
             for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():
@@ -219,6 +218,7 @@ class EnsembleModel:
 
     def _citation(self, rows: IntArray, points: FloatArray, member: int, part: int, code: int) -> Citation:
         chosen = self.members[member].parts[part]
+        points = chosen.sees(points)
         components = chosen.densities.claims(points, code)
         regions = np.array([self.region_name(member, part, chosen.names[c]) for c in components], dtype=object)
         return Citation(rows, points, member, part, code, components, regions, chosen.claimed[components])
@@ -246,11 +246,14 @@ class EnsembleModel:
         member, part, component : int
             As in a `Citation`.
         """
-        plan, E = self.members[member].plan, self.members[member].parts[part].ellipsoid(component)
+        plan, chosen = self.members[member].plan, self.members[member].parts[part]
+        E = chosen.ellipsoid(component)
         if E is None:
             return None
-        ends = np.stack([E.center - E.half_widths, E.center + E.half_widths])
-        low, high = self.views.original(ends, plan.view, plan.features)
+        ends = E.center - E.half_widths, E.center + E.half_widths
+        if chosen.steps is not None:
+            ends = chosen.steps.reach(*ends)
+        low, high = self.views.original(np.stack(ends), SEEN_IN[plan.view], plan.features)
         smallest, largest = self.views.bounds[:, plan.features]
         return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), E.half_widths)
 

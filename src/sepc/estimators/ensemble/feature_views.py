@@ -1,7 +1,8 @@
-"""Two views of the same features: in standard deviations, and as normal scores.
+"""Views of the same features: in standard deviations, as normal scores, and in steps.
 
 Normal scores replace a value by the normal quantile of its rank. Skewed and heavy-tailed features become bell-shaped,
-which ellipsoids describe better; the order of values, and with it what a range of values means, stays.
+which ellipsoids describe better; the order of values, and with it what a range of values means, stays. Steps are made
+of standard deviations by each part of a member itself: see `label_steps`.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from sklearn.preprocessing import QuantileTransformer
 from sepc.common.typing import FloatArray, IntArray
 from sepc.partitions.units import location_and_scale
 
-PLAIN, SCORES = VIEWS = (0, 1)
+PLAIN, SCORES, STEPS = VIEWS = (0, 1, 2)
+# Steps are made of what is seen in standard deviations.
+SEEN_IN = (PLAIN, SCORES, PLAIN)
 
 _N_QUANTILES = 200
 # Values beyond the training set's get the score of its last quantile.
@@ -25,7 +28,7 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FeatureViews:
-    """Both views, as the training set defines them.
+    """The first two views, as the training set defines them.
 
     Attributes
     ----------

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.feature_views import SEEN_IN, STEPS
+from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.plans import Plan
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.category_shares import Categories
@@ -51,6 +53,8 @@ class Part:
         How many training points shaped each.
     claimed : ndarray of int, shape (n_regions, n_classes)
         How many points of each class, of those that were left out, belong to each region more likely than to others.
+    steps : LabelSteps or None
+        Learnt from `rows`, where the member sees steps.
     """
 
     partitions: list[Partition]
@@ -60,6 +64,15 @@ class Part:
     names: list[str]
     sizes: IntArray
     claimed: IntArray
+    steps: LabelSteps | None = None
+
+    def sees(self, points: FloatArray) -> FloatArray:
+        """Return points of the member's features as this part sees them, shape (n, n_features)."""
+        return points if self.steps is None else self.steps(points)
+
+    def opinion(self, points: FloatArray) -> "Opinion":
+        """Return what its densities say of points of the member's features, shape (n, n_features)."""
+        return opinion_of(self.densities, self.sees(points))
 
     def ellipsoid(self, region: int) -> Ellipsoid | None:
         """Return the ellipsoid of a region, as the member sees the features; None for isolated points."""
@@ -91,8 +104,12 @@ class Member:
 
     def opinion(self, views: Sequence[FloatArray]) -> "Opinion":
         """Return the log probability of each class and the density, the mean over the parts."""
-        points = views[self.plan.view][:, self.plan.features]
-        return mean_opinion([opinion_of(part.densities, points) for part in self.parts])
+        points = self.points(views)
+        return mean_opinion([part.opinion(points) for part in self.parts])
+
+    def points(self, views: Sequence[FloatArray], rows: IntArray | slice = slice(None)) -> FloatArray:
+        """Return the features that the member looks at, of all points or of some, shape (n, n_features)."""
+        return views[SEEN_IN[self.plan.view]][rows][:, self.plan.features]
 
     def rules(self, views: Sequence[FloatArray], codes: IntArray, part: int) -> list[Rules]:
         """Return the rules of a part's partitions, counted on the points that were left out.
@@ -106,7 +123,7 @@ class Member:
         """
         chosen = self.parts[part]
         rows = np.concatenate([chosen.rows, chosen.out])
-        points = views[self.plan.view][rows][:, self.plan.features]
+        points = chosen.sees(self.points(views, rows))
         counted = np.arange(len(rows)) >= len(chosen.rows)
         asked = problems_of(codes[rows], self.classes, one_vs_rest=len(chosen.partitions) > 1)
         return [Rules(p, points, *problem, counted) for p, problem in zip(chosen.partitions, asked, strict=True)]
@@ -199,7 +216,8 @@ def grow(
     for k in range(N_PARTS):
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
         rows = _some(inside, codes, rng)
-        blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, _some(out, codes, rng)))
+        out = _some(out, codes, rng)
+        blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, out, plan.view == STEPS))
     ways = [None] if categories is None else [categories, None]
     found = [_read(blocks, points, codes, dealt, way) for way in ways]
     parts, honest = min(found, key=lambda reading: _loss(reading[1], codes))  # the first one if nothing tells
@@ -214,6 +232,7 @@ class _Blocks(NamedTuple):
     out: IntArray
     blocks: list[ClassBlock]
     class_count: IntArray
+    steps: LabelSteps | None
 
     @classmethod
     def of(
@@ -224,14 +243,18 @@ class _Blocks(NamedTuple):
         n_imp: int | float,
         rows: IntArray,
         out: IntArray,
+        in_steps: bool,
     ) -> Self:
         """Partition the points of some rows."""
-        mine = points[rows]
+        mine, steps = points[rows], None
+        if in_steps:
+            steps = learn_label_steps(mine, codes[rows], len(classes))
+            mine = steps(mine)
         asked = problems_of(codes[rows], classes)
         how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
         found = [problem.partition(mine, n_imp, **how) for problem in asked]
         count = np.bincount(codes[rows], minlength=len(classes))
-        return cls(found, rows, out, list(class_blocks(found, asked)), count)
+        return cls(found, rows, out, list(class_blocks(found, asked)), count, steps)
 
 
 def _read(
@@ -243,7 +266,7 @@ def _read(
     for k, one in enumerate(blocks):
         part = _part(one, points, codes, categories)
         unseen = np.flatnonzero(dealt == k)
-        for known, said in zip(honest, opinion_of(part.densities, points[unseen]), strict=True):
+        for known, said in zip(honest, part.opinion(points[unseen]), strict=True):
             known[unseen] = said
         parts.append(part)
     return parts, honest
@@ -269,10 +292,12 @@ def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray
 
 
 def _part(one: _Blocks, points: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
-    mine, blocks = points[one.rows], one.blocks
+    mine, counted, blocks = points[one.rows], points[one.out], one.blocks
+    if one.steps is not None:
+        mine, counted = one.steps(mine), one.steps(counted)
     by_class = [(b.code, b.rows) for b in blocks]
     densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories)
     claimed = np.zeros((len(blocks), len(one.class_count)), dtype=np.int64)
-    np.add.at(claimed, (densities.claims(points[one.out]), codes[one.out]), 1)
+    np.add.at(claimed, (densities.claims(counted), codes[one.out]), 1)
     sizes = np.array([len(b.rows) for b in blocks])
-    return Part(one.partitions, one.rows, one.out, densities, [b.name for b in blocks], sizes, claimed)
+    return Part(one.partitions, one.rows, one.out, densities, [b.name for b in blocks], sizes, claimed, one.steps)

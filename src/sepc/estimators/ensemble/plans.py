@@ -7,11 +7,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.feature_views import VIEWS
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 
 # What a column without relevance gets of the chances of the most relevant one: relevance alone misses what only two
 # columns together tell.
 _FLOOR = 0.2
+# Of so many members the last one sees steps: with one in three the rank on the sets that constants are chosen by is no
+# better. The others see the values and their scores by turns.
+_ROUND = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def plans(
 ) -> list[Plan]:
     """Choose views and features of the members.
 
-    FeatureViews take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
+    Views take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
 
     Parameters
     ----------
@@ -80,12 +83,22 @@ def plans(
     widths = np.array([len(column) for column in columns])
     out = []
     for k in range(n_members):
-        size = min(sizes[(k // len(VIEWS)) % len(sizes)], able)
+        view, turn = _turn(k)
+        size = min(sizes[turn % len(sizes)], able)
         drawn = rng.choice(len(chances), size, replace=False, p=chances)
         fitting = max(int(np.searchsorted(np.cumsum(widths[drawn]), most_features, side="right")), 1)
         features = np.sort(np.concatenate([columns[j] for j in drawn[:fitting]]))
-        out.append(Plan(VIEWS[k % len(VIEWS)], features, int(rng.integers(2**31))))
+        out.append(Plan(view, features, int(rng.integers(2**31))))
     return out
+
+
+def _turn(k: int) -> tuple[int, int]:
+    """Return the view of the k-th member, from 0, and the number of its size among all turns."""
+    rounds, place = divmod(k, _ROUND)
+    if place == _ROUND - 1:
+        return STEPS, rounds
+    pair, which = divmod(k - rounds, 2)
+    return (PLAIN, SCORES)[which], pair
 
 
 def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) -> FloatArray:

@@ -10,30 +10,76 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.members import LOWEST, Member, Opinion
+from sepc.estimators.ensemble.label_steps import LabelSteps
+from sepc.estimators.ensemble.members import LOWEST, Member, Opinion, Part
 from sepc.model.category_shares import Categories
 from sepc.model.densities import TAILS
 
 
 class QuickShares(NamedTuple):
-    """Shares of the values of categories in all components of a member, numbered among all features of its view."""
+    """Shares of the values of categories in components, numbered among the features of a member."""
 
     categories: Categories
     slopes: FloatArray
     constants: FloatArray
 
     @classmethod
-    def of(cls, member: Member) -> "QuickShares | None":
-        """Return those of a member; None if it reads no category so."""
-        known = [part.densities.shares for part in member.parts if part.densities.shares is not None]
+    def of(cls, parts: Sequence[Part]) -> "QuickShares | None":
+        """Return those of the components of some parts; None if they read no category so."""
+        known = [part.densities.shares for part in parts if part.densities.shares is not None]
         if not known:
             return None
-        categories = known[0].categories
-        return cls(
-            categories._replace(groups=tuple(member.plan.features[group] for group in categories.groups)),
-            np.hstack([one.slopes for one in known]),
-            np.concatenate([one.constants.sum(axis=0) for one in known]),
-        )
+        slopes = np.hstack([one.slopes for one in known])
+        return cls(known[0].categories, slopes, np.concatenate([one.constants.sum(axis=0) for one in known]))
+
+
+class QuickParts(NamedTuple):
+    """Parts of one member that see the same, ready for points of its view.
+
+    Attributes
+    ----------
+    member : Member
+    steps : LabelSteps or None
+    numbers : ndarray of int, or slice
+        Which of the member's features distances are measured in.
+    frames : ndarray of shape (d, n_components, d + 1)
+        Distances are lengths of what points, with a 1 behind these d features, become in a component's frame.
+    shares : QuickShares or None
+    at : slice
+        The components among those of all members.
+    """
+
+    member: Member
+    steps: LabelSteps | None
+    numbers: IntArray | slice
+    frames: FloatArray
+    shares: QuickShares | None
+    at: slice
+
+    @classmethod
+    def of(cls, member: Member, parts: Sequence[Part], first: int) -> Self:
+        """Write out the components of some parts, numbered from `first` on."""
+        frames = [
+            np.column_stack([frame.T, -center @ frame]) for part in parts for center, frame in part.densities.frames()
+        ]
+        at = slice(first, first + len(frames))
+        known = parts[0].steps, parts[0].densities.numbers
+        return cls(member, *known, np.stack(frames, axis=1), QuickShares.of(parts), at)
+
+    def fill(self, views: Sequence[FloatArray], squares: FloatArray, log_shares: FloatArray) -> None:
+        """Set the squared distances of points to the components, and add logarithms of shares, (n_components, n)."""
+        points = self.member.points(views)
+        if self.steps is not None:
+            points = self.steps(points)
+        n = len(points)
+        # Points side by side in memory: sums over anything else are then sums of whole rows.
+        with_one = np.vstack([points[:, self.numbers].T, np.ones(n)])
+        away = (self.frames.reshape(-1, len(with_one)) @ with_one).reshape(*self.frames.shape[:2], n)
+        np.square(away, out=away).sum(axis=0, out=squares[self.at])
+        if self.shares is not None:
+            categories = self.shares.categories
+            squares[self.at] += categories.squares_beyond(points).sum(axis=1)
+            log_shares[self.at] += (categories.possible(points) @ self.shares.slopes + self.shares.constants).T
 
 
 class QuickMembers(NamedTuple):
@@ -41,23 +87,15 @@ class QuickMembers(NamedTuple):
 
     Attributes
     ----------
-    views : list of int
-        Which view each member looks at.
-    features : list of ndarray of int, shape (d + 1,)
-        Which features distances are measured in, and behind them the number of the 1.
-    frames : list of ndarray of shape (d, n_components_of_the_member, d + 1)
-        Distances are lengths of what points, with a 1 behind their d features, become in a component's frame.
-    shares : list of QuickShares or None
-        Of members that read categories by the shares of their values.
-    slices : list of slice
-        Components of each member among all.
+    parts : list of QuickParts
     exponents, log_weights : ndarray of shape (n_components,)
         Of densities per volume in standard deviations.
     starts : ndarray of int, shape (n_groups,)
         First components of each class in each part of each member.
     groups : triple of ndarray of int, shape (n_groups,)
         Members, parts and classes that these are of.
-    n_classes : int
+    shape : tuple of three int
+        Numbers of members, of parts of each, and of classes.
 
     Examples
     --------
@@ -69,82 +107,62 @@ class QuickMembers(NamedTuple):
     True
     """
 
-    views: list[int]
-    features: list[IntArray]
-    frames: list[FloatArray]
-    shares: list[QuickShares | None]
-    slices: list[slice]
+    parts: list[QuickParts]
     exponents: FloatArray
     log_weights: FloatArray
     starts: IntArray
     groups: tuple[IntArray, IntArray, IntArray]
-    n_classes: int
+    shape: tuple[int, int, int]
 
     @classmethod
     def of(cls, members: Sequence[Member]) -> Self:
         """Return members whose components are written out."""
-        features, frames, shares, slices, exponents, log_weights = [], [], [], [], [], []
+        parts, exponents, log_weights = [], [], []
         groups: list[tuple[int, int, int]] = []
         for number, member in enumerate(members):
-            first, own = len(groups), []
+            first = len(groups)
             for part_number, part in enumerate(member.parts):
                 densities = part.densities
-                own += [np.column_stack([frame.T, -center @ frame]) for center, frame in densities.frames()]
+                exponents.append(np.full(len(densities.codes), -0.5 * (TAILS + len(densities.unit))))
                 log_weights.append(densities.log_weights - np.log(densities.unit).sum())
+                if part.steps is not None:  # it sees what no other part does
+                    parts.append(QuickParts.of(member, [part], len(groups)))
                 groups += [(number, part_number, int(code)) for code in densities.codes]
-            numbers = member.plan.features[member.parts[0].densities.numbers]
-            features.append(np.append(numbers, -1))
-            frames.append(np.stack(own, axis=1))
-            shares.append(QuickShares.of(member))
-            slices.append(slice(first, len(groups)))
-            exponents.append(np.full(len(own), -0.5 * (TAILS + len(numbers))))
+            if member.parts[0].steps is None:
+                parts.append(QuickParts.of(member, member.parts, first))
         # Components come class by class, part after part.
         of_component = np.array(groups)
         starts = np.flatnonzero(np.any(np.diff(of_component, axis=0, prepend=-1) != 0, axis=1))
         return cls(
-            [member.plan.view for member in members],
-            features,
-            frames,
-            shares,
-            slices,
+            parts,
             np.concatenate(exponents),
             np.concatenate(log_weights),
             starts,
             (of_component[starts, 0], of_component[starts, 1], of_component[starts, 2]),
-            members[0].parts[0].densities.n_classes,
+            (len(members), len(members[0].parts), members[0].parts[0].densities.n_classes),
         )
 
-    def opinions(self, views: tuple[FloatArray, FloatArray]) -> Opinion:
+    def opinions(self, views: Sequence[FloatArray]) -> Opinion:
         """Return the log probability of each class and the density by each member, the mean over its parts."""
         member, part, code = self.groups
-        of_classes = np.full((len(self.views), int(part.max()) + 1, self.n_classes, len(views[0])), -np.inf)
+        of_classes = np.full((*self.shape, len(views[0])), -np.inf)
         of_classes[member, part, code] = self._log_sums(views)
         top = of_classes.max(axis=2)
         total = top + np.log(np.exp(of_classes - top[:, :, None]).sum(axis=2))
         said = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
         return Opinion(said.transpose(0, 2, 1), total.mean(axis=1))
 
-    def _log_sums(self, views: tuple[FloatArray, FloatArray]) -> FloatArray:
+    def _log_sums(self, views: Sequence[FloatArray]) -> FloatArray:
         """Return the logarithm of each class's prior times its density by each part of each member, (n_groups, n)."""
-        n = len(views[0])
-        # Points side by side in memory: sums over anything else are then sums of whole rows.
-        with_one = [np.vstack([view.T, np.ones(n)]) for view in views]
-        logs = np.empty((len(self.log_weights), n))
-        for view, features, frames, at in zip(self.views, self.features, self.frames, self.slices, strict=True):
-            points = with_one[view][features]
-            away = (frames.reshape(-1, len(points)) @ points).reshape(*frames.shape[:2], n)
-            np.square(away, out=away).sum(axis=0, out=logs[at])
-        members = zip(self.views, self.shares, self.slices, strict=True)
-        with_shares = [(view, shares, at) for view, shares, at in members if shares is not None]
-        for view, shares, at in with_shares:
-            logs[at] += shares.categories.squares_beyond(views[view]).sum(axis=1)
+        logs = np.empty((len(self.log_weights), len(views[0])))
+        weights = np.repeat(self.log_weights[:, None], len(views[0]), axis=1)
+        for part in self.parts:
+            part.fill(views, logs, weights)
         logs *= 1.0 / TAILS
         logs += 1.0
         np.log(logs, out=logs)
         logs *= self.exponents[:, None]
-        logs += self.log_weights[:, None]
-        for view, shares, at in with_shares:
-            logs[at] += (shares.categories.possible(views[view]) @ shares.slopes + shares.constants).T
+        logs += weights
         # By the largest of the same class, part and member: none of their sums vanishes.
         top = np.maximum.reduceat(logs, self.starts, axis=0)
         logs -= np.repeat(top, np.diff(self.starts, append=len(logs)), axis=0)
