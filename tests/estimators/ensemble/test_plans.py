@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES
 from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 
 
@@ -15,7 +16,7 @@ def test_relevant_columns_are_drawn_more_often_and_constant_ones_never():
     assert chances.sum() == pytest.approx(1)
     assert chances[0] > 2 * chances[1] > 0
     assert chances[2] == 0
-    planned = plans(columns, chances, 10, [3, 1], 40, rng)
+    planned = plans(columns, chances, 10, [3, 1], 40, True, rng)
     assert not any(2 in plan.features for plan in planned)
     assert [len(plan.features) for plan in planned] == [2, 2, 1, 1, 2, 2, 2, 1, 1, 1]
 
@@ -28,7 +29,7 @@ def test_where_nothing_varies_all_columns_have_the_same_chance():
 def test_a_category_is_drawn_whole_and_counts_as_one_column():
     columns = columns_of(7, [np.array([1, 2, 3]), np.array([5, 6])])
     assert [column.tolist() for column in columns] == [[0], [1, 2, 3], [4], [5, 6]]
-    planned = plans(columns, np.full(4, 0.25), 40, [4, 2, 1], 40, np.random.default_rng(0))
+    planned = plans(columns, np.full(4, 0.25), 40, [4, 2, 1], 40, True, np.random.default_rng(0))
     for plan in planned:
         drawn = [column for column in columns if np.isin(column, plan.features).any()]
         assert np.array_equal(plan.features, np.sort(np.concatenate(drawn)))
@@ -37,7 +38,7 @@ def test_a_category_is_drawn_whole_and_counts_as_one_column():
 
 def test_a_member_has_at_most_so_many_features_but_one_column():
     columns = columns_of(60, [np.arange(0, 45), np.arange(45, 60)])
-    planned = plans(columns, np.array([0.5, 0.5]), 20, [2], 40, np.random.default_rng(0))
+    planned = plans(columns, np.array([0.5, 0.5]), 20, [2], 40, True, np.random.default_rng(0))
     assert {len(plan.features) for plan in planned} == {45, 15}
 
 
@@ -51,3 +52,8 @@ def test_the_relevance_of_a_category_is_that_of_its_values_in_whatever_order():
     assert tells > 3 * noise > 0
     turned = X[:, [2, 0, 1, 4, 5, 3]]
     assert column_chances(turned, codes, columns) == pytest.approx([tells, noise])
+
+
+def test_a_table_of_categories_alone_has_nothing_to_cut():
+    planned = plans(columns_of(4, [np.arange(4)]), np.ones(1), 10, [1], 40, False, np.random.default_rng(0))
+    assert [plan.view for plan in planned] == [PLAIN, SCORES] * 5

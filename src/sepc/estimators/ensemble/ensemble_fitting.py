@@ -94,10 +94,12 @@ def fit_ensemble(
     by_view = views(X)
     # As scores they are features like all others: members that read the same thing in different ways know more.
     categories = found_categories([LocalPoints(by_view[PLAIN])], views.mean[PLAIN], views.scale[PLAIN])
-    columns = columns_of(X.shape[1], () if categories is None else categories.groups)
+    groups = () if categories is None else categories.groups
+    columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
     chances = column_chances(X, codes, columns)
-    planned = plans(columns, chances, settings.n_estimators, sizes, max(_ALL_AT_MOST, *sizes), rng)
+    at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
+    planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
     jobs = (
         delayed(grow)(
             plan,

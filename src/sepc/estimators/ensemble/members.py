@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
@@ -31,6 +32,8 @@ from sepc.partitions.units import location_and_unit
 _MOST_POINTS = 6000
 # Log probabilities below this count as this: no single opinion decides alone.
 LOWEST = -12.0
+# Weights that an opinion may get, as logarithms, where two readings of the same blocks are compared.
+_LOG_WEIGHTS = (-3.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +223,9 @@ def grow(
         blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, out, plan.view == STEPS))
     ways = [None] if categories is None else [categories, None]
     found = [_read(blocks, points, codes, dealt, way) for way in ways]
-    parts, honest = min(found, key=lambda reading: _loss(reading[1], codes))  # the first one if nothing tells
+    if len(found) > 1:
+        found.sort(key=lambda reading: _loss(reading[1], codes))  # as they are if nothing tells
+    parts, honest = found[0]
     return Member(plan, parts, classes), honest
 
 
@@ -273,10 +278,17 @@ def _read(
 
 
 def _loss(honest: Opinion, codes: IntArray) -> float:
-    """Return how badly opinions foretell the classes: the mean of the logarithms, of those that are known."""
-    right = honest.log_probability[np.arange(len(codes)), codes]
-    known = np.isfinite(right)
-    return -float(right[known].mean()) if known.any() else 0.0
+    """Return how badly opinions foretell the classes, at the temperature where they do so best: they get a weight."""
+    known = np.isfinite(honest.log_probability).all(axis=1)
+    if not known.any():
+        return 0.0
+    logs, own = honest.log_probability[known], (np.arange(np.count_nonzero(known)), codes[known])
+
+    def loss(log_weight: float) -> float:
+        weighed = np.exp(log_weight) * logs
+        return float(np.mean(log_sum_exp(weighed) - weighed[own]))
+
+    return float(minimize_scalar(loss, bounds=_LOG_WEIGHTS, method="bounded", options={"xatol": 0.05}).fun)
 
 
 def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray:

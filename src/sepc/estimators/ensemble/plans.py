@@ -50,6 +50,7 @@ def plans(
     n_members: int,
     sizes: Sequence[int],
     most_features: int,
+    has_numbers: bool,
     rng: np.random.Generator,
 ) -> list[Plan]:
     """Choose views and features of the members.
@@ -67,6 +68,8 @@ def plans(
         Numbers of columns; at most those that vary are drawn.
     most_features : int
         Columns that come last in a draw are left out where all of them together have more features.
+    has_numbers : bool
+        Whether a column is more than a category: else there is nothing to cut into steps.
     rng : Generator
 
     Returns
@@ -76,14 +79,14 @@ def plans(
     Examples
     --------
     >>> columns, chances, rng = [np.array([0]), np.array([1])], np.array([0.7, 0.3]), np.random.default_rng(0)
-    >>> [(p.view, len(p.features)) for p in plans(columns, chances, 4, [2, 1], 40, rng)]
+    >>> [(p.view, len(p.features)) for p in plans(columns, chances, 4, [2, 1], 40, True, rng)]
     [(0, 2), (1, 2), (0, 1), (1, 1)]
     """
     able = int(np.count_nonzero(chances))
     widths = np.array([len(column) for column in columns])
     out = []
     for k in range(n_members):
-        view, turn = _turn(k)
+        view, turn = _turn(k, _ROUND if has_numbers else n_members + 1)
         size = min(sizes[turn % len(sizes)], able)
         drawn = rng.choice(len(chances), size, replace=False, p=chances)
         fitting = max(int(np.searchsorted(np.cumsum(widths[drawn]), most_features, side="right")), 1)
@@ -92,10 +95,10 @@ def plans(
     return out
 
 
-def _turn(k: int) -> tuple[int, int]:
+def _turn(k: int, in_round: int) -> tuple[int, int]:
     """Return the view of the k-th member, from 0, and the number of its size among all turns."""
-    rounds, place = divmod(k, _ROUND)
-    if place == _ROUND - 1:
+    rounds, place = divmod(k, in_round)
+    if place == in_round - 1:
         return STEPS, rounds
     pair, which = divmod(k - rounds, 2)
     return (PLAIN, SCORES)[which], pair
