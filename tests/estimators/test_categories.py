@@ -11,8 +11,9 @@ from scattered_fits import WHERE
 from sklearn.metrics import log_loss
 
 import sepc
-from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder, make_table_pipeline
 from sepc.explanations.feature_terms import feature_terms
+from sepc.explanations.shares import region_names
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +184,42 @@ def test_a_damaged_file_of_shares_is_refused(groups, tmp_path):
         FORMAT.write(tmp_path / "bad.sepc", header, arrays | {key: change(arrays[key])})
         with pytest.raises(sepc.ModelFileError):
             sepc.load(tmp_path / "bad.sepc")
+
+
+class TestSamples:
+    def test_categories_of_a_region_have_values_as_often_as_its_records(self, groups):
+        clf, _, _ = groups
+        name = clf.regions().region[0]
+        X, _ = clf.sample(4000, region=name, random_state=0)
+        assert set(np.unique(X[:, 2:])) == {0.0, 1.0}
+        for group in ([2, 3, 4], [5, 6, 7, 8], list(range(10, 15))):
+            assert (X[:, group].sum(axis=1) == 1).all()
+        shares = clf._model.densities.shares.shares(region_names(clf._model).index(name))
+        assert X[:, 2:].mean(axis=0) == pytest.approx(shares, abs=0.04)
+
+    def test_rows_of_a_table_have_raw_values(self):
+        table, y = TestTables().table()
+        clf = make_table_pipeline().fit(table, y)
+        X, labels = clf.sample(200, random_state=0)
+        assert X.columns.tolist() == ["age", "housing"]
+        assert set(X.housing) <= {"rent", "own", "free"}
+        assert np.mean(labels[X.housing == "rent"] == 1) > 0.9
+
+
+class TestLimits:
+    def test_a_category_with_very_many_values_works_in_bounded_memory(self):
+        rng = np.random.default_rng(0)
+        n = 60_000
+        name = np.where(rng.random(n) < 0.4, rng.integers(100_000, size=n), rng.integers(5, size=n))
+        table = pd.DataFrame({"name": [f"n{k}" for k in name], "age": rng.normal(size=n)})
+        encoder = TableEncoder().fit(table)
+        assert sorted(encoder.columns_[0].levels) == ["(other)", "n0", "n1", "n2", "n3", "n4"]
+        y = (name % 2 == 0) & (name < 5)
+        clf = make_table_pipeline().fit(table[:500], y[:500])
+        assert clf.score(table[-500:], y[-500:]) > 0.9
+
+    def test_a_value_that_is_seen_once_counts_as_rare(self):
+        table = pd.DataFrame({"colour": ["red", "blue"] * 30 + ["pink"], "age": np.arange(61.0)})
+        clf = make_table_pipeline().fit(table, ["a", "b"] * 30 + ["a"])
+        assert clf["columns"].columns_[0].pooled == ("pink",)
+        assert set(clf.predict(table)) == {"a", "b"}

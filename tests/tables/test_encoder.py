@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import as_polars, patients, texts
 
-from sepc import InputError, TableEncoder
+from sepc import InputError, TableEncoder, make_table_pipeline
 
 
 def test_features_are_what_pandas_makes_of_the_same_columns():
@@ -174,3 +174,35 @@ def test_a_damaged_state_is_refused(damage):
         columns = [{**state["columns"][0], name: value}, *state["columns"][1:]]
         with pytest.raises(InputError):
             TableEncoder.from_dict({**state, "columns": columns})
+
+
+class TestCategoricalFeatures:
+    def table(self):
+        return pd.DataFrame({"kind": [1, 2, 3, 1, 2, 3] * 4, "age": np.arange(24.0)})
+
+    @pytest.mark.parametrize("asked", [["kind"], [0], np.array([0]), pd.Index(["kind"])])
+    def test_numbers_can_stand_for_categories(self, asked):
+        encoder = TableEncoder(categorical_features=asked).fit(self.table())
+        assert encoder.get_feature_names_out().tolist() == ["kind = 1", "kind = 2", "kind = 3", "age"]
+        assert encoder.transform(self.table()).iloc[1].tolist() == [0.0, 1.0, 0.0, 1.0]
+        # Texts and floats of the same numbers are the same values.
+        new = pd.DataFrame({"kind": ["3", 2.0, 7], "age": [0, 0, 0]})
+        assert encoder.transform(new).to_numpy()[:, :3].tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]
+        assert encoder.unseen(new) == {"kind": {"7": 1}}
+
+    def test_arrays_have_them_by_number(self):
+        X = self.table().to_numpy()
+        found = make_table_pipeline(categorical_features=[0]).fit(X, X[:, 0] == 2)
+        assert found["columns"].columns_[0].levels == ("1", "2", "3")
+        assert found.predict(X).tolist() == (X[:, 0] == 2).tolist()
+
+    def test_they_are_kept_with_the_encoder(self):
+        encoder = TableEncoder(categorical_features=[0]).fit(self.table())
+        back = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+        assert back.categorical_features == ["kind"]
+        assert back.columns_ == encoder.columns_
+
+    @pytest.mark.parametrize("asked", ["kind", 0, [2], ["size"], [-1], [True]])
+    def test_what_is_no_column_is_refused(self, asked):
+        with pytest.raises(InputError, match="categorical_features"):
+            TableEncoder(categorical_features=asked).fit(self.table())

@@ -308,6 +308,8 @@ class SEPClassifier(TrustClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw synthetic records, uniformly from the ellipsoids and in proportion to what these hold.
 
+        Values of categories that are read by their shares are drawn by these.
+
         Parameters
         ----------
         n : int, default=1
@@ -337,6 +339,9 @@ class SEPClassifier(TrustClassifier):
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         Z, y = draw(self._model, int(n), label, region, rng)
         X = self._model.original(Z)
+        if self._model.densities is not None and self._model.densities.shares is not None:
+            values = self._model.densities.shares.categories.features
+            X[:, values] = np.rint(X[:, values])  # 0 and 1, but for rounding
         return (self._frames.frame(dict(zip(self._model.features, X.T, strict=True))) if self._is_frame else X), y
 
     def query(self, X_pool: Any, k: int = 10) -> IntArray:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
+from sepc.explanations.shares import region_names
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.assessment import Assessment
 from sepc.model.partition_model import PartitionModel
@@ -51,12 +52,33 @@ def draw(
         )
     sizes = np.array([size for *_, size in sources], dtype=float)
     share = rng.multinomial(n, sizes / sizes.sum())
-    Z = np.concatenate([E.sample(k, rng) for (_, _, E, _), k in zip(sources, share.tolist(), strict=True)])
+    parts = zip(sources, share.tolist(), strict=True)
+    Z = np.concatenate([_with_values(model, name, E.sample(k, rng), rng) for (name, _, E, _), k in parts])
     labels = np.repeat(np.array([source[1] for source in sources], dtype=model.classes.dtype), share)
     constant = ~np.isnan(model.outline.constant)  # an ellipsoid is a hair thick where all records agree
     Z[:, constant] = model.outline.constant[constant]
     order = rng.permutation(n)
     return Z[order], labels[order]
+
+
+def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return points of an ellipsoid with values of categories that are drawn by the shares they have in it.
+
+    Only where they are read so; an ellipsoid of features that are 0 and 1 has hardly any record that can be.
+    """
+    if model.densities is None or model.densities.shares is None:
+        return Z
+    categories, component = model.densities.shares.categories, region_names(model).index(region)
+    shares = model.densities.shares.shares(component)
+    for at in categories.slices:
+        group = categories.features[at]
+        # Of two values the other one has no feature; of several one that was never seen is not drawn.
+        none = max(1.0 - shares[at].sum(), 0.0) if len(group) == 1 else 0.0
+        chances = np.append(shares[at], none)
+        drawn = rng.choice(len(chances), len(Z), p=chances / chances.sum())
+        held = drawn[:, None] == np.arange(len(group))
+        Z[:, group] = np.where(held, categories.yes[at], categories.no[at])
+    return Z
 
 
 def _sources(model: PartitionModel) -> list[tuple[str, Any, Ellipsoid, int]]:

@@ -303,7 +303,7 @@ def _is_sound(kind: Any, value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value)
 
 
-def learn_column(name: str, raw: Any, limits: Limits) -> Column:
+def learn_column(name: str, raw: Any, limits: Limits, is_category: bool = False) -> Column:
     """Return the encoding of a column.
 
     Parameters
@@ -311,6 +311,8 @@ def learn_column(name: str, raw: Any, limits: Limits) -> Column:
     name : str
     raw : pandas or polars Series, pyarrow array or ndarray of shape (n,)
     limits : Limits
+    is_category : bool, default=False
+        Whether it is a category whatever it holds, such as numbers that stand for something else.
 
     Returns
     -------
@@ -324,9 +326,9 @@ def learn_column(name: str, raw: Any, limits: Limits) -> Column:
     'text with 100 different values in 100 row'
     """
     cells = read_cells(raw)
-    kind = _kind_of(cells)
+    kind = CATEGORY if is_category else _kind_of(cells)
     if kind == CATEGORY:
-        return _learn_category(name, cells, limits)
+        return _learn_category(name, as_category(cells), limits)
     return _learn_number(name, kind, as_kind(cells, kind, name), limits)
 
 

@@ -1,6 +1,6 @@
 """TableEncoder: a raw table of numbers, texts, dates and missing values as features for ellipsoids."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, Self
@@ -28,6 +28,8 @@ _ENOUGH_ROWS = 10
 _SHARE_OF_FEW_ROWS = 0.05
 # More than any table has: sums of counts that a file may claim stay whole numbers.
 _MOST_ROWS = 1 << 48
+# What a saved encoder need not have.
+_OPTIONAL = {"gap_counts", "text_notation", "categorical_features"}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -55,6 +57,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         of the rows, and in 10 of them; in a table of less than 200 rows, in 5 % of them, and in two.
     max_levels : int, default=20
         Most values of a category that get a feature of their own.
+    categorical_features : sequence of str or int, optional
+        Columns, by names or by numbers from 0, that are categories whatever they hold: 1, 2 and 3 that stand for three
+        kinds of something. Texts, and the categories of pandas and polars, are so by themselves.
 
     Attributes
     ----------
@@ -91,9 +96,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     {'color': {'pink': 1}}
     """
 
-    def __init__(self, *, min_share: float = 0.01, max_levels: int = 20) -> None:
+    def __init__(self, *, min_share: float = 0.01, max_levels: int = 20, categorical_features: Any = None) -> None:
         self.min_share = min_share
         self.max_levels = max_levels
+        self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Decide what to make of each column.
@@ -119,7 +125,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
         enough = min(_ENOUGH_ROWS, _SHARE_OF_FEW_ROWS * table.n_rows)
         limits = Limits(ceil(max(2, enough, float(self.min_share) * table.n_rows)), int(self.max_levels))
-        columns = tuple(learn_column(name, raw, limits) for name, raw in table.columns.items())
+        categories = self._categories(list(table.columns))
+        columns = tuple(learn_column(name, raw, limits, name in categories) for name, raw in table.columns.items())
         _require_features(columns)
         self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
         return self
@@ -137,6 +144,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InputError(f"min_share is {self.min_share!r}; expected a share from 0 to below 1, such as 0.01.")
         if isinstance(self.max_levels, bool) or not (isinstance(self.max_levels, Integral) and self.max_levels >= 1):
             raise InputError(f"max_levels is {self.max_levels!r}; expected a whole number, at least 1, such as 20.")
+
+    def _categories(self, names: list[str]) -> set[str]:
+        """Return the names of the columns that are to be categories."""
+        asked = () if self.categorical_features is None else self.categorical_features
+        if isinstance(asked, (str, Integral)) or not isinstance(asked, Iterable):
+            raise InputError(
+                f"categorical_features is {asked!r}; expected a list of columns, by names or numbers, such as [0, 3]."
+            )
+        found = set()
+        for column in asked:
+            is_number = isinstance(column, Integral) and not isinstance(column, bool)
+            name = names[int(column)] if is_number and 0 <= int(column) < len(names) else column
+            if name not in names:
+                raise InputError(
+                    f"categorical_features names {column!r}, which is no column; expected some of "
+                    f"{shortened(map(repr, names), _NAMES_SHOWN)}, or numbers from 0 to {len(names) - 1}."
+                )
+            found.add(str(name))
+        return found
 
     def transform(self, X: Any) -> Any:
         """Return the features of each row.
@@ -364,6 +390,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "named": hasattr(self, "feature_names_in_"),
             "columns": [column.to_dict() for column in self.columns_],
         }
+        categories = self._categories([column.name for column in self.columns_])
+        if categories:
+            state["categorical_features"] = sorted(categories)
         if self.gap_counts_ is not None:
             state["gap_counts"] = self.gap_counts_.tolist()
         if self.text_notation_ != TextNotation():
@@ -378,7 +407,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         state : dict
             One that was saved before gaps were counted has no ``gap_counts``, one of a table that was not read from a
-            text file no ``text_notation``.
+            text file no ``text_notation``, and one that was told of no category no ``categorical_features``.
 
         Returns
         -------
@@ -391,14 +420,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         True
         """
         expected = {"min_share", "max_levels", "named", "columns"}
-        known = isinstance(state, Mapping) and set(state) - {"gap_counts", "text_notation"} == expected
+        known = isinstance(state, Mapping) and set(state) - _OPTIONAL == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
-        encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"])
+        told = state.get("categorical_features")
+        encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"], categorical_features=told)
         encoder._check_parameters()
         columns = tuple(Column.from_dict(values) for values in state["columns"])
         if len({column.name for column in columns}) < len(columns):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
+        encoder._categories([column.name for column in columns])
         _require_features(columns)
         counts = _sound_gap_counts(state["gap_counts"], columns) if "gap_counts" in state else None
         encoder._set_columns(columns, counts, bool(state["named"]))

@@ -27,13 +27,15 @@ from sepc.tables.region_places import region_places
 from sepc.tables.table_vocabulary import TableVocabulary
 
 
-def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
+def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = None) -> "TablePipeline":
     """Return a classifier that takes raw tables: texts, categories, dates and missing values.
 
     Parameters
     ----------
     classifier : classifier, default=None
         A `SEPClassifier` or `SEPEnsembleClassifier`, not fitted; `SEPClassifier()` by default.
+    categorical_features : sequence of str or int, optional
+        Columns that are categories whatever they hold: see `TableEncoder`.
 
     Returns
     -------
@@ -48,9 +50,8 @@ def make_table_pipeline(classifier: Any = None) -> "TablePipeline":
     >>> clf.predict(pd.DataFrame({"smoker": ["no", "yes"], "age": [30, "59"]})).tolist()
     ['well', 'ill']
     """
-    return TablePipeline(
-        [("columns", TableEncoder()), ("classifier", SEPClassifier() if classifier is None else classifier)]
-    )
+    encoder = TableEncoder(categorical_features=categorical_features)
+    return TablePipeline([("columns", encoder), ("classifier", SEPClassifier() if classifier is None else classifier)])
 
 
 def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
@@ -157,7 +158,7 @@ class TablePipeline(Pipeline):
 
         Examples
         --------
-        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, [0, 1] * 6)
         >>> clf.assess([["b"], ["c"]]).reason.tolist()
         ['inside', 'strange']
         """
@@ -194,7 +195,7 @@ class TablePipeline(Pipeline):
 
         Examples
         --------
-        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, [0, 1] * 6)
         >>> clf.predict_or_abstain([["b"], [None]], min_trust=0.5).tolist()
         [1, None]
         """
@@ -329,6 +330,37 @@ class TablePipeline(Pipeline):
         2
         """
         return self.steps[-1][1].landscape_
+
+    @available_if(_classifier_has("sample"))
+    def sample(
+        self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw synthetic rows of the table, from the ellipsoids and in proportion to what these hold.
+
+        Parameters
+        ----------
+        n : int, default=1
+        label : object, default=None
+            Draw from this label's ellipsoids only.
+        region : str, default=None
+            Draw from the ellipsoid of this name only; `regions` lists the names.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        X : pandas.DataFrame of shape (n, n_columns)
+            Raw values, without the columns that were left out; a category has one of the values it has in training.
+        y : ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
+        >>> X, y = clf.sample(3, label=1, random_state=0)
+        >>> X.x0.tolist(), y.tolist()
+        (['b', 'b', 'b'], [1, 1, 1])
+        """
+        features, y = self.steps[-1][1].sample(n, label=label, region=region, random_state=random_state)
+        return self._encoder.inverse_transform(features), y
 
     @available_if(_classifier_has("query"))
     def query(self, X_pool: Any, k: int = 10) -> IntArray:
