@@ -4,8 +4,8 @@ from sepc.common.text import plural, shortened
 from sepc.tables.cells import BOOL, DATE, MISSING, NUMBER, OTHER, date_text
 from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
 
-# From so many features on a fit gets slow.
-MANY_FEATURES = 60
+# From so many features on a fit of an ensemble takes several times as long as a forest's.
+MANY_FEATURES = 300
 _NAMES_SHOWN = 6
 
 
@@ -22,8 +22,8 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]
     if n_features > MANY_FEATURES:
         notes.append(
-            f"The table became {n_features} features. Fitting takes time that grows fast with their number: drop "
-            "columns that say little, or set a smaller max_levels."
+            f"The table became {n_features} features. If a fit takes too long, drop columns that say little, or set a "
+            "smaller max_levels."
         )
     return notes
 
