@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sepc.common.typing import FloatArray, IntArray
 
 # How many records the shares of a class weigh among those of a block, and the shares of all among those of a class.
-# From 1 to 16 the log loss on the sets that constants are chosen by hardly changes.
+# Of 1, 4 and 16 none gave the least log loss on all sets that constants are chosen by.
 _OF_CLASS = 4.0
 _OF_ALL = 4.0
 # Records that are added to each value, and to none of them, among all.
