@@ -10,7 +10,8 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
-from sepc.estimators.ensemble.members import Member, Opinion, grow
+from sepc.estimators.ensemble.growth import grow
+from sepc.estimators.ensemble.members import Member, Opinion
 from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 from sepc.estimators.ensemble.stacking import learn_stack
 from sepc.estimators.ensemble.strangeness import learn_strangeness

@@ -1,4 +1,4 @@
-"""Members of an ensemble: what shapes them, what they are judged by, which features they have."""
+"""Growth of members: what shapes them, what they are judged by, which features they have."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ from fitted_ensembles import overlapping
 from saved_models import stored
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
-from sepc.estimators.ensemble import members
+from sepc.estimators.ensemble import growth
 from sepc.estimators.ensemble.feature_views import PLAIN, STEPS
+from sepc.estimators.ensemble.growth import grow
 from sepc.estimators.ensemble.label_steps import learn_label_steps
-from sepc.estimators.ensemble.members import grow
 from sepc.estimators.ensemble.plans import Plan
 
 
@@ -40,7 +40,7 @@ class TestGrown:
         assert np.isfinite(honest.log_probability[:8]).all()
 
     def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
-        monkeypatch.setattr(members, "_MOST_POINTS", 30)
+        monkeypatch.setattr(growth, "_MOST_POINTS", 30)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
         member, honest = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)

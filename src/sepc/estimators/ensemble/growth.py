@@ -1,0 +1,168 @@
+"""Growth of members: three partitions each, every time judged by what they have not seen.
+
+The training points are dealt into three parts. Each part is left out once: the others are partitioned, the ellipsoids
+become local densities, and the part that was left out is judged by them. So each member has an honest opinion of every
+training point, and every ellipsoid is counted on points that did not shape it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from sepc.common.splits import deal
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.feature_views import STEPS
+from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
+from sepc.estimators.ensemble.members import Member, Opinion, Part
+from sepc.estimators.ensemble.plans import Plan
+from sepc.model.category_shares import Categories
+from sepc.model.densities import local_densities, log_sum_exp
+from sepc.model.part_blocks import N_PARTS
+from sepc.partitions.blocks import Partition
+from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
+from sepc.partitions.run import PartitionOptions
+from sepc.partitions.units import location_and_unit
+
+# One point more in a partition costs more than its share; beyond these further members help more.
+_MOST_POINTS = 6000
+# Weights that an opinion may get, as logarithms, where two readings of the same blocks are compared.
+_LOG_WEIGHTS = (-3.0, 1.0)
+
+
+def grow(
+    plan: Plan,
+    points: FloatArray,
+    codes: IntArray,
+    classes: NDArray[Any],
+    n_imp: int | float,
+    categories: Categories | None = None,
+) -> tuple[Member, Opinion]:
+    """Make a member; return it, and its honest opinion of the training points.
+
+    Parameters
+    ----------
+    plan : Plan
+    points : ndarray of shape (n, n_features_of_the_plan)
+        In canonical order.
+    codes : ndarray of int, shape (n,)
+    classes : ndarray of shape (n_classes,)
+    n_imp : int or float
+    categories : Categories, optional
+        Among these features. They are read by the shares of their values if that gives the better opinions.
+
+    Returns
+    -------
+    member : Member
+    honest : Opinion
+        NaN for a point that is the only one of its class, which is never left out.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
+    >>> member, _ = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 3), np.array([0, 1]), 2)
+    >>> len(member.parts)
+    3
+    """
+    rng = np.random.default_rng(plan.seed)
+    dealt = deal(codes, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
+    blocks = []
+    for k in range(N_PARTS):
+        out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
+        rows = _some(inside, codes, rng)
+        out = _some(out, codes, rng)
+        blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, out, plan.view == STEPS))
+    ways = [None] if categories is None else [categories, None]
+    found = [_read(blocks, points, codes, dealt, way) for way in ways]
+    if len(found) > 1:
+        found.sort(key=lambda reading: _loss(reading[1], codes))  # as they are if nothing tells
+    parts, honest = found[0]
+    return Member(plan, parts, classes), honest
+
+
+class _Blocks(NamedTuple):
+    """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class."""
+
+    partitions: list[Partition]
+    rows: IntArray
+    out: IntArray
+    blocks: list[ClassBlock]
+    class_count: IntArray
+    steps: LabelSteps | None
+
+    @classmethod
+    def of(
+        cls,
+        points: FloatArray,
+        codes: IntArray,
+        classes: NDArray[Any],
+        n_imp: int | float,
+        rows: IntArray,
+        out: IntArray,
+        in_steps: bool,
+    ) -> Self:
+        """Partition the points of some rows."""
+        mine, steps = points[rows], None
+        if in_steps:
+            steps = learn_label_steps(mine, codes[rows], len(classes))
+            mine = steps(mine)
+        asked = problems_of(codes[rows], classes)
+        how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
+        found = [problem.partition(mine, n_imp, **how) for problem in asked]
+        count = np.bincount(codes[rows], minlength=len(classes))
+        return cls(found, rows, out, list(class_blocks(found, asked)), count, steps)
+
+
+def _read(
+    blocks: Sequence[_Blocks], points: FloatArray, codes: IntArray, dealt: IntArray, categories: Categories | None
+) -> tuple[list[Part], Opinion]:
+    """Return blocks read as densities, some categories by their shares, and the opinion of what they have not seen."""
+    honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
+    parts = []
+    for k, one in enumerate(blocks):
+        part = _part(one, points, codes, categories)
+        unseen = np.flatnonzero(dealt == k)
+        for known, said in zip(honest, part.opinion(points[unseen]), strict=True):
+            known[unseen] = said
+        parts.append(part)
+    return parts, honest
+
+
+def _loss(honest: Opinion, codes: IntArray) -> float:
+    """Return how badly opinions foretell the classes, at the temperature where they do so best: they get a weight."""
+    known = np.isfinite(honest.log_probability).all(axis=1)
+    if not known.any():
+        return 0.0
+    logs, own = honest.log_probability[known], (np.arange(np.count_nonzero(known)), codes[known])
+
+    def loss(log_weight: float) -> float:
+        weighed = np.exp(log_weight) * logs
+        return float(np.mean(log_sum_exp(weighed) - weighed[own]))
+
+    return float(minimize_scalar(loss, bounds=_LOG_WEIGHTS, method="bounded", options={"xatol": 0.05}).fun)
+
+
+def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return at most so many rows that a partition is quick, in their order, with the same shares of the classes."""
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    share = _MOST_POINTS / len(rows)
+    chosen = []
+    for k in np.unique(codes[rows]):
+        mine = rows[codes[rows] == k]
+        chosen.append(rng.choice(mine, max(int(share * len(mine)), 1), replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def _part(one: _Blocks, points: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
+    mine, counted, blocks = points[one.rows], points[one.out], one.blocks
+    if one.steps is not None:
+        mine, counted = one.steps(mine), one.steps(counted)
+    by_class = [(b.code, b.rows) for b in blocks]
+    densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories)
+    claimed = np.zeros((len(blocks), len(one.class_count)), dtype=np.int64)
+    np.add.at(claimed, (densities.claims(counted), codes[one.out]), 1)
+    sizes = np.array([len(b.rows) for b in blocks])
+    return Part(one.partitions, one.rows, one.out, densities, [b.name for b in blocks], sizes, claimed, one.steps)
