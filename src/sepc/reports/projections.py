@@ -82,7 +82,7 @@ class _Scene:
         seen = [m for m, member in enumerate(model.members) if member.plan.view == PLAIN]
         best = max(seen, key=lambda m: (model.stack.weights[m], -m))
         some = model.members[best].plan.features
-        name = member_name(best, [model.features[j] for j in some])
+        name = member_name(best, subject.named(some))
         note = (
             f"An ensemble has no regions of its own. These are the regions of one part of {name}, which has the "
             "largest weight among the members that look at plain values."

@@ -42,7 +42,7 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
     ensemble = subject.ensemble
     if ensemble is not None:
-        have["member"] = _members(ensemble)
+        have["member"] = _members(subject, ensemble)
     elif "where" not in have:  # a table tells it in its own columns
         have["where"] = _places(subject, frame)
     columns = [column for column in _COLUMNS if column[0] in have]
@@ -86,10 +86,8 @@ def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
     return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T
 
 
-def _members(ensemble: EnsembleModel) -> list[str]:
+def _members(subject: Subject, ensemble: EnsembleModel) -> list[str]:
+    names = [member_name(m, subject.named(member.plan.features)) for m, member in enumerate(ensemble.members)]
     return [
-        member_name(m, [ensemble.features[j] for j in member.plan.features])
-        for m, member in enumerate(ensemble.members)
-        for part in member.parts
-        for _ in part.names
+        name for name, member in zip(names, ensemble.members, strict=True) for part in member.parts for _ in part.names
     ]

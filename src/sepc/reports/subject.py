@@ -142,6 +142,10 @@ class Subject:
             return tuple(Word(column.name, at, column.is_level) for column, at in feature_slices(step.columns_))
         return Vocabulary(self.model.features).words
 
+    def named(self, features: IntArray) -> list[str]:
+        """Return the columns that some features, by their numbers, belong to."""
+        return [word.name for word in self.words if np.any((features >= word.at.start) & (features < word.at.stop))]
+
     @property
     def n_classes(self) -> int:
         """Number of classes that can be predicted."""

@@ -46,14 +46,12 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
     # As they came: findings name rows.
     order = np.argsort(records.rows, kind="stable")
     X = FrameMaker().frame(dict(zip(model.features, model.original(records.points[order]).T, strict=True)))
-    view = landscape(X, model.classes[records.codes[order]])
-    made = set(model.features) - set(subject.columns)
-    # Features that an encoder made of one column depend on each other by design.
-    known = {f"{name} is a linear combination of other features" for name in made}
+    columns = {word.name: model.features[word.at] for word in subject.words}
+    view = landscape(X, model.classes[records.codes[order]], columns=columns)
     found = [
         *of_known_records(subject),
         *of_new_values(subject),
-        *(_told(finding, training_rows) for finding in view.findings if finding.title not in known),
+        *(_told(finding, training_rows) for finding in view.findings),
     ]
     if isinstance(subject.classifier, SEPClassifier):
         of_regions = list(of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from))
