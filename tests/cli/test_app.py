@@ -84,6 +84,8 @@ class TestInterruption:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_a_signal_in_the_middle_leaves_nothing_behind(self, here, number, code):
         small_pieces = (
+            # A child of a shell's background job ignores interruptions unless it asks for them.
+            "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "import sys; from sepc.cli import main, reading, text_files\n"
             "reading.BLOCK = text_files.BLOCK = 1 << 16\n"
             "sys.exit(main(['predict', 'model.sepc', '-', '-o', 'out.csv']))"
