@@ -1,5 +1,7 @@
 """Time, memory and score of SEPClassifier and its ensemble, against scikit-learn's classifiers in the same run.
 
+Of the classifier with ``trust="raw"``: what its calibration costs on top `bench/calibration_cost.py` measures.
+
 Prints Markdown tables. CPU time in one thread, medians of three fits that take turns; the smallest sets are repeated
 more often. Real sets are read from the folder that SEPC_DATA names. ``--full`` adds a million training points,
 ``--quick`` leaves out what takes more than a minute.
@@ -34,8 +36,9 @@ from sklearn.svm import SVC
 from sepc import SEPClassifier, SEPEnsembleClassifier
 
 REAL = ("wdbc", "vertebral_2c", "banknote", "spambase", "magic")
+RAW = partial(SEPClassifier, trust="raw")
 MODELS = {
-    "sepc": SEPClassifier,
+    "sepc": RAW,
     "SVC, calibrated": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC()), ensemble=False),
     "forest of 300": lambda: RandomForestClassifier(300, random_state=0),
     "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
@@ -59,7 +62,7 @@ def main() -> None:
         print(*fit_copies(options.memory, options.classes, options.apart))
         return
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
-    SEPClassifier().fit(*gaussians(2000))  # the compiled code is loaded
+    RAW().fit(*gaussians(2000))  # the compiled code is loaded
     real_sets(options)
     ensembles(options)
     growth(options)
@@ -82,7 +85,7 @@ def real_sets(options: argparse.Namespace) -> None:
             for model, make in MODELS.items():
                 seconds[model].append(cpu_seconds(make().fit, X, y))
         medians = {model: median(times) for model, times in seconds.items()}
-        blocks = len(SEPClassifier().fit(X, y).partitions_[0].blocks)
+        blocks = len(RAW().fit(X, y).partitions_[0].blocks)
         row(
             name,
             f"{len(X):,}",
@@ -135,7 +138,7 @@ def growth(options: argparse.Namespace) -> None:
     before = None
     for n in sizes:
         X, y = gaussians(n)
-        clf = SEPClassifier(n_imp=0.01)
+        clf = RAW(n_imp=0.01)
         seconds = median(cpu_seconds(clf.fit, X, y) for _ in range(3 if n <= 10_000 else 1))
         forest = cpu_seconds(RandomForestClassifier(300, random_state=0).fit, X, y) if n <= 100_000 else None
         row(
@@ -161,7 +164,7 @@ def prediction(options: argparse.Namespace) -> None:
     print(f"\n### {n:,} rows, 10 features, to predict; trained on 10,000\n")
     X, y = gaussians(10_000)
     Z, _ = gaussians(n, seed=1)
-    clf = SEPClassifier(n_imp=0.01).fit(X, y)
+    clf = RAW(n_imp=0.01).fit(X, y)
     forest = RandomForestClassifier(300, random_state=0).fit(X, y)
     k = len(clf.partitions_[0].blocks)
     one_pass = median(cpu_seconds(plain_pass, Z) for _ in range(5))
@@ -217,9 +220,9 @@ def memory(what: int | str, k: int = 2, apart: float = 2.0) -> list[str]:
 
 def fit_copies(what: str, k: int, apart: float) -> tuple[float, float, float]:
     if what in REAL:
-        return copies(SEPClassifier, numbers(what), numbers(what))
+        return copies(RAW, numbers(what), numbers(what))
     make = gaussians if k == 2 else partial(classes, k=k, apart=apart)
-    return copies(partial(SEPClassifier, n_imp=0.01), make(min(int(what), 30_000)), make(int(what)))
+    return copies(partial(RAW, n_imp=0.01), make(min(int(what), 30_000)), make(int(what)))
 
 
 def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> tuple[float, float, float]:

@@ -56,7 +56,7 @@ def start_up() -> None:
         "import numpy as np, sepc; r = np.random.default_rng(0);"
         "[sepc.min_volume_ellipsoid(r.normal(size=s)) for s in ((50, 2), (3000, 3), (900, 25))];"
         "A, B = r.normal(size=(2000, 2)), r.normal(size=(1500, 2)) + 1;"
-        "[sepc.nearest_points(A, B, cap) for cap in (None, 0.01)]"
+        "[sepc.nearest_points(A[:n], B[:n], cap) for n, cap in ((9999, None), (9999, 0.01), (60, None))]"
     )
     with tempfile.TemporaryDirectory() as cache:
         row("first use of all kernels, CPU: compile", f"{fresh(warm_up, NUMBA_CACHE_DIR=cache):.1f}")

@@ -7,7 +7,8 @@ from strategies import seeds
 
 from sepc import partition
 from sepc.common.errors import InputError
-from sepc.partitions import several_sets
+from sepc.partitions import run, several_sets
+from sepc.partitions.algorithm import partition_in_place
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.several_sets import partition_several_in_place
 
@@ -93,6 +94,34 @@ def test_a_set_whose_ellipsoid_meets_that_of_no_other_leaves_whole():
     assert sum(b.side < 2 for b in P.blocks) > 2
     cut = made([*near, between, far], 2, options=PartitionOptions(early_exit=False))
     assert all(len(b.members) < 30 for b in cut.blocks if b.side == 2)
+
+
+def cuts_and_partition(sets, n_imp, kept_size):
+    """Return how many hull problems a relaxed partition takes, and the partition."""
+    cuts, cut, relaxed = [], run.Run.cut, PartitionOptions(relax=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_KEPT_SIZE", kept_size)
+        patch.setattr(run.Run, "cut", lambda self, a, b: cuts.append(None) or cut(self, a, b))
+        if len(sets) == 2:
+            return cuts, partition_in_place(*(points.copy() for points in sets), n_imp, options=relaxed)
+        return cuts, made(sets, n_imp, options=relaxed)
+
+
+@settings(max_examples=30)
+@given(seeds())
+def test_parts_that_were_looked_at_are_the_same_when_more_is_allowed(seed):
+    sets, n_imp = some_sets(seed, 2 if seed % 2 else None)
+    (cuts, P), (more_cuts, Q) = (cuts_and_partition(sets, n_imp, size) for size in (run._KEPT_SIZE, 0))
+    assert members_of(P) == members_of(Q)
+    assert (P.n_iter, P.stopped) == (Q.n_iter, Q.stopped)
+    assert len(cuts) <= len(more_cuts)
+
+
+@pytest.mark.parametrize("n_sets", [2, 3])
+def test_parts_that_were_looked_at_are_not_cut_again(n_sets):
+    sets = [np.random.default_rng(k).normal(size=(80, 2)) for k in range(n_sets)]
+    cuts, more_cuts = (cuts_and_partition(sets, 0, size)[0] for size in (run._KEPT_SIZE, 0))
+    assert len(cuts) < len(more_cuts)
 
 
 def test_relaxed_partitions_go_on_until_little_is_left_over():

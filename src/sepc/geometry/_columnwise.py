@@ -7,7 +7,7 @@ from sepc.geometry.chunks import chunk_slices
 
 # Points read at a time, so that temporaries stay small.
 CHUNK = 4096
-# So few points are moved fastest one by one.
+# So few points are read fastest one by one.
 _FEW = 1000
 
 
@@ -24,7 +24,7 @@ def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
 def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:
     """Reduce each column."""
     n, d = points.shape
-    whole = n // 32 * 32
+    whole = n // 32 * 32 if n > _FEW else 0
     parts: FloatArray = points[whole:]
     if whole:
         folded = fold.reduce(points[:whole].reshape(-1, 32 * d), axis=0).reshape(32, d)

@@ -14,6 +14,9 @@ from sepc.geometry.checks import as_points, same_features
 from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints, as_set
 from sepc.geometry.threads import one_blas_thread
 
+# So few points are solved for in one call, as a rule.
+_FEW = 1000
+
 if TYPE_CHECKING:
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
@@ -175,17 +178,31 @@ def nearest_points(
     # Compiled code is loaded by those who solve, not by those who only import this module.
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
+    from sepc.geometry._hulls.small_hulls import nearest_of_few
 
     if not (isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints)):
         with one_blas_thread(ScatteredPoints.local_size):
             far = ScatteredSearch(points_a, points_b, caps, float(tol), on_step)
             far.run()
         return _pair(far, far.images, None, None, caps)
+    if len(points_a) + len(points_b) <= _FEW:
+        found = nearest_of_few(_read_only(points_a.array), _read_only(points_b.array), caps, float(tol))
+        if on_step is not None:
+            on_step(found.n_iter, found.gap)
+        if found.gap <= tol:
+            return HullPair(*found[:5], caps, found.data_range, found.gap, True, found.n_iter, found.n_passes)
     with one_blas_thread(points_a.array.size + points_b.array.size):
         search = Search.among(points_a, points_b, caps, float(tol), on_step)
         search.run()
     a, b = search.sides
     return _pair(search, [a.image, b.image], a.cap * a.share, b.cap * b.share, caps)
+
+
+def _read_only(points: FloatArray) -> FloatArray:
+    """Return a view that no one can write to: kernels are compiled for one kind of arrays."""
+    view = points.view()
+    view.setflags(write=False)
+    return view
 
 
 def _pair(

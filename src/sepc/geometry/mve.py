@@ -6,8 +6,11 @@ design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log vol
 ``n / 2 * (max g / n - 1)``: the number in brackets is the gap that is reported. It is 0 for the optimal design.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +24,13 @@ from sepc.geometry.checks import as_points, as_vector
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
 from sepc.geometry.passes import kernels
 from sepc.geometry.points.sets import Points, ScatteredPoints, as_array
-from sepc.geometry.principal_axes import principal_axes, principal_directions
+from sepc.geometry.principal_axes import FEW_FEATURES, principal_axes, principal_directions
 from sepc.geometry.threads import one_blas_thread
 
 # Tighter than this rounding decides.
 _FINEST_TOL = 1e-12
+# So few points are solved for in one call, as a rule.
+_FEW = 1000
 _OWN_UNITS = np.empty(0)  # how kernels are told to find them
 
 
@@ -148,10 +153,20 @@ def min_volume_ellipsoid(
             far = CoreSearch(points, length, kernels(), on_step)
             return _answer(far, *far.solve(max(tol, _FINEST_TOL)), tol)
     X = as_array(points, "points")
+    length = _units(unit, X.shape[1])
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
+            found = _at_once()(X, length, max(tol, _FINEST_TOL))
+            if found is not None:
+                if on_step is not None:
+                    on_step(found.n_iter, found.gap)
+                found.weights.setflags(write=False)
+                E = Ellipsoid.trusted(found.center, found.axes, found.radii)
+                passes = found.n_read / len(X)
+                return MVE(E, found.weights, found.gap, found.rank, found.n_iter, passes, found.gap <= tol)
         compiled = kernels()
-        measures = compiled.moments(X, _units(unit, X.shape[1]))
+        measures = compiled.moments(X, length)
         run = DesignSearch(X, measures, compiled, on_step)
         design = run.solve(max(tol, _FINEST_TOL))
         if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
@@ -160,6 +175,14 @@ def min_volume_ellipsoid(
         once = X[distinct]
         again = DesignSearch(once, measures, compiled, on_step)
         return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
+
+
+@cache
+def _at_once() -> Callable[..., Any]:
+    """Return the compiled solver for few points; only those who solve wait for the compiler."""
+    from sepc.geometry._mve.small_ellipsoid import ellipsoid_of_few
+
+    return ellipsoid_of_few
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:

@@ -11,7 +11,7 @@ from sepc.geometry.ellipsoid import FLAT
 from sepc.geometry.passes import kernels
 
 # Up to so many features compiled rotations take no longer than LAPACK.
-_FEW = 48
+FEW_FEATURES = 48
 _EPS = float(np.finfo(np.float64).eps)
 # Errors of a variance may reach this part of the one below which a direction counts as flat,
 _NOTICED = 0.1
@@ -40,7 +40,7 @@ def principal_directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray
     """
     d = len(covariance)
     # The norm is no less than the largest variance.
-    if d > _FEW and float(np.linalg.norm(covariance)) * _EPS <= _NOTICED * FLAT**2:  # neither for NaN
+    if d > FEW_FEATURES and float(np.linalg.norm(covariance)) * _EPS <= _NOTICED * FLAT**2:  # neither for NaN
         # A constant feature is a flat direction by itself, free of rounding.
         varies = covariance.diagonal() > 0.0
         directions, variances = np.zeros((d, d)), np.zeros(d)
@@ -72,7 +72,7 @@ def principal_axes(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> np.abs(axes).tolist(), radii.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [3.0, 2.0])
     """
-    if len(matrix) > _FEW and np.isfinite(matrix).all():
+    if len(matrix) > FEW_FEATURES and np.isfinite(matrix).all():
         axes, radii, _ = np.linalg.svd(matrix)
         if radii[-1] >= _SHORTEST * radii[0]:
             return axes.T.copy(), radii

@@ -123,10 +123,13 @@ class LocalDensities:
     def log_joint(self, points: FloatArray) -> FloatArray:
         """Return the logarithm of each class's prior times its density, up to one constant, shape (n, n_classes)."""
         out = np.full((len(points), self.n_classes), -np.inf)
-        of_classes = self.of_classes()
+        classes, first, n_components = np.unique(self.codes, return_index=True, return_counts=True)
         for rows, by_component in self._blocks(points):
-            for k, of_class in of_classes:
-                out[rows, k] = log_sum_exp(by_component[:, of_class])[: rows.stop - rows.start]
+            # All classes at once: there may be many of them, with a few components each.
+            top = np.maximum.reduceat(by_component, first, axis=1)
+            by_component -= np.repeat(top, n_components, axis=1)
+            top += np.log(np.add.reduceat(np.exp(by_component, out=by_component), first, axis=1))
+            out[rows, classes] = top[: rows.stop - rows.start]
         return out
 
     def by_component(self, points: FloatArray) -> FloatArray:

@@ -31,6 +31,9 @@ _SAMPLE_PER_FEATURE = 20
 _LARGE = 10
 # They are asked for a common point that is the mean of ten or more of each: it is found in fewer steps than any other.
 _SAMPLE_CAP = 0.1
+# Sets of so few numbers are kept in all the parts that a round has looked at: where none of them was pure enough, it
+# need not be cut again when more is allowed.
+_KEPT_SIZE = 1 << 17
 # Certified gaps of ellipsoids. Radii that are half a per cent too large on the average decide as the exact ones do
 # whether points of other labels are inside; with few features exact ones take no longer.
 _EXACT = 1e-7
@@ -167,6 +170,15 @@ class Cut(NamedTuple):
         return cloud.beyond(self.ends[side], sign * self.direction, self.slack)
 
 
+class Parts:
+    """Parts of one set that are cut from another, each smaller than the one before."""
+
+    def __init__(self, first: Cloud, other: Cloud, relax: bool) -> None:
+        self.first, self.other = first, other
+        self.seen: list[Cloud] = []  # those that were not pure enough
+        self.are_kept = relax and (len(first) + len(other)) * first.points.dim <= _KEPT_SIZE
+
+
 class _Abandoned(Exception):  # noqa: N818  (nobody waits for it)
     """Raised in the thread of one side when the run ends on the other's."""
 
@@ -264,11 +276,15 @@ class Run:
         cut = self.split(a, b)
         if cut is None:
             return "the centroids of {rest} coincide: nothing to split along"
-        pure = self.both(lambda: self.purify(cut.part(a, 0), b), lambda: self.purify(cut.part(b, 1), a))
-        if pure == (None, None):
-            if self.more_allowed():
+        relax = self.options.relax
+        of_a, of_b = Parts(cut.part(a, 0), b, relax), Parts(cut.part(b, 1), a, relax)
+        pure = self.both(lambda: self.purify(of_a), lambda: self.purify(of_b))
+        while pure == (None, None):
+            if not self.more_allowed():
+                return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
+            if not (of_a.are_kept and of_b.are_kept):
                 return ""
-            return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
+            pure = self.first_pure(of_a), self.first_pure(of_b)
         self.n_iter += 1
         self.hyperplanes.append(cut.hyperplane)
         for side, found in enumerate(pure):
@@ -310,18 +326,28 @@ class Run:
         alone: IntArray = self.remaining[side].points.members
         return alone
 
-    def purify(self, a: Cloud, b: Cloud) -> Pure | None:
-        """Cut `a` back until its ellipsoid holds at most the allowed number of points of `b`; None if it cannot be."""
+    def purify(self, parts: Parts) -> Pure | None:
+        """Cut a set back until its ellipsoid holds at most the allowed number of others; None if it cannot be."""
+        a, b = parts.first, parts.other
         while len(a) > len(self.unit):
             held = b.points.held_by(self.ellipsoid(a), self.allowed)
             self.report()
             if held.n <= self.allowed:
                 return Pure(a.points, self.ellipsoid(a))
+            if parts.are_kept:
+                parts.seen.append(a)
             # A point of b in it is in both ellipsoids: no need to ask whether these meet.
             cut = self.cut(a, b) if held.smallest_gauge <= 1.0 else self.split(a, b)
             if cut is None or len(part := cut.part(a, 0)) == len(a):
                 return None
             a = part
+        return None
+
+    def first_pure(self, parts: Parts) -> Pure | None:
+        """Return what `purify` would, when more points are allowed than before."""
+        for a in parts.seen:
+            if parts.other.points.held_by(self.ellipsoid(a), self.allowed).n <= self.allowed:
+                return Pure(a.points, self.ellipsoid(a))
         return None
 
     def split(self, a: Cloud, b: Cloud) -> Cut | None:

@@ -6,7 +6,7 @@ of one set make the problems of all others smaller, and each point is in one blo
 against the rest, the rest would be split again for each class.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from sepc.partitions.run import (
     OnBlock,
     OnStep,
     PartitionOptions,
+    Parts,
     Pure,
     Remaining,
     Run,
@@ -127,6 +128,13 @@ class _Found(NamedTuple):
     pure: Pure
 
 
+class _Cut(NamedTuple):
+    """A hyperplane that cuts a set from all others, and the parts of it beyond."""
+
+    hyperplane: Hyperplane
+    parts: Parts
+
+
 class _SeveralRun(Run):
     """One partition of several sets on its way."""
 
@@ -137,14 +145,12 @@ class _SeveralRun(Run):
 
     def round(self) -> str:
         """Take at most one block out of each set; return why none could be, or nothing."""
-        found, goes_on, self.known_boxes = [], False, None
-        for side in np.flatnonzero(self.can_be_cut()).tolist():
-            self.allowed = self.limits[side]
-            block = self.block_of(side)
-            if block is not None:
-                found.append(block)
-            elif self.more_allowed():  # of this set: to look at it again and again would take most of the time
-                self.limits[side], goes_on = self.allowed, True
+        self.known_boxes = None
+        sides = np.flatnonzero(self.can_be_cut()).tolist()
+        looked_at: dict[int, _Cut] = {}
+        found, goes_on = self.found_in(sides, lambda side: self.block_of(side, looked_at))
+        while goes_on and not found and all(cut.parts.are_kept for cut in looked_at.values()):
+            found, goes_on = self.found_in(sides, lambda side: self.block_again(side, looked_at))
         if not found:
             why = f"no part of {{rest}} has an ellipsoid with at most {max(self.limits)} points of other labels"
             return "" if goes_on else why
@@ -155,14 +161,36 @@ class _SeveralRun(Run):
             self.settle(side, pure, self.n_iter)
         return ""
 
-    def block_of(self, side: int) -> _Found | None:
+    def found_in(self, sides: Sequence[int], block: Callable[[int], _Found | None]) -> tuple[list[_Found], bool]:
+        """Return the blocks of some sets, and whether others may have one when more is allowed, which it is then."""
+        found, goes_on = [], False
+        for side in sides:
+            self.allowed = self.limits[side]
+            one = block(side)
+            if one is not None:
+                found.append(one)
+            elif self.more_allowed():  # of this set: to look at it again and again would take most of the time
+                self.limits[side], goes_on = self.allowed, True
+        return found, goes_on
+
+    def block_of(self, side: int, looked_at: dict[int, _Cut]) -> _Found | None:
         """Return a block of one set, cut from all others as they are before the round; None if there is none."""
         own, others = self.remaining[side], self.others(side)
         if self.options.early_exit and self.is_apart(side, others):
             return _Found(side, None, Pure(own.points, self.ellipsoid(own)))
         cut = self.cut(own, others)
-        pure = None if cut is None else self.purify(cut.part(own, 0), others)
-        return None if cut is None or pure is None else _Found(side, cut.hyperplane, pure)
+        if cut is None:
+            return None
+        looked_at[side] = _Cut(cut.hyperplane, Parts(cut.part(own, 0), others, self.options.relax))
+        pure = self.purify(looked_at[side].parts)
+        return None if pure is None else _Found(side, cut.hyperplane, pure)
+
+    def block_again(self, side: int, looked_at: dict[int, _Cut]) -> _Found | None:
+        """Return what `block_of` would return now that more points are allowed."""
+        if side not in looked_at:
+            return None
+        pure = self.first_pure(looked_at[side].parts)
+        return None if pure is None else _Found(side, looked_at[side].hyperplane, pure)
 
     def is_apart(self, side: int, others: Cloud) -> bool:
         """Return whether the ellipsoid of a set holds no point of any other, and meets the ellipsoid of none."""

@@ -17,6 +17,10 @@ points not in memory          Newton's method on sums over   a pass over all poi
                               all points, then the search    than a solution in memory
                               below for those near the
                               thresholds
+in memory, at most 1000       the first round in four        calls from the interpreter would    small_hulls
+points of both sets           compiled steps; the next rows  take longer than the work
+                              where that cannot be
+                              certified
 in memory, a set of more      a sample first, then the       most points are decided by a rough  hull_search
 than 3 (300 + 50 d) points    points it leaves unsure        normal already
 in memory, fewer points       all points at once             a sample would cost as much         hull_search
@@ -31,11 +35,11 @@ How the shares are found:
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-first round                   slabs that narrow until they   the normal is all that counts,      smooth_hulls
-                              hold 100 + 4 d points, by      and each step is a pass over        .narrow,
-                              compiled Newton steps          columns, with a d by d system       hull_kernels
-first and later rounds, the   the proximal point method:     starts from the shares found        smooth_hulls
-hulls do not meet             slabs about the last shares    before, ends at the exact ones      .refine
+first round                   slabs that narrow until they   the normal is all that counts,      slabs.narrow,
+                              hold 100 + 4 d points, by      and each step is a pass over        hull_kernels
+                              compiled Newton steps          columns, with a d by d system
+first and later rounds, the   the proximal point method:     starts from the shares found        slabs.refine
+hulls do not meet             slabs about the last shares    before, ends at the exact ones
 a round in vain               three times as many points     what was left out decides           hull_search
 the smooth stage fails, or    the exact stage, an interior   independent of how w was found;     box_problem
 all points were chosen and    point over the box of shares   slower, as it needs the points

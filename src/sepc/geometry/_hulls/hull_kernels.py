@@ -4,7 +4,7 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._kernels import cholesky
-from sepc.geometry.compilation import kernel
+from sepc.geometry.compilation import kernel, part_of_kernel
 
 # What `newton` is told of each side, and tells: the cap, the half-width of the slab, how many caps of weight the points
 # share, the middle of the slab, and how many points are in it.
@@ -65,7 +65,7 @@ def spread(
     return at, reach, rounding
 
 
-@kernel
+@part_of_kernel
 def newton(
     X: FloatArray,
     ends: IntArray,
@@ -75,7 +75,7 @@ def newton(
     share: FloatArray,
     fixed: FloatArray,
     w: FloatArray,
-    max_steps: int,
+    max_steps: float,
     tol: float,
 ) -> tuple[int, float, float, float, float]:
     """Minimise ``|w|^2 / 2 - w . fixed + (smooth support functions)`` from `w` on, which is overwritten.
@@ -120,33 +120,61 @@ def newton(
                 score[i] += along * X[j, i]
             value += along * (0.5 * along - fixed[j])
             size += along * along
-            for k in range(j):
-                H[j, k] = 0.0
-            H[j, j] = 1.0
             H[d, j] = fixed[j] - along
-        first = 0
         for side in range(len(per_side)):
-            last = ends[side + 1]
+            first, last = ends[side], ends[side + 1]
             cap, tau = per_side[side, CAP], per_side[side, TAU]
-            u = share[first:last]
-            at, reach, rounding = spread(
-                score[first:last], centre[first:last], tau, per_side[side, WANTED], per_side[side, THRESHOLD], u
+            per_side[side, THRESHOLD], reach, rounding = spread(
+                score[first:last],
+                centre[first:last],
+                tau,
+                per_side[side, WANTED],
+                per_side[side, THRESHOLD],
+                share[first:last],
             )
             value += cap * (reach - tau * rounding)
             size += cap * (abs(reach) + tau * rounding)
-            excess += 2.0 * cap * tau * np.sqrt(len(u) * rounding)
-            m = 0
-            for i in range(len(u)):
-                if 0.0 < u[i] < 1.0:
-                    inside[m] = i
-                    m += 1
-            per_side[side, THRESHOLD], per_side[side, INSIDE] = at, m
+            excess += 2.0 * cap * tau * np.sqrt((last - first) * rounding)
+        if value > best + 1e-4 * length * slope + 1e-14 * size and length > 0.0:
+            shorter = 0.4 * length if length > 1e-4 else 0.0
+            for j in range(d):
+                w[j] += (shorter - length) * direction[j]
+            length = shorter
+            continue
+        best = value
+        for side in range(len(per_side)):
+            first, last = ends[side], ends[side + 1]
+            u = share[first:last]
             for j in range(d):
                 x = X[j, first:last]
                 total = 0.0
                 for i in range(len(x)):
                     total += u[i] * x[i]
-                H[d, j] -= cap * total
+                H[d, j] -= per_side[side, CAP] * total
+            m = 0
+            for i in range(len(u)):
+                m += 0.0 < u[i] < 1.0
+            per_side[side, INSIDE] = m
+        square, error = 0.0, 0.0
+        for j in range(d):
+            square += (w[j] + H[d, j]) ** 2
+            error += H[d, j] ** 2
+        if n_steps >= max_steps or error <= tol * tol * square or length == 0.0:
+            return n_steps, length, square, error, excess
+        for j in range(d):
+            for k in range(j):
+                H[j, k] = 0.0
+            H[j, j] = 1.0
+        for side in range(len(per_side)):
+            first, last = ends[side], ends[side + 1]
+            u = share[first:last]
+            m = 0
+            for i in range(len(u)):
+                if 0.0 < u[i] < 1.0:
+                    inside[m] = i
+                    m += 1
+            for j in range(d):
+                x = X[j, first:last]
                 mean[j] = 0.0
                 for i in range(m):
                     mean[j] += x[inside[i]] / m
@@ -160,29 +188,17 @@ def newton(
                         total = 0.0
                         for i in range(len(some)):
                             total += slab[j, i] * slab[k, i]
-                        H[j, k] += cap / (2.0 * tau) * total
-            first = last
-        if value <= best + 1e-4 * length * slope + 1e-14 * size or length == 0.0:
-            best = value
-            square, error = 0.0, 0.0
-            for j in range(d):
-                square += (w[j] + H[d, j]) ** 2
-                error += H[d, j] ** 2
-            if n_steps >= max_steps or error <= tol * tol * square or length == 0.0:
-                return n_steps, length, square, error, excess
-            H[d, d] = 1.0
-            cholesky(H)
-            slope = 0.0
-            for j in range(d - 1, -1, -1):
-                slope -= H[d, j] * H[d, j]
-                direction[j] = H[d, j]
-                for k in range(j + 1, d):
-                    direction[j] -= H[k, j] * direction[k]
-                direction[j] /= H[j, j]
-            n_steps += 1
-            length = move = 1.0
-        else:
-            shorter = 0.4 * length if length > 1e-4 else 0.0
-            move, length = shorter - length, shorter
+                        H[j, k] += per_side[side, CAP] / (2.0 * per_side[side, TAU]) * total
+        H[d, d] = 1.0
+        cholesky(H)
+        slope = 0.0
+        for j in range(d - 1, -1, -1):
+            slope -= H[d, j] * H[d, j]
+            direction[j] = H[d, j]
+            for k in range(j + 1, d):
+                direction[j] -= H[k, j] * direction[k]
+            direction[j] /= H[j, j]
+        n_steps += 1
+        length = 1.0
         for j in range(d):
-            w[j] += move * direction[j]
+            w[j] += direction[j]

@@ -10,8 +10,10 @@ from sepc.geometry._hulls.box_problem import solve_box
 from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm
 from sepc.geometry._hulls.hull_kernels import spread
 from sepc.geometry._hulls.hull_rounding import cleaned, is_crowded, is_far, sharpen
-from sepc.geometry._hulls.hull_side import ROUNDING, Picked, Side
-from sepc.geometry._hulls.smooth_hulls import Undecided, half_width
+from sepc.geometry._hulls.hull_side import Picked, Side
+from sepc.geometry._hulls.slabs import half_width
+from sepc.geometry._hulls.small_hulls import ROUNDING, SLAB, SLAB_PER_FEATURE, settle
+from sepc.geometry._hulls.smooth_hulls import Undecided
 from sepc.geometry.points.sets import LocalPoints
 
 # First round, more points than three times a sample: rows of a strided sample on which the first normal is found, and
@@ -22,11 +24,6 @@ _SAMPLE_PER_FEATURE = 50
 CLOSE = 1e-3
 # So many half-widths of the slab that the sample leaves, a point may be off the threshold and still be undecided.
 _UNSURE = 3.0
-
-# All rounds: the slabs narrow until at most this many points, plus some per feature, are neither in nor out; as many
-# are chosen next to the threshold, three times as many after each round in vain.
-_SLAB = 100
-_SLAB_PER_FEATURE = 4
 
 # Later rounds: at most so many times as many points are chosen because more are on the wrong side of the threshold.
 _MOST_WRONG = 4
@@ -85,7 +82,8 @@ class Search:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
-        share = _SLAB + _SLAB_PER_FEATURE * len(self.shift)
+        # As many are chosen next to the threshold; three times as many after each round in vain.
+        share = SLAB + SLAB_PER_FEATURE * len(self.shift)
         self._first_round(share)
         exact = False
         for _ in range(_MAX_ROUNDS):
@@ -191,7 +189,7 @@ class Search:
         self.n_iter += undecided.n_steps
         self.n_passes += 2.0 * undecided.n_read / self.n_rows
         parts = list(zip(self.free, chosen, undecided.all_groups, strict=True))
-        if not all(_settle(undecided.share[group], float(side.share[rows].sum())) for side, rows, group in parts):
+        if not all(settle(undecided.share[group], float(side.share[rows].sum())) for side, rows, group in parts):
             return False
         for side, rows, group in parts:
             after = undecided.share[group]
@@ -276,7 +274,7 @@ class Search:
         self.n_iter += n_iter
         for side, pick, group, (points, _) in zip(self.free, picks, groups, blocks, strict=False):
             np.clip(after[group], 0.0, 1.0, out=after[group])
-            _settle(after[group], float(before[group].sum()))
+            settle(after[group], float(before[group].sum()))
             side.image += side.cap * ((after[group] - before[group]) @ points)
             side.put_shares(pick, after[group])
 
@@ -299,14 +297,3 @@ def _groups(sizes: list[int]) -> list[slice]:
     """Return two slices, one after the other, of the given sizes; the second is empty if none is given."""
     n = sum(sizes)
     return [slice(0, sizes[0]), slice(sizes[0], n)]
-
-
-def _settle(t: FloatArray, total: float) -> bool:
-    """Repair the rounding of the sum of `t`: entries between 0 and 1, of sum `total`; return whether that worked."""
-    for _ in range(3):
-        lack = total - float(t.sum())
-        if abs(lack) <= 1e-14 * total:
-            return True
-        free = np.flatnonzero((t > ROUNDING) & (t < 1.0 - ROUNDING))
-        t[free] = np.clip(t[free] + lack / max(len(free), 1), 0.0, 1.0)
-    return False

@@ -5,13 +5,11 @@ import numpy as np
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._columnwise import CHUNK, moved
 from sepc.geometry._hulls.hull_gap import largest_sum
+from sepc.geometry._hulls.small_hulls import ROUNDING
 from sepc.geometry.chunks import chunk_slices
 
 # So few numbers may be copied for speed.
 _SMALL = 300_000
-
-# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
-ROUNDING = 1e-9
 
 Picked = IntArray | slice
 

@@ -18,7 +18,8 @@ from sepc.geometry._hulls.hull_kernels import TAU, THRESHOLD
 from sepc.geometry._hulls.hull_rounding import is_far
 from sepc.geometry._hulls.hull_search import CLOSE, Search, StepCallback
 from sepc.geometry._hulls.hull_side import Side
-from sepc.geometry._hulls.smooth_hulls import Undecided, half_width
+from sepc.geometry._hulls.slabs import half_width
+from sepc.geometry._hulls.smooth_hulls import Undecided
 from sepc.geometry.points.queries import Slab, Window
 from sepc.geometry.points.sets import Points, bounds_of
 

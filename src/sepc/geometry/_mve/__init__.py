@@ -13,6 +13,8 @@ Case                          What runs                      Why                
 rank 0                        nothing: equal weights         one point, however often            design_search
 points not in memory          the search below on a core,    a pass over all points costs more   scattered_design
                               the farthest 2048 to 16384     than a solution in memory
+points in memory, few, with   the next row by the shortest   what lies between the kernels       small_ellipsoid
+small working sets            way                            takes longer than they do
 points in memory, few         all outer points at once, to   one pass proves it as a rule;       few_points
                               the end; the next row where    working sets would need several
                               that cannot be certified
@@ -23,8 +25,10 @@ many copies of few points     the same, each point once      copies fill a worki
                                                              make it singular                    scattered_design
 ============================  =============================  ==================================  ====================
 
-Points are few while N <= 10 n, or while N times the entries of a moment matrix is at most 120 000 and either these
-entries are at most 36 or the body is not evenly filled.
+The shortest way is for at most 1000 points of at most 48 features, and for working sets of the first case of the last
+table; where it ends without a certificate, the next row begins anew. Points are few while N <= 10 n, or while N times
+the entries of a moment matrix is at most 120 000 and either these entries are at most 36 or the body is not evenly
+filled.
 
 What a working set begins with:
 

@@ -31,17 +31,17 @@ MAX_STEPS = 80
 # With a gap below this a design is polished: its carriers lie on the ellipsoid up to rounding.
 POLISHED = 1e-10
 # A gap further below 0 than rounding explains: copies of few points filled the working set.
-_BROKEN = 1e-6
+BROKEN = 1e-6
 
 # Evenly filled body, or points that stick out: with a first gap above this, some points stick out.
-_STICKING_OUT = 0.5
+STICKING_OUT = 0.5
 # Points per dimension in a working set: with more of them each step takes longer, with fewer there are more.
-_FIRST = 10
+FIRST = 10
 
 # Compiled interior point, or the one that calls LAPACK: up to this order of a Newton matrix, and this many products in
 # it, compiled loops beat BLAS and the calls around it.
-_SMALL_ORDER = 120
-_SMALL_PRODUCTS = 6 * 10**6
+SMALL_ORDER = 120
+SMALL_PRODUCTS = 6 * 10**6
 
 # Few points, or many, to read for the last time: from here on it pays to find out which need no second look.
 _MANY = 1000
@@ -74,10 +74,10 @@ class Design:
         self.in_base: tuple[IntArray, FloatArray] | None = None
         self.n = n = self.rank + 1
         self.dim = n * (n + 1) // 2
-        self.first_size = _FIRST * n
+        self.first_size = FIRST * n
         self.bound = np.empty(len(X))
         self.top = self.read(EVERY_ROW)
-        self.is_even = self.gap <= _STICKING_OUT
+        self.is_even = self.gap <= STICKING_OUT
         self.n_read = 2 * len(X)  # to measure the points was the first pass
         self.n_iter = 0
 
@@ -88,7 +88,7 @@ class Design:
     @property
     def broken(self) -> bool:
         """Whether the moment matrix was singular: the leverages of a design have the mean n, none is below it alone."""
-        return not self.gap >= -_BROKEN  # so that NaN is not overlooked
+        return not self.gap >= -BROKEN  # so that NaN is not overlooked
 
     @property
     def n_passes(self) -> float:
@@ -159,7 +159,7 @@ class Design:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
         order = min(Q.shape[1], self.dim)
-        small = order <= _SMALL_ORDER and (Q.shape[1] + order) * order**2 <= _SMALL_PRODUCTS
+        small = order <= SMALL_ORDER and (Q.shape[1] + order) * order**2 <= SMALL_PRODUCTS
         solve = _for_small_sets() if small else _for_large_sets()
         try:
             leverage, inverse, mass, steps = _optimal_design()(solve, Q, u, s, stretch, target, limit, self.is_even)

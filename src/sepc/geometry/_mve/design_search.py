@@ -4,14 +4,9 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._mve.design import Design
-from sepc.geometry._mve.few_points import solve_at_once
+from sepc.geometry._mve.few_points import FEW, FEW_ENTRIES, solve_at_once
 from sepc.geometry._mve.many_points import explore, refine
 from sepc.geometry.passes import EVERY_ROW
-
-# Few points, or many: up to this many points, times the entries of a moment matrix, all at once is the fastest. With
-# more entries than the second number an evenly filled body has too many points near its boundary for that.
-_FEW = 120_000
-_FEW_ENTRIES = 36
 
 
 class DesignSearch(Design):
@@ -22,8 +17,8 @@ class DesignSearch(Design):
         N = len(self.X)
         if self.rank == 0:
             return np.arange(N), np.full(N, 1.0 / N)
-        few = N * self.dim <= _FEW
-        if self.first_size >= N or (few and (self.dim <= _FEW_ENTRIES or not self.is_even)):
+        few = N * self.dim <= FEW
+        if self.first_size >= N or (few and (self.dim <= FEW_ENTRIES or not self.is_even)):
             rows, weights = solve_at_once(self, tol)
             if self.certified(tol):
                 return rows, weights

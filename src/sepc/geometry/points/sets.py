@@ -220,7 +220,7 @@ class LocalPoints(Points):
     def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
         """Return how many points an ellipsoid holds, and the smallest gauge; until there are more than `most`."""
         n, smallest = 0, np.inf
-        every = list(chunk_slices(len(self), _AT_A_TIME))
+        every = [slice(None)] if len(self) <= _AT_A_TIME else list(chunk_slices(len(self), _AT_A_TIME))
         for rows in chain.from_iterable(every[k::_SPREAD] for k in range(_SPREAD)):
             squares = squared_gauges(E, self.array[rows])
             n += int(np.count_nonzero(squares <= LARGEST_HELD**2))

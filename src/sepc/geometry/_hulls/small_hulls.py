@@ -1,0 +1,237 @@
+"""The nearest points of the reduced hulls of few points: from two sets to a certified pair in four compiled steps.
+
+A partition asks for thousands of them; what happens between the kernels would take most of the time there. It is the
+first round of `hull_search`, which describes it; where that does not end with a certificate, the search begins there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry._hulls import slabs
+from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap
+from sepc.geometry._hulls.hull_kernels import CAP, WANTED
+from sepc.geometry.compilation import kernel, part_of_kernel
+
+# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
+ROUNDING = 1e-9
+# The slabs narrow until at most this many points, plus some per feature, are neither in nor out.
+SLAB = 100
+SLAB_PER_FEATURE = 4
+
+_gap = part_of_kernel(certified_gap)
+
+
+@part_of_kernel
+def _settled(share: FloatArray, total: float) -> bool:
+    """Do what `settle` does, which describes it."""
+    for _ in range(3):
+        lack, n = total, 0
+        for i in range(len(share)):
+            lack -= share[i]
+            n += ROUNDING < share[i] < 1.0 - ROUNDING
+        if abs(lack) <= 1e-14 * total:
+            return True
+        for i in range(len(share)):
+            if ROUNDING < share[i] < 1.0 - ROUNDING:
+                share[i] = min(max(share[i] + lack / n, 0.0), 1.0)
+    return False
+
+
+@kernel
+def settle(share: FloatArray, total: float) -> bool:
+    """Repair the rounding of a sum of shares: entries between 0 and 1, of sum `total`; return whether that worked."""
+    return _settled(share, total)
+
+
+@part_of_kernel
+def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float:
+    """Return an upper bound of all weighted means of the scores with weights of at most `cap`.
+
+    Any threshold gives one. The lowest score that has a share gives the largest mean itself where the shares are best.
+    """
+    threshold, total = np.inf, 0.0
+    for i in range(len(score)):
+        if share[i] > ROUNDING:
+            threshold = min(threshold, score[i])
+    for i in range(len(score)):
+        total += max(score[i] - threshold, 0.0)
+    return threshold + cap * total
+
+
+class Pair(NamedTuple):
+    """What `hulls.HullPair` says of two points; of no use where the gap is above the tolerance."""
+
+    c: FloatArray
+    d: FloatArray
+    normal: FloatArray
+    weights_a: FloatArray
+    weights_b: FloatArray
+    data_range: float
+    gap: float
+    n_iter: int
+    n_passes: float
+
+
+def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> Pair:
+    """Return the nearest points of the reduced hulls of two sets, if they are found at once.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_a, d)
+    B : ndarray of shape (n_b, d)
+    caps : pair of float
+    tol : float
+
+    Returns
+    -------
+    Pair
+
+    Examples
+    --------
+    >>> A, B = np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 3.0], [1.0, 3.0], [2.0, 5.0]])
+    >>> nearest_of_few(A, B, (0.5, 0.5), 1e-9).c.tolist()
+    [1.0, 0.0]
+    """
+    X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
+    state = slabs.begin(X, ends, per_side, score, normal, 1.0)
+    problem = X, ends, per_side, score, centre, share, fixed, normal, state
+    distance = float(state[slabs.SIZE])
+    data_range = float(max((bounds[1] - images[0]).max(), (images[0] - bounds[0]).max()))
+    n_passes, weights = 0.0, [np.full(len(A), 1.0 / len(A)), np.full(len(B), 1.0 / len(B))]
+    if not len(free) or distance <= min(tol, MEETING_TOLERANCE) * data_range:
+        gap = certified_gap(distance, 0.0, data_range) if len(free) else 0.0
+    else:
+        flat = 0.1 * tol * float((bounds[1] - bounds[0]).max())
+        while slabs.narrow(*problem, SLAB + SLAB_PER_FEATURE * len(X), flat):
+            pass
+        if state[slabs.DISTANCE] > flat:
+            while slabs.refine(*problem, flat, tol):
+                pass
+        normal, data_range, gap = _certified(X, ends, per_side, score, share, free, images, bounds)
+        for side, k in enumerate(free.tolist()):
+            weights[k] = caps[k] * share[ends[side] : ends[side + 1]]
+        n_passes = 2.0 * float(state[slabs.N_READ]) / len(share) + 1.0
+    c, d = images + A[0]
+    return Pair(c, d, normal, weights[0], weights[1], data_range, gap, int(state[slabs.N_STEPS]), n_passes)
+
+
+@kernel
+def _posed(
+    A: FloatArray, B: FloatArray, cap_a: float, cap_b: float
+) -> tuple[
+    FloatArray,
+    IntArray,
+    FloatArray,
+    FloatArray,
+    FloatArray,
+    FloatArray,
+    FloatArray,
+    FloatArray,
+    IntArray,
+    FloatArray,
+    FloatArray,
+]:
+    """Return the problem that two sets pose, relative to the first point of A: a large offset would cost digits.
+
+    A set is free unless its cap leaves nothing but equal weights.
+
+    Returns
+    -------
+    X, ends, per_side, score, centre, share, fixed, normal : ndarray
+        What `slabs.narrow` is told of the free sets. Points of A come times -1: shares go to the highest along the
+        normal on both sides.
+    free : ndarray of int, shape (n_free,)
+        0 for A, 1 for B.
+    images : ndarray of shape (2, d)
+        The means.
+    bounds : ndarray of shape (2, d)
+        The smallest and the largest value of each feature.
+    """
+    d, sets, caps = A.shape[1], (A, B), (cap_a, cap_b)
+    ends, free, n_free = np.zeros(3, np.int64), np.empty(2, np.int64), 0
+    for k in range(2):
+        if caps[k] * len(sets[k]) > 1.0 + 1e-12:
+            free[n_free] = k
+            n_free += 1
+            ends[n_free] = ends[n_free - 1] + len(sets[k])
+    ends, free = ends[: n_free + 1], free[:n_free]
+    n = ends[n_free]
+    X, share, score, centre = np.empty((d, n)), np.empty(n), np.empty(n), np.full(n, 0.5)
+    per_side, fixed, normal = np.zeros((n_free, 5)), np.zeros(d), np.empty(d)
+    images, bounds, column = np.zeros((2, d)), np.zeros((2, d)), np.empty(max(len(A), len(B)))
+    side = 0
+    for k in range(2):
+        points, is_free = sets[k], side < n_free and free[side] == k
+        for j in range(d):
+            for i in range(len(points)):
+                column[i] = points[i, j] - A[0, j]
+            total = 0.0
+            for i in range(len(points)):
+                total += column[i]
+                bounds[0, j] = min(bounds[0, j], column[i])
+                bounds[1, j] = max(bounds[1, j], column[i])
+            images[k, j] = total / len(points)
+            if is_free:
+                for i in range(len(points)):
+                    X[j, ends[side] + i] = column[i] if k else -column[i]
+            else:
+                fixed[j] += -images[k, j] if k else images[k, j]
+        if is_free:
+            per_side[side, CAP], per_side[side, WANTED] = caps[k], 1.0 / caps[k]
+            share[ends[side] : ends[side + 1]] = 1.0 / (caps[k] * len(points))
+            side += 1
+    for j in range(d):
+        normal[j] = images[0, j] - images[1, j]
+    return X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds
+
+
+@part_of_kernel
+def _reach(bounds: FloatArray, center: FloatArray) -> float:
+    """Return the largest difference of a coordinate from the center's."""
+    largest = 0.0
+    for j in range(len(center)):
+        largest = max(largest, bounds[1, j] - center[j], center[j] - bounds[0, j])
+    return largest
+
+
+@kernel
+def _certified(
+    X: FloatArray,
+    ends: IntArray,
+    per_side: FloatArray,
+    score: FloatArray,
+    share: FloatArray,
+    free: IntArray,
+    images: FloatArray,
+    bounds: FloatArray,
+) -> tuple[FloatArray, float, float]:
+    """Return the normal, the range and the gap that the shares of the free sides lead to, and set their images."""
+    d, n = X.shape
+    is_settled, normal = True, np.empty(d)
+    for side in range(len(free)):
+        mine = share[ends[side] : ends[side + 1]]
+        is_settled = _settled(mine, per_side[side, WANTED]) and is_settled
+        weight = per_side[side, CAP] if free[side] else -per_side[side, CAP]
+        for j in range(d):
+            change = 0.0
+            for i in range(len(mine)):
+                change += X[j, ends[side] + i] * (mine[i] - per_side[side, WANTED] / len(mine))
+            images[free[side], j] += weight * change
+    square, lower = 0.0, 0.0
+    score[:] = 0.0
+    for j in range(d):
+        normal[j] = images[0, j] - images[1, j]
+        square += normal[j] * normal[j]
+        for i in range(n):
+            score[i] += normal[j] * X[j, i]
+        # What a set that is settled adds; those that are free follow.
+        lower += images[0, j] * normal[j] if free[0] == 1 else 0.0
+        lower -= images[1, j] * normal[j] if free[-1] == 0 else 0.0
+    for side in range(len(free)):
+        first, last = ends[side], ends[side + 1]
+        lower -= _bound_of_support(score[first:last], share[first:last], per_side[side, CAP])
+    distance, data_range = np.sqrt(square), _reach(bounds, images[0])
+    gap = _gap(distance, lower / max(distance, 1e-300), data_range) if is_settled else np.inf
+    return normal, data_range, gap
