@@ -55,7 +55,9 @@ points more than twice their  they are moved to the mean;    differences keep th
 range from the origin         many, a part at a time                                             hull_side
 hulls that all but touch      the normal without components  these are rounding, and the         hull_rounding
                               between undecided points       certificate would see them first    .cleaned
-more than 20 000 points       the same with the shares       a point next to the hyperplane is   hull_rounding
-                              moved along                    on one side however w was found     .sharpen
+more than 20 000 points, or   the same with the shares       a point next to the hyperplane is   hull_rounding
+the exact stage was in vain   moved along                    on one side however w was found;    .sharpen
+                                                             a normal a millionth of the range
+                                                             long needs shares to the last bit
 ============================  =============================  ==================================  ====================
 """

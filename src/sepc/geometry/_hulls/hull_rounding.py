@@ -72,7 +72,7 @@ def sharpen(search: PairOnItsWay) -> None:
     r = search.difference()
     search.normal = r - (axes @ r) @ axes  # without what rounding left
     search.gap = search.gap_along(search.normal, norm(r))
-    if search.gap > search.tol or not all(side.is_feasible(rows) for side, rows in between):
+    if search.gap > max(search.tol, before[1]) or not all(side.is_feasible(rows) for side, rows in between):
         search.normal, search.gap = before[:2]
         for (side, rows), (share, image) in zip(between, before[2], strict=True):
             side.put_shares(rows, share)

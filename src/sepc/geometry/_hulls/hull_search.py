@@ -97,6 +97,8 @@ class Search:
             self._round(share, exact)
             if self.gap > 0.1 * previous:
                 if exact and everything:
+                    sharpen(self)  # where hulls all but touch, the shares found are not exact enough
+                    self._report()
                     return
                 exact = everything
                 share *= 3
