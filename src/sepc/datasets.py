@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.errors import InputError, SepcError
 from sepc.common.typing import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = "SEPC_DATA"
 
@@ -302,6 +305,64 @@ def make_moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> DataSet:
 
     X, y = datasets.make_moons(n, noise=noise, random_state=seed)
     return DataSet(X, np.where(y == 0, "upper", "lower"), ("x1", "x2"), "Moons", "scikit-learn")
+
+
+def make_credit(n: int = 800, seed: int = 0) -> tuple["pd.DataFrame", NDArray[np.str_]]:
+    """Make a table of loans as a bank might have it: numbers, categories, dates and gaps.
+
+    A hidden score decides: what a month of the loan takes of the income, savings, the housing together with the years
+    in the job, and what the loan is for. One loan in twenty ends the other way.
+
+    Parameters
+    ----------
+    n : int, default=800
+        Loans.
+    seed : int, default=0
+
+    Returns
+    -------
+    table : pandas.DataFrame of shape (n, 9)
+        Without the labels. Savings are not known of one loan in eight, years in the job of one in fifteen.
+    labels : ndarray of shape (n,)
+        ``repaid`` or ``default``.
+
+    Examples
+    --------
+    >>> table, labels = make_credit(5)
+    >>> table["purpose"].tolist()
+    ['education', 'business', 'furniture', 'business', 'furniture']
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    income = np.exp(rng.normal(7.8, 0.35, n))
+    months = rng.choice([12, 18, 24, 36, 48, 60], n)
+    amount = np.exp(rng.normal(8.6, 0.6, n))
+    savings = np.where(rng.random(n) < 0.35, 0.0, np.exp(rng.normal(7.5, 1.1, n)))
+    years_in_job = rng.gamma(1.5, 4.0, n)
+    housing = rng.choice(["rent", "own", "free"], n, p=[0.5, 0.4, 0.1])
+    purpose = rng.choice(["car", "furniture", "business", "education"], n, p=[0.4, 0.25, 0.2, 0.15])
+    score = (
+        12.0 * amount / months / income
+        - 0.35 * np.log1p(savings / 100.0)
+        + np.select([(housing == "rent") & (years_in_job < 3.0), housing == "own"], [1.6, -0.8], 0.0)
+        + np.select([purpose == "business", purpose == "car"], [1.0, -0.4], 0.0)
+    )
+    fails = (score > np.quantile(score, 0.7)) ^ (rng.random(n) < 0.05)
+    table = pd.DataFrame(
+        {
+            "age": np.clip(rng.normal(41, 12, n), 19, 80).astype(int),
+            "income": income.round(-1).astype(int),
+            "amount": amount.round(-2).astype(int),
+            "months": months,
+            "savings": np.where(rng.random(n) < 1 / 8, np.nan, savings.round(-1)),
+            "years_in_job": np.where(rng.random(n) < 1 / 15, np.nan, years_in_job.round(1)),
+            "housing": housing,
+            "purpose": purpose,
+            "opened": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D"),
+        }
+    )
+    return table, np.where(fails, "default", "repaid")
 
 
 class _Remote(NamedTuple):

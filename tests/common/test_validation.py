@@ -54,6 +54,11 @@ def test_bad_numbers_are_counted_by_column():
         require_numbers(X, list("abcdefgh"))
 
 
+def test_texts_among_the_numbers_are_told_with_a_remedy():
+    with pytest.raises(InputError, match=r"X contains the text 'red'; .* sepc.make_table_pipeline"):
+        training_set([["red"], ["blue"]], [0, 1])
+
+
 def test_one_class_is_too_few():
     require_two_classes(np.array(["a", "b"]))
     with pytest.raises(InputError, match=r"y has 1 class, .*; expected at least two different labels"):

@@ -1,6 +1,7 @@
 """Validation of training sets: numbers, labels and names, checked once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -94,7 +95,8 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
     """
     require_labels(y)
     holder = _Validation() if estimator is None else estimator
-    X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
+    with _texts_told():
+        X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(holder, "feature_names_in_", None)
     require_numbers(X, names)
     classes, codes = _classes(y)
@@ -115,9 +117,25 @@ def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[s
 
 def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
     """Return new points as a fitted estimator takes them, shape (n, n_features): finite numbers in its columns."""
-    X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+    with _texts_told():
+        X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
     require_numbers(X, getattr(estimator, "feature_names_in_", None))
     return np.asarray(X)
+
+
+@contextmanager
+def _texts_told() -> Iterator[None]:
+    """Say what to do with texts, where NumPy says that they are no numbers."""
+    try:
+        yield
+    except ValueError as error:
+        before, _, text = str(error).partition("could not convert string to float: ")
+        if before or not text:
+            raise
+        raise InputError(
+            f"X contains the text {text}; expected numbers. Tables with texts, categories, dates and gaps are read by "
+            "sepc.make_table_pipeline(classifier); new ones must have the columns of the training table."
+        ) from None
 
 
 class _Validation(BaseEstimator):  # type: ignore[misc]
@@ -189,7 +207,7 @@ def require_two_classes(classes: NDArray[Any]) -> None:
     """Raise an `InputError` unless there are two or more classes."""
     if len(classes) < 2:
         raise InputError(
-            f"y has 1 class, {classes[0]!r}; expected at least two different labels. "
+            f"y has 1 class, {classes.tolist()[0]!r}; expected at least two different labels. "
             "Check the column that holds the labels, or the filter on the rows."
         )
 
