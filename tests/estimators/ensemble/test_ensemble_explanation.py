@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,6 +169,15 @@ class TestExplain:
             assert [v.evidence for v in why.voices] == sorted((v.evidence for v in why.voices), reverse=True)
             assert why.voices[0].region == why.region
             assert [why.voices[0].n_label, why.voices[0].n_others] == a.counts[i].tolist()
+
+    def test_the_text_tells_what_is_added_whatever_the_record_and_whether_it_decides(self, fitted, asked):
+        why = fitted.explain(asked[0])
+        voiced = sum(v.evidence for v in why.voices) + why.background
+        for leaning, favoured in ((2.0, why.label), (-2.0, why.runner_up)):
+            assert f"Of every record {favoured} has odds of 7.39 beforehand" in replace(why, leaning=leaning).text
+        assert "beforehand" not in replace(why, leaning=0.001).text
+        doubted = replace(why, leaning=2.0, background=why.background - voiced - 1.0)
+        assert f"; without these it would be {why.runner_up}." in doubted.text
 
     def test_its_text_names_members_and_regions_and_it_is_ready_for_json(self, fitted, asked):
         why = fitted.explain(asked[0])

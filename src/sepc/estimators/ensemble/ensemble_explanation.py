@@ -174,6 +174,7 @@ class EnsembleExplanation(TextExplanation):
         )
         yield from self._say("most for it", speak_for)
         yield from self._say("most against it", against)
+        yield self._beforehand()
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit, self.limits)
@@ -189,6 +190,15 @@ class EnsembleExplanation(TextExplanation):
             f"{voice.n_label} held-out {plural('record', voice.n_label)} of {self.label} and {voice.n_others} of other "
             f"labels{'' if voice.is_borne_out else ', although these say otherwise'}"
         ) + (f" ({'; '.join(told)})" if told else "")
+
+    def _beforehand(self) -> str:
+        """Return what is said of every record alike, if it can be heard."""
+        if abs(self.leaning) < _AUDIBLE:
+            return ""
+        favoured = self.label if self.leaning > 0.0 else self.runner_up
+        without = sum(voice.evidence for voice in self.voices) + self.background
+        decides = f"; without these it would be {self.runner_up}" if self.leaning > 0.0 > without else ""
+        return f"Of every record {favoured} has odds of {np.exp(abs(self.leaning)):.3g} beforehand, as learnt{decides}."
 
     def _caution(self) -> str:
         if self.reason == "strange":
