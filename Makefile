@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test bench clean
+.PHONY: demo test docs pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -21,6 +21,18 @@ test: $(VENV)/.sepc-test
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest -n auto
+
+# The site, in docs/_build/html; every script of the gallery runs, and a warning is an error.
+docs: $(VENV)/.sepc-docs
+	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
+	$(RUN) docs/check_site.py docs/_build/html
+
+# Pictures of README and site that are kept in the repository; those of the report need a chromium.
+pictures: $(VENV)/.sepc-docs
+	$(RUN) docs/pictures/partition.py
+	$(RUN) docs/pictures/displays.py
+	$(RUN) docs/pictures/report.py
+	$(RUN) docs/pictures/screencast.py
 
 bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py

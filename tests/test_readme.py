@@ -1,9 +1,6 @@
-"""Code, commands and links of the README work as they stand there."""
+"""The README is short, and what it names and counts is so; its code is run with that of all pages."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,36 +9,8 @@ README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.DOTALL)
-
-
-def test_the_python_runs(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    (code,) = blocks("python")
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("Predicted ")
-    assert {"model.sepc", "report.html"} == {path.name for path in tmp_path.iterdir()}
-
-
-@pytest.mark.first_use
-def test_the_quick_start_works_line_by_line_in_an_empty_folder(tmp_path):
-    (commands,) = blocks("console")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    said = {}
-    for line in commands.splitlines():
-        command = line.removeprefix("$ ")
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        said[command.split()[1]] = done.stdout
-    assert "overlap" in said["landscape"]
-    assert said["explain"].startswith("Predicted ")
-    header, *rows = (tmp_path / "verdicts.csv").read_text().splitlines()
-    assert header.endswith("label,trust,reason,region,distance,typicality,stability,accepted,refusal")
-    assert len(rows) == len((tmp_path / "demo" / "new.csv").read_text().splitlines()) - 1
-    assert "<html" in (tmp_path / "report.html").read_text()
+def test_it_is_read_in_a_minute():
+    assert len(TEXT.splitlines()) < 100
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))

@@ -1,4 +1,4 @@
-"""Draw how often labels are right at a given trust: ``python docs/calibration.py`` (needs the extra ``plot``).
+"""Draw how often labels are right at a given trust: ``python docs/pictures/calibration.py`` (needs the extra ``plot``).
 
 Out-of-fold trust of five folds, pooled over the sets below; ten bins with equally many records. Sets that are not
 scikit-learn's come from the folder that SEPC_DATA names, and are left out without it.

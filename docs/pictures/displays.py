@@ -1,4 +1,4 @@
-"""Draw one picture of each display: ``python docs/gallery.py`` (needs the extra ``plot``)."""
+"""Draw one picture of each display: ``python docs/pictures/displays.py`` (needs the extra ``plot``)."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from sepc import (
 
 
 def main() -> None:
-    """Write gallery.png beside this file."""
+    """Write displays.png beside this file."""
     moons = make_moons(400, noise=0.17, random_state=4)
     on_moons = SEPClassifier(n_imp=4).fit(*moons)
     cancer = load_breast_cancer(as_frame=True)
@@ -48,7 +48,7 @@ def main() -> None:
     for ax, (name, display) in zip(panels.flat, draw.items(), strict=True):
         display(ax)
         ax.set_title(name, fontsize="medium")
-    figure.savefig(Path(__file__).with_name("gallery.png"), dpi=130)
+    figure.savefig(Path(__file__).with_name("displays.png"), dpi=130)
 
 
 if __name__ == "__main__":

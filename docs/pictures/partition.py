@@ -1,4 +1,4 @@
-"""Draw the README's picture: ``python docs/picture.py`` (needs the extra ``plot``)."""
+"""Draw the README's picture: ``python docs/pictures/partition.py`` (needs the extra ``plot``)."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Draws docs/report.png: a part of the report on breast cancer records, as a browser shows it.
+"""Draws docs/pictures/report.png: a part of the report on breast cancer records, as a browser shows it.
 
-Needs playwright and a chromium that is installed: ``python docs/page.py``.
+Needs playwright and a chromium that is installed: ``python docs/pictures/report.py``.
 """
 
 import shutil

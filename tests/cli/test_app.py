@@ -1,7 +1,6 @@
 """Exit codes and messages: bad usage, missing packages, full disks, interruptions; and the page of commands."""
 
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -9,8 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import COMMANDS, do, files
-from sklearn.datasets import load_breast_cancer
+from command_line import do, files
 
 from sepc.cli import main
 
@@ -115,30 +113,3 @@ class TestInterruption:
             process.stdin.close()
             assert process.stderr.read() == b""
             assert process.wait() == 141
-
-
-def commands_of(page):
-    """Return the commands in the console blocks of a page, with what makes them one."""
-    blocks = page.split("```console\n")[1:]
-    lines = [line for block in blocks for line in block.split("```")[0].splitlines()]
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not here")
-def test_the_commands_of_the_page_work_as_they_stand_there(tmp_path, monkeypatch, capsys):
-    data = load_breast_cancer(as_frame=True)
-    frame = data.data[["mean radius", "mean texture", "mean concavity", "worst area"]].assign(
-        diagnosis=data.target_names[data.target]
-    )
-    monkeypatch.chdir(tmp_path)
-    frame[::2].to_csv("data.csv", index=False)
-    frame[1::2].to_csv("labelled.csv", index=False)
-    frame[1::2].drop(columns="diagnosis").to_csv("new.csv", index=False)
-    lines = commands_of(PAGE.read_text())
-    assert {line.split()[1] for line in lines} >= set(COMMANDS)
-    for line in lines:
-        assert main(shlex.split(line)[1:]) == 0, line
-    assert "Predicted" in capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 The file is a zip archive whose entries are stored as they are, without compression: no entry can be larger than the
 file. Arrays are entries in NumPy's own format, without pickle. `manifest.json` lists them with their digests, and
-`manifest.sha256` holds the digest of the manifest. docs/model-format.md describes it.
+`manifest.sha256` holds the digest of the manifest. docs/reference/model-format.md describes it.
 """
 
 import hashlib

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
+from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray
 from sepc.common.validation import new_points
 from sepc.estimators.label_sets import LabelSetMixin
@@ -20,7 +21,7 @@ from sepc.model.fitted_model import FittedModel
 from sepc.scale.dispatch import predictor_for
 
 
-class TrustClassifier(CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
+class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
     """Base of classifiers whose `_model` judges points.
 
     Examples

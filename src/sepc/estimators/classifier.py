@@ -49,7 +49,7 @@ class SEPClassifier(TrustClassifier):
 
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
           Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell how
-          strange a point is: see `Assessment.typicality`. It ranks predictions best (docs/trust.md).
+          strange a point is: see `Assessment.typicality`. It ranks predictions best (docs/measured/trust.md).
         - "raw": the same, not calibrated, and without a typicality; a fit takes about a third of the time.
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
           is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that
@@ -74,10 +74,10 @@ class SEPClassifier(TrustClassifier):
         One, of all classes at once. By the readings "paper", "counts" and "bound" three or more classes have one each,
         that class against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
     class_count_ : ndarray of int, shape (n_classes,)
-    mean_, scale_ : ndarray of shape (n_features_in_,)
+    mean_, scale_ : ndarray of shape (d,)
         Standardised units are ``(x - mean_) / scale_``.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
 
     Notes

@@ -159,7 +159,7 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
             " ".join(disjunct["text"] for disjunct in content["disjuncts"][:_NAMED]),
             "Mistakes gather in such places: check whether these records have something in common, or collect more.",
         )
-    for name, code, severity, title, meaning, remedy in _RECORDS:
+    for name, code, severity, title, meaning, remedy in RECORD_FINDINGS:
         if rows[name]:
             evidence = _some(rows[name], meaning, training_rows)
             if name == "impure":
@@ -176,7 +176,8 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
         )
 
 
-_RECORDS = (
+# Which records, code, severity, title, what it means and what to do.
+RECORD_FINDINGS = (
     (
         "outliers",
         "outliers",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
+from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
@@ -32,7 +33,7 @@ _MOST_ROWS = 1 << 48
 _OPTIONAL = {"gap_counts", "text_notation", "categorical_features"}
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     """Encoder of raw tables as features: numbers as they are, one 0/1 feature for each value of a category.
 
     Each column is of one kind, which `fit` decides:
@@ -72,7 +73,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How the text file was written that the table came from, where the command line has read it; else empty.
     n_features_in_ : int
         Number of raw columns.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (d,)
         Names of the raw columns, where they came with the table.
 
     Notes

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
+from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
@@ -58,7 +59,7 @@ def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
     return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
 
 
-class TablePipeline(Pipeline):
+class TablePipeline(LinkedToSite, Pipeline):
     """A scikit-learn pipeline of a `TableEncoder` and a classifier with trust scores; `make_table_pipeline` makes it.
 
     All methods take raw tables. What the classifier has besides is that of ``pipeline["classifier"]``, on features.
@@ -74,7 +75,7 @@ class TablePipeline(Pipeline):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (d,)
         Names of the raw columns.
 
     Examples

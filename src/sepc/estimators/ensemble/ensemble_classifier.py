@@ -52,7 +52,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         Probabilities of the training rows, each by partitions that have not seen it. Only the weights have; where a
         row is the only one of its class it is NaN.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
 
     See Also

@@ -1,0 +1,69 @@
+"""Code and commands on the pages of the site and in the README do what the pages say."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from pages import RUN, SHOWN, blocks_of, commands_of, run_page
+
+import sepc
+from sepc.cli.parser import make_parser
+from sepc.reports.training_data import RECORD_FINDINGS
+
+ROOT = Path(__file__).parents[1]
+BUILT = ("_build", "gallery", "api", "examples")
+PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if not {*p.parts} & {*BUILT})]
+WITH_CODE = [page for page in PAGES if any(block.language in RUN for block in blocks_of(page))]
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_is_run_or_meant_to_be_read(page):
+    unknown = [block for block in blocks_of(page) if block.language not in (*RUN, *SHOWN)]
+    assert not unknown
+
+
+def reference(name):
+    return (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+def test_the_reference_has_every_public_name():
+    listed = re.findall(r"^   (\w+)$", reference("api.md"), flags=re.MULTILINE)
+    functions = [
+        name
+        for module in (sepc.metrics, sepc.datasets)
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+    assert sorted(listed) == sorted([*sepc.__all__, *functions])
+
+
+def test_the_reference_shows_every_command():
+    page = ROOT / "docs" / "reference" / "cli.md"
+    shown = {
+        line.split()[1] for block in blocks_of(page) for line, _ in commands_of(block) if block.language == "console"
+    }
+    (commands,) = (action.choices for action in make_parser()._actions if action.dest == "command")
+    assert set(commands) - shown == {"reproduce"}  # takes minutes; tests/experiments run it
+
+
+def test_the_reference_has_every_finding():
+    calls = [
+        node
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Finding"
+    ]
+    codes = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+    codes |= {code for _, code, *_ in RECORD_FINDINGS}
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", reference("findings.md"), flags=re.MULTILINE)) == codes
