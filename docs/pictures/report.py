@@ -22,7 +22,7 @@ told = report(SEPClassifier().fit(X, y), X_test, y_test, title="Breast cancer")
 def clip(page):
     """Return the place of the section with the slider, without the list below it."""
     box = page.locator("section#threshold").bounding_box()
-    return {"x": 0, "y": box["y"] + page.evaluate("scrollY"), "width": 1120, "height": 765}
+    return {"x": 0, "y": box["y"] + page.evaluate("scrollY"), "width": 1120, "height": 738}
 
 
 with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:

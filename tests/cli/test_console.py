@@ -31,7 +31,7 @@ class TestWords:
         again = capsys.readouterr()
         assert "\x1b" not in told.out + told.err + again.out + again.err
         assert r"é\nà#1" in told.out
-        assert r"note: two\nlines: text with 2 values" in told.err
+        assert r"note: two\nlines: category with 2 values" in told.err
         assert r"é\nà (" in again.err
 
     @pytest.mark.usefixtures("odd")

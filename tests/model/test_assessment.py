@@ -32,6 +32,10 @@ class TestAbstaining:
         with pytest.raises(sepc.InputError, match="min_trust"):
             fitted.predict_or_abstain(cancer[0][:3], min_trust)
 
+    def test_a_promise_that_could_not_be_given_is_no_threshold(self, cancer, fitted):
+        with pytest.raises(sepc.InputError, match=r"min_trust is None, as select_min_trust returns it"):
+            fitted.predict_or_abstain(cancer[0][:3], None)
+
     def test_odds(self, cancer, fitted):
         a = fitted.assess(cancer[0])
         sure = a.trust == 1

@@ -15,7 +15,7 @@ def test_notes_say_what_was_made_of_each_column():
     n = table["age"].isna().sum()
     median = f"{table['age'].median():.4g}"
     assert said["age"] == f"age: numbers; {n} missing values became the median, {median}, and a feature says which."
-    assert "text with 3 values, one feature for each" in said["color"]
+    assert "category with 3 values, one feature for each" in said["color"]
     assert "days since the earliest one, 2020-01-0" in said["joined"]
     assert "120 different values in 120 rows" in said["id"]
     assert said["country"] == "country: left out: here in all rows."

@@ -9,6 +9,7 @@ from raw_tables import patients
 from sklearn.base import clone
 
 from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.datasets import make_credit
 
 
 @pytest.fixture(
@@ -139,6 +140,15 @@ def test_a_change_holds_values_that_its_columns_can_have(credit):
         assert point["amount"] == round(point["amount"])
         assert point["rate"] == round(point["rate"], 2)
         assert point["housing"] in {"own", "rent", "free"}
+
+
+def test_a_change_of_a_number_has_its_sign_though_values_may_be_missing():
+    loans, outcome = make_credit(300)
+    clf = make_table_pipeline().fit(loans, outcome)
+    changes = [change for i in range(6) for change in clf.explain(loans.iloc[i]).counterfactual.changes]
+    numbers = [change for change in changes if change.change]
+    assert {change.feature for change in numbers} & {"savings", "years_in_job"}
+    assert all(np.sign(change.in_units) == np.sign(change.change) for change in numbers)
 
 
 @pytest.mark.parametrize("fixed", [["age", "housing"], [0, 3]])

@@ -101,7 +101,7 @@ class PredictionSets:
     >>> found.labels(), found.size.tolist()
     ([('a',), ('a', 'b')], [1, 2])
     >>> found
-    PredictionSets of 2 points, coverage 0.9 overall: 0 empty (strange), 1 single, 1 several (ambiguous)
+    PredictionSets of 2 points, coverage 0.9 overall: 0 empty, 1 single, 1 several
     """
 
     sets: BoolArray
@@ -155,8 +155,8 @@ class PredictionSets:
         always = f"; always in, for lack of calibration records: {', '.join(map(str, self.always))}"
         return (
             f"PredictionSets of {len(self)} points, coverage {self.coverage:g} "
-            f"{'within each class' if self.per_class else 'overall'}: {empty} empty (strange), {single} single, "
-            f"{len(self) - empty - single} several (ambiguous){always if self.always else ''}"
+            f"{'within each class' if self.per_class else 'overall'}: {empty} empty, {single} single, "
+            f"{len(self) - empty - single} several{always if self.always else ''}"
         )
 
     def _repr_html_(self) -> str:

@@ -246,7 +246,8 @@ def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> 
 
 def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
     step = after - before if isinstance(before, float) and isinstance(after, float) else None
-    return Change(name, before, after, step, in_units)
+    # A number that can be missing is two features: their length has no sign of its own.
+    return Change(name, before, after, step, in_units if step is None else float(np.copysign(in_units, step)))
 
 
 def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", has_trust: bool = True) -> str:

@@ -416,4 +416,9 @@ class Assessment:
 def _as_share(value: Any, name: str) -> float:
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
         return float(value)
+    if value is None:
+        raise InputError(
+            f"{name} is None, as select_min_trust returns it where no threshold can promise what was asked; expected a "
+            "number between 0 and 1. Accept no label, or ask for a promise that can be kept."
+        )
     raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")

@@ -278,7 +278,9 @@ class LandscapeDisplay:
         kinds = {self.nodes[edge.a].label == self.nodes[edge.b].label for edge in self.edges}
         looks = {"overlap of two labels": _BETWEEN, "overlap within a label": _WITHIN}
         entries = [Patch(label=name, **look) for name, look in looks.items() if (look is _WITHIN) in kinds]
-        title = f"{self.n_left_out} smaller regions are not shown" if self.n_left_out else None
+        one = self.n_left_out == 1
+        left_out = f"{self.n_left_out} smaller {'region is' if one else 'regions are'} not shown"
+        title = left_out if self.n_left_out else None
         title = title if entries or title else "no overlaps"
         small = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False}
         self.ax_.legend(handles=entries, loc="upper right", title=title, **small)

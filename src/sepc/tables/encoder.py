@@ -371,7 +371,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> TableEncoder().fit(pd.DataFrame({"age": [61, 40, 35], "color": ["red", "red", "blue"]})).notes[1]
-        'color: text with 2 values, one feature that says whether it is (other); 1 rare value counts as (other).'
+        'color: category with 2 values, one feature that says whether it is (other); 1 rare value counts as (other).'
         """
         check_is_fitted(self)
         return notes_on(self.columns_, len(self.get_feature_names_out()))

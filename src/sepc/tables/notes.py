@@ -15,7 +15,7 @@ def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
     Examples
     --------
     >>> notes_on((Column("age", "number", high=1.0), Column("sex", "category", levels=("male", "female"))), 2)
-    ['Numbers, taken as they are: age.', 'sex: text with 2 values, one feature that says whether it is female.']
+    ['Numbers, taken as they are: age.', 'sex: category with 2 values, one feature that says whether it is female.']
     """
     as_they_are = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
     notes = [f"Numbers, taken as they are: {shortened(as_they_are, _NAMES_SHOWN)}."] if as_they_are else []
@@ -44,7 +44,7 @@ def _category(column: Column) -> str:
     else:
         features = f"one feature for each{f' of the {len(own)} most frequent ones' if rare else ''}"
     pooled = f"; {rare} rare {plural('value', rare)} count{'' if rare > 1 else 's'} as {OTHER}" if rare else ""
-    return f"text with {len(own) + rare} {plural('value', len(own) + rare)}, {features}{pooled}"
+    return f"category with {len(own) + rare} {plural('value', len(own) + rare)}, {features}{pooled}"
 
 
 def _missing(column: Column) -> str:

@@ -86,7 +86,7 @@ class TablePipeline(LinkedToSite, Pipeline):
     >>> clf.assess(table.iloc[[0, 4]]).label.tolist()
     ['ill', 'well']
     >>> clf["columns"].notes[1]
-    'smoker: text with 2 values, one feature that says whether it is yes.'
+    'smoker: category with 2 values, one feature that says whether it is yes.'
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:

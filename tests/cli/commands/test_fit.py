@@ -19,7 +19,7 @@ class TestFit:
         told = capsys.readouterr()
         assert "20 % of the rows, held back: right on" in told.out
         assert "n_imp=0.05" in told.out
-        assert "colour: text with 3 values" in told.err
+        assert "colour: category with 3 values" in told.err
         assert "model written to m.sepc" in told.err
 
     def test_results_on_training_rows_are_called_so(self, capsys):
