@@ -14,7 +14,12 @@ from sepc.reports.training_data import RECORD_FINDINGS
 ROOT = Path(__file__).parents[1]
 BUILT = ("_build", "gallery", "api", "examples")
 PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if not {*p.parts} & {*BUILT})]
-WITH_CODE = [page for page in PAGES if any(block.language in RUN for block in blocks_of(page))]
+# Cases on the page of the paper come from its claims, and are run with these.
+WITH_CODE = [
+    page
+    for page in PAGES
+    if page.parent.name != "reproduction" and any(block.language in RUN for block in blocks_of(page))
+]
 
 
 def name_of(page):

@@ -7,7 +7,7 @@ from sklearn.datasets import make_moons
 from sepc import Ellipsoid, PartitionDisplay, SEPClassifier, min_volume_ellipsoid, nearest_points, partition
 
 COLOURS = ("#0072B2", "#D55E00")  # safe for the colour-blind
-LIMITS = {"xlim": (-1.6, 2.6), "ylim": (-1.2, 1.75)}
+LIMITS = {"xlim": (-1.75, 2.75), "ylim": (-1.45, 1.85)}
 
 
 def moons() -> tuple[np.ndarray, np.ndarray]:

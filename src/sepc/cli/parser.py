@@ -158,6 +158,13 @@ def _report(commands: Any) -> None:
     test.add_argument("--model", help="a model to test with all rows, instead of fitting one")
     command.add_argument("--title", help="of the report (default: the name of the file and of the label column)")
     command.add_argument(
+        "--max-records",
+        type=_count,
+        metavar="N",
+        help="verdicts that are told one by one with their explanations, which is what takes long (default: 200, of an "
+        "ensemble 25)",
+    )
+    command.add_argument(
         "--no-training-rows", action="store_true", help="show nothing of the training records, for one to be passed on"
     )
     _seed(command, "of what is drawn: the rows held back, the folds of --n-imp auto, an ensemble's members")
@@ -294,6 +301,12 @@ def _n_imp(text: str) -> int | float | str:
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is no number of records; expected 0 or more")
     return int(text)
 
 

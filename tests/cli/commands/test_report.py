@@ -42,6 +42,13 @@ class TestReport:
         assert do("report test.csv --target label --model model.sepc -o out.json") == 0
         assert json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]["n_records"] == 50
 
+    def test_so_many_verdicts_are_told_as_are_asked_for(self, capsys):
+        for n in (0, 3):
+            assert do(f"report train.csv --target label --model model.sepc --max-records {n} -o out.json") == 0
+            assert len(json.loads(Path("out.json").read_text(encoding="utf-8"))["verdicts"]) == n
+        assert do("report train.csv --target label --max-records some -o out.json") == 2
+        assert "'some' is no number of records" in capsys.readouterr().err
+
     def test_the_title_names_the_file_and_the_label_column_without_folders(self):
         Path("folder").mkdir()
         Path("folder/new.csv").write_text(as_csv(records(50, seed=2)))

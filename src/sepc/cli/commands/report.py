@@ -28,6 +28,7 @@ def run(options: Namespace) -> None:
             test.frame(),
             test.labels,
             title=options.title or _title(options),
+            max_records=options.max_records,
             training_rows=not options.no_training_rows,
             rows_from=1,
             on_step=on_step,
