@@ -304,12 +304,6 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is no number of records; expected 0 or more")
-    return int(text)
-
-
 def _row(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no row; they are counted from 1")

@@ -47,7 +47,7 @@ class TestReport:
             assert do(f"report train.csv --target label --model model.sepc --max-records {n} -o out.json") == 0
             assert len(json.loads(Path("out.json").read_text(encoding="utf-8"))["verdicts"]) == n
         assert do("report train.csv --target label --max-records some -o out.json") == 2
-        assert "'some' is no number of records" in capsys.readouterr().err
+        assert "'some' is no whole number" in capsys.readouterr().err
 
     def test_the_title_names_the_file_and_the_label_column_without_folders(self):
         Path("folder").mkdir()
