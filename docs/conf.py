@@ -49,6 +49,7 @@ myst_heading_anchors = 4
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -106,4 +107,5 @@ html_theme_options = {
     "footer_end": [],
     "back_to_top_button": True,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}

@@ -35,7 +35,7 @@ def main() -> None:
     left.set_title("ellipsoids that hold nearly one label each", fontsize=10)
     shade_by_trust(right, clf)
     right.scatter(*X.T, s=4, c=np.take(COLOURS, y), linewidths=0, alpha=0.5)
-    right.set_title("label by colour, trust by depth of colour", fontsize=10)
+    right.set_title("label by colour, trust by depth of colour; white: strange", fontsize=10)
     for axes in (left, right):
         axes.set(xlim=LIMITS[0], ylim=LIMITS[1], xticks=[], yticks=[])
         axes.spines[:].set_color("0.7")
@@ -48,6 +48,7 @@ def shade_by_trust(axes: plt.Axes, clf: SEPClassifier) -> None:
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     a = clf.assess(grid)
     signed = np.where(a.label == 1, 1, -1) * np.clip((a.trust - 0.4) / 0.6, 0.0, 1.0)
+    signed[a.reason == "strange"] = 0.0  # nothing is known there
     colours = LinearSegmentedColormap.from_list("trust", [COLOURS[0], "white", COLOURS[1]])
     image = signed.reshape(len(up), len(across))
     axes.pcolormesh(across, up, image, cmap=colours, vmin=-1.6, vmax=1.6, shading="auto", rasterized=True)

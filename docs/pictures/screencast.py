@@ -1,7 +1,7 @@
 """Draw docs/pictures/screencast.svg: a terminal from ``sepc demo`` to ``sepc report``, with what really is printed.
 
-``python docs/pictures/screencast.py`` runs each command in an empty folder. The lines appear one after the other; where
-motion is not wanted, the picture shows them all at once.
+``python docs/pictures/screencast.py`` runs each command in an empty folder. The lines light up one after the
+other; where motion is not wanted, they all do from the beginning.
 """
 
 import subprocess
@@ -62,7 +62,7 @@ def drawn(said: list[tuple[str, list[str]]]) -> str:
     text {{ font: {SIZE}px {FONT}; white-space: pre; fill: #d6deeb; }}
     .command {{ fill: #9ecbff; font-weight: bold; }}
     .line {{ animation: appear 0.2s both; }}
-    @keyframes appear {{ from {{ opacity: 0; }} to {{ opacity: 1; }} }}
+    @keyframes appear {{ from {{ opacity: 0.35; }} to {{ opacity: 1; }} }}
     @media (prefers-reduced-motion: reduce) {{ .line {{ animation: none; }} }}"""
     return "\n".join(
         [

@@ -1,11 +1,21 @@
 """Findings of a report on the training data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, load, report, save
+from sepc import SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, report, save
 from sepc.reports.subject import Subject
 from sepc.reports.training_data import findings
+
+
+def test_indicators_of_a_category_are_no_finding_whatever_units_and_rounding_make_of_them():
+    rng = np.random.default_rng(0)
+    for n in range(60, 68):  # the units, and with them the rounding, differ
+        table = pd.DataFrame({"a": rng.normal(size=n), "site": rng.choice(["x", "y", "z", None], n)})
+        clf = make_table_pipeline().fit(table, np.where(table["a"] > 0.0, "p", "q"))
+        told = report(clf, table[:5], clf.predict(table[:5]), max_records=0).to_dict()["landscape"]["findings"]
+        assert "linear-dependence" not in [finding["code"] for finding in told]
 
 
 @pytest.mark.parametrize("ensemble", [False, True])

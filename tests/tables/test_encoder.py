@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import as_polars, patients, texts
 
-from sepc import InputError, TableEncoder, make_table_pipeline
+from sepc import InputError, SepcWarning, TableEncoder, make_table_pipeline
 
 
 def test_features_are_what_pandas_makes_of_the_same_columns():
@@ -206,3 +206,17 @@ class TestCategoricalFeatures:
     def test_what_is_no_column_is_refused(self, asked):
         with pytest.raises(InputError, match="categorical_features"):
             TableEncoder(categorical_features=asked).fit(self.table())
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ([f"{i % 28 + 1:02}.{i % 12 + 1:02}.{2000 + i}" for i in range(60)], "dates, such as '01.01.2000'"),
+        ([f"{i}.{i:03},5" for i in range(1, 60)] + ["unknown"], "numbers, such as '1.001,5'"),
+    ],
+)
+def test_texts_that_are_something_else_in_another_notation_are_not_dropped_in_silence(written, told):
+    table = pd.DataFrame({"other": np.arange(len(written)) % 7.0, "written": written})
+    with pytest.warns(SepcWarning, match=f"column 'written' is left out: texts that look like {told}; convert them"):
+        encoder = TableEncoder().fit(table)
+    assert "texts that look like" in " ".join(encoder.notes)

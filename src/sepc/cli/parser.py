@@ -230,7 +230,7 @@ def _classifier(command: ArgumentParser) -> None:
         "which tries several by cross-validation (default: 2; for an ensemble 0.05)",
     )
     command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
-    command.add_argument("--ensemble", action="store_true", help="many partitions instead of one: better calibrated")
+    command.add_argument("--ensemble", action="store_true", help="many partitions, not one: ranks better")
 
 
 def _model_and_data(command: ArgumentParser) -> None:

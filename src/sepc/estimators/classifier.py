@@ -36,8 +36,8 @@ class SEPClassifier(TrustClassifier):
     """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
 
     The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
-    (nearly) one label. A new point is labelled by the ellipsoids it falls into, and the training points found there
-    give the trust in that label.
+    (nearly) one label. Each is read as a local distribution: a new point gets the likeliest label, and the trust is its
+    probability. `trust` has other readings, the paper's among them, which counts training points.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class SEPClassifier(TrustClassifier):
 
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
           Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell how
-          strange a point is: see `Assessment.typicality`. It ranks predictions best (docs/measured/trust.md).
+          strange a point is: see `Assessment.typicality`. Of all readings it is calibrated best.
         - "raw": the same, not calibrated, and without a typicality; a fit takes about a third of the time.
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
           is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that

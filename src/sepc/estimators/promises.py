@@ -113,7 +113,7 @@ def select_min_trust(
 
     With probability `confidence` over the draw of the calibration records, at most a share `max_error` of the accepted
     labels is wrong: of those that ``clf.predict_or_abstain(X, min_trust)`` gives. An exact bound for any number of
-    records and any distribution; the module's docstring has the proof.
+    records and any distribution.
 
     Parameters
     ----------

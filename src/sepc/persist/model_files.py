@@ -33,8 +33,8 @@ _KINDS = {**_CLASSIFIERS, "TablePipeline": pipeline_kind(_CLASSIFIERS)}
 def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
     """Write a fitted classifier to one file, whole or not at all.
 
-    The file holds arrays and JSON (docs/reference/model-format.md), so that it can be checked and read without running
-    anything from it. A classifier that is loaded gives the same results as the saved one, to the bit.
+    The file holds arrays and JSON, as the page on the model format tells, so that it can be checked and read without
+    running anything from it. A classifier that is loaded gives the same results as the saved one, to the bit.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
         same. Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and
         `honest_proba_` need them. Some of the data stays: isolated records, each of which is a region of its own (the
         file says how many), and single values, not linked into records, such as the quantiles of each feature in an
-        ensemble. docs/reference/model-format.md lists them.
+        ensemble. The page on the model format lists them.
 
     See Also
     --------

@@ -45,7 +45,10 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         }
     # As they came: findings name rows.
     order = np.argsort(records.rows, kind="stable")
-    X = FrameMaker().frame(dict(zip(model.features, model.original(records.points[order]).T, strict=True)))
+    values = model.original(records.points[order])
+    # Units and back leave rounding behind; indicators of categories are known by being 0 or 1.
+    values = np.where(np.isclose(values, np.rint(values), rtol=1e-12, atol=1e-12), np.rint(values), values)
+    X = FrameMaker().frame(dict(zip(model.features, values.T, strict=True)))
     columns = {word.name: model.features[word.at] for word in subject.words}
     view = landscape(X, model.classes[records.codes[order]], columns=columns)
     found = [

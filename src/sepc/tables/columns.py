@@ -1,6 +1,7 @@
 """Encoding of one column of a raw table: its kind, its features, and the way back."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from typing import Any, NamedTuple
@@ -33,6 +34,17 @@ KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
 # A text that is another one in more than half of the rows, with more than so many values, names the record.
 _MANY_VALUES = 30
 _MOSTLY_DISTINCT = 0.5
+# Texts that are left out, though they are something else in another notation: what, and how to read it.
+WRITTEN_TEXTS = "texts that look like"
+_WRITTEN = {
+    ("dates", "for example by pandas.to_datetime(column, dayfirst=True)"): re.compile(
+        r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}( .*)?"
+    ),
+    ("numbers", 'for example by pandas.read_csv(path, decimal=",", thousands=".")'): re.compile(
+        r"[-+$€£]?\d+([.,' ]\d+)+ ?%?"
+    ),
+}
+_NEARLY_ALL = 0.9
 _MOST_DECIMALS = 6
 # A range of so many whole numbers is short: each of them is tried in the search for a change.
 _FEW = 20
@@ -379,7 +391,7 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
     by_frequency = sorted(zip((-counts).tolist(), cells.texts.tolist(), strict=True))
     by_frequency = [(-count, text) for count, text in by_frequency if count]
     n_known = len(cells.codes) - n_missing
-    reason = _reason_to_leave_out(len(by_frequency), n_known)
+    reason = _reason_to_leave_out([text for _, text in by_frequency], n_known)
     frequent = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.min_rows and text != OTHER]
     pooled = sorted({text for _, text in by_frequency} - {*frequent})
     (frequent if n_missing >= limits.min_rows else pooled).extend([MISSING][: bool(n_missing)])
@@ -392,8 +404,12 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
     return Column(name, CATEGORY, levels=levels, pooled=tuple(pooled), n_missing=n_missing)
 
 
-def _reason_to_leave_out(n_values: int, n_known: int) -> str:
+def _reason_to_leave_out(texts: Sequence[str], n_known: int) -> str:
+    n_values = len(texts)
     if n_values > _MANY_VALUES and n_values > _MOSTLY_DISTINCT * n_known:
+        for (looks_like, remedy), form in _WRITTEN.items():
+            if sum(form.fullmatch(text) is not None for text in texts) >= _NEARLY_ALL * n_values:
+                return f"{WRITTEN_TEXTS} {looks_like}, such as {texts[0]!r}; convert them first, {remedy}"
         return (
             f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
         )

@@ -1,5 +1,6 @@
 """TableEncoder: a raw table of numbers, texts, dates and missing values as features for ellipsoids."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from math import ceil
 from numbers import Integral, Real
@@ -11,13 +12,22 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
-from sepc.tables.columns import LEFT_OUT, Column, Limits, feature_names, feature_slices, learn_column, nearest_raw
+from sepc.tables.columns import (
+    LEFT_OUT,
+    WRITTEN_TEXTS,
+    Column,
+    Limits,
+    feature_names,
+    feature_slices,
+    learn_column,
+    nearest_raw,
+)
 from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps
 from sepc.tables.notation import TextNotation
 from sepc.tables.notes import notes_on
@@ -129,6 +139,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         categories = self._categories(list(table.columns))
         columns = tuple(learn_column(name, raw, limits, name in categories) for name, raw in table.columns.items())
         _require_features(columns)
+        for column in columns:
+            if column.reason.startswith(WRITTEN_TEXTS):
+                warnings.warn(f"column {column.name!r} is left out: {column.reason}.", SepcWarning, stacklevel=2)
         self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
         return self
 
