@@ -158,6 +158,12 @@ class BatchPredictor:
         return common_decimal(self.cell_parser.notations.values())
 
     @property
+    def has_costs(self) -> bool:
+        """Whether errors have costs."""
+        policy = classifier_of(self.model)._model.policy
+        return policy is not None and policy.costs is not None
+
+    @property
     def classes(self) -> list[Any]:
         """Labels that the model knows."""
         return [plain(label) for label in self.model.classes_]

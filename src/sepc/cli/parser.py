@@ -73,6 +73,7 @@ def _predict(commands: Any) -> None:
         "stability, accepted and refusal, in UTF-8. Works through files of any size",
     )
     _model_and_data(command)
+    _policy(command)
     _acceptance(command)
     command.add_argument(
         "--label-sets",
@@ -111,6 +112,7 @@ def _completion(commands: Any) -> None:
 def _explain(commands: Any) -> None:
     command = _command(commands, "explain", "Say why rows get their labels; and what would have to change")
     _model_and_data(command)
+    _policy(command)
     command.add_argument(
         "--row",
         type=_row,
@@ -153,6 +155,7 @@ def _report(commands: Any) -> None:
     )
     _labelled_data(command)
     _classifier(command)
+    _policy(command)
     test = command.add_mutually_exclusive_group()
     test.add_argument("--test", metavar="FILE", help="labelled data to test with; all rows of DATA are learned from")
     test.add_argument("--model", help="a model to test with all rows, instead of fitting one")
@@ -268,9 +271,35 @@ def _notation(command: ArgumentParser) -> None:
     )
 
 
+def _policy(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--prior",
+        nargs=2,
+        action=_AddNumber,
+        default=[],
+        metavar=("LABEL", "SHARE"),
+        help="how frequent a label is where the model is used; may be given for several, the others share the rest as "
+        "in training",
+    )
+    command.add_argument(
+        "--cost",
+        nargs=3,
+        action=_AddNumber,
+        default=[],
+        metavar=("TRUE", "GIVEN", "NUMBER"),
+        help="what it costs to give a label where another is true; once for each kind of error. Labels are then those "
+        "of the least expected cost",
+    )
+    command.add_argument(
+        "--ask", type=_number, metavar="NUMBER", help="what it costs to ask a person, who is asked where it costs less"
+    )
+
+
 def _acceptance(command: ArgumentParser) -> None:
     command.add_argument(
-        "--min-trust", type=_trust, default=0.95, help="trust from which a label is accepted (default: 0.95)"
+        "--min-trust",
+        type=_trust,
+        help="trust from which a label is accepted (default: 0.95; 0 with --cost, which then decides)",
     )
     command.add_argument(
         "--min-typicality",
@@ -308,6 +337,24 @@ def _row(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no row; they are counted from 1")
     return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no number") from error
+
+
+class _AddNumber(Action):
+    """Reads ``ill well 10`` as texts and a number, once more each time that it is given."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        try:
+            number = _number(values[-1])
+        except ArgumentTypeError as error:
+            parser.error(f"argument {option_string}: {error}")
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (*values[:-1], number)])
 
 
 class _AddRange(Action):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,11 @@ from sepc.common.typing import FloatArray
 from sepc.common.validation import new_points
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
-from sepc.model.assessment import Assessment
+from sepc.estimators.promises import TrustThreshold, promised_trust
+from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
+from sepc.model.policy import Policy
 from sepc.scale.dispatch import predictor_for
 
 
@@ -32,6 +35,47 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     """
 
     _model: FittedModel
+
+    def under(self, class_prior: Any = None, costs: Any = None) -> Self:
+        """Return the same classifier where classes have other shares than in training, or errors have costs.
+
+        All its methods then speak of that: labels are those of the least expected cost, probabilities and trust those
+        under the shares, and `predict_or_abstain` asks a person where that can be expected to cost less. The classifier
+        itself stays as it is. Label sets have to be calibrated anew.
+
+        Parameters
+        ----------
+        class_prior : dict or array-like of shape (n_classes,), optional
+            Shares of the classes where predictions are made, by label or in the order of `classes_`. Labels that a
+            dict leaves out share the rest as in the training set. Those of the training set by default.
+        costs : dict or array-like, optional
+            ``costs[true][given]``, numbers of 0 or more; being right costs nothing unless it is said.
+            ``costs[true][None]``, or ``costs[None]`` whatever is true, is what it costs to ask a person; without it
+            nobody is asked but for strange points. An array has a row for each true label, a column for each given one,
+            and perhaps one more column, for asking.
+
+        Returns
+        -------
+        TrustClassifier
+            Of the same kind, fitted. `sklearn.base.clone` of it knows nothing of shares and costs.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["well"] * 3 + ["ill"] * 3
+        >>> clf = SEPClassifier().fit(X, y)
+        >>> clf.predict([[3.2]]).tolist(), clf.under(class_prior={"ill": 0.9}).predict([[3.2]]).tolist()
+        (['well'], ['ill'])
+        >>> careful = clf.under(costs={"ill": {"well": 50.0}, "well": {"ill": 5.0}, None: 1.0})
+        >>> careful.predict_or_abstain([[1.0], [3.2], [7.0]]).tolist()
+        [None, None, 'ill']
+        """
+        check_is_fitted(self)
+        model = self._model
+        other = copy(self)
+        other._model = model.under(Policy.of(model.classes, model.class_count, class_prior, costs))
+        other._calibration = None
+        return other
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each point; always one of `classes_`.
@@ -105,12 +149,14 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         return predictor_for(X).decide(self, X).trust
 
-    def assess(self, X: Any) -> Assessment:
+    def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts and distance of each point.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+        class_prior, costs
+            As for `under`.
 
         Returns
         -------
@@ -126,30 +172,39 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
         """
         check_is_fitted(self)
-        assessment: Assessment = predictor_for(X).assess(self, X)
+        clf = self._under_if_asked(class_prior, costs)
+        assessment: Assessment = predictor_for(X).assess(clf, X)
         return assessment
+
+    def _under_if_asked(self, class_prior: Any, costs: Any) -> Self:
+        return self if class_prior is None and costs is None else self.under(class_prior, costs)
 
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] | TrustThreshold = USUAL_TRUST,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
+        class_prior: Any = None,
+        costs: Any = None,
     ) -> NDArray[np.object_]:
         """Return the labels that are accepted, and `abstain_label` for the other points.
 
-        Those of `Assessment.accepted`: trusted, not contested, and not of a strange point.
+        Those of `Assessment.accepted`: trusted, not contested, and not of a strange point; with costs those that can
+        be expected to cost no more than asking a person.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        min_trust : float or dict, default=0.95
+        min_trust : float, dict or TrustThreshold, default=0.95
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
-            one that bounds the error.
+            one that bounds the error. By default 0 with costs, which then decide.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
             Typicality from which a label is given; 0 gives those of strange points too.
+        class_prior, costs
+            As for `under`.
 
         Returns
         -------
@@ -162,7 +217,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.9).tolist()
         [1, None, None]
         """
-        return self.assess(X).label_or(abstain_label, min_trust, min_typicality)
+        clf = self._under_if_asked(class_prior, costs)
+        return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf), min_typicality)
 
     def _one_point(self, x: Any) -> FloatArray:
         """Return one record, checked, shape (n_features,)."""

@@ -33,6 +33,7 @@ Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Pr
 Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, log, log1p
@@ -41,7 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, SepcWarning
 from sepc.common.intervals import upper_limit
 from sepc.common.text import percent
 from sepc.common.typing import BoolArray, FloatArray, IntArray
@@ -52,6 +53,11 @@ from sepc.common.validation import known_labels, require_share
 _RATIO = 0.7
 _MOST_STARTS = 8
 _SMALLEST_START = 30
+
+
+_HOLDS_WHERE = (
+    " It holds where classes are as frequent as among the calibration records, whatever shares the classifier was told."
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,6 +80,8 @@ class TrustThreshold:
         `max_error`. It tells how close the choice was. What is promised is `max_error`.
     message : str
         The same in a sentence.
+    class_prior : tuple of float, or None
+        Shares of the classes that were stated when it was found; None where those in training were taken.
 
     Examples
     --------
@@ -90,6 +98,7 @@ class TrustThreshold:
     coverage: float
     error_bound: float | None
     message: str
+    class_prior: tuple[float, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers and texts, ready for JSON.
@@ -151,14 +160,16 @@ def select_min_trust(
     require_share(max_error, "max_error", 0.05)
     require_share(confidence, "confidence", 0.95)
     n, trust, wrong = _eligible(clf, X_cal, y_cal)
+    prior = _stated_prior(clf)
     found = lowest_safe_threshold(trust, wrong, float(max_error), float(confidence)) if len(trust) else None
     if found is None:
         message = _no_promise_message(n, len(trust), max_error, confidence)
-        return TrustThreshold(None, float(max_error), float(confidence), n, 0, 0, 0.0, None, message)
+        return TrustThreshold(None, float(max_error), float(confidence), n, 0, 0, 0.0, None, message, prior)
     message = (
         f"Of the {'labels' if n == len(trust) else 'accepted labels'} with a trust of at least {found.threshold!r} at "
         f"most {100 * max_error:g} % are wrong, with a confidence of {100 * confidence:g} %; this accepts "
         f"{percent(found.n_accepted / n)} of the records.{_refused_at_any_trust(n, len(trust))}"
+        f"{'' if prior is None else _HOLDS_WHERE}"
     )
     return TrustThreshold(
         min_trust=found.threshold,
@@ -170,7 +181,41 @@ def select_min_trust(
         coverage=found.n_accepted / n,
         error_bound=min(upper_limit(found.n_errors, found.n_accepted, found.level), float(max_error)),
         message=message,
+        class_prior=prior,
     )
+
+
+def promised_trust(min_trust: Any, clf: Any) -> Any:
+    """Return the threshold of a promise, with a warning where the classifier was told of other shares of the classes.
+
+    Parameters
+    ----------
+    min_trust : TrustThreshold, float or dict
+        Numbers are returned as they are.
+    clf : classifier
+        Fitted.
+
+    Examples
+    --------
+    >>> promised_trust(0.9, None)
+    0.9
+    """
+    if not isinstance(min_trust, TrustThreshold):
+        return min_trust
+    if min_trust.class_prior != _stated_prior(clf):
+        warnings.warn(
+            "the promise does not hold here: it was made with other shares of the classes. Find a threshold with "
+            "select_min_trust of the classifier under these shares, and with calibration records from where they hold.",
+            SepcWarning,
+            stacklevel=3,
+        )
+    return min_trust.min_trust
+
+
+def _stated_prior(clf: Any) -> tuple[float, ...] | None:
+    """Return the shares of the classes that a classifier was told; None if none."""
+    policy = getattr(getattr(clf, "_model", None), "policy", None)
+    return None if policy is None or policy.prior is None else tuple(policy.prior.tolist())
 
 
 class SafeThreshold(NamedTuple):

@@ -15,6 +15,7 @@ from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
 from sepc.explanations.places import FeatureShare, RegionNote, place_of
+from sepc.explanations.policy_notes import PolicyNote, policy_note
 from sepc.explanations.shares import (
     Parting,
     RegionShare,
@@ -159,6 +160,8 @@ class Explanation(TextExplanation):
         Whether it is so in this model alone, which was saved when it was the rule.
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
+    policy : PolicyNote or None
+        What was stated of classes and costs, and what each label can be expected to cost; None where nothing was.
 
     Examples
     --------
@@ -196,6 +199,7 @@ class Explanation(TextExplanation):
     grows: bool
     is_of_older_rule: bool
     limits: str = ""
+    policy: PolicyNote | None = None
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
@@ -210,7 +214,10 @@ class Explanation(TextExplanation):
 
     def _by_probability(self) -> Iterator[str]:
         """Yield who speaks for the label and what parts them, what to beware of, and what the paper's rule says."""
-        yield from speakers_in_words(self.shares, self.label, self.trust)
+        stated = self.policy is not None and self.policy.class_prior is not None
+        yield from speakers_in_words(self.shares, self.label, self.trust, stated)
+        if self.policy is not None:
+            yield from self.policy.sentences(self.label)
         # Where the background has most to say the regions hardly count, nor what parts them.
         if self.against is not None and not self.shares[0].is_background:
             yield self.against.in_words()
@@ -404,6 +411,7 @@ def explain(
         grows=model.grows,
         is_of_older_rule=model.is_of_older_rule,
         limits=limits.in_words(),
+        policy=policy_note(model, decision.proba[0]),
     )
 
 

@@ -6,6 +6,8 @@ point, J(k) the logarithm of the sum of these over class k, T the temperature an
     p(k) = sum over the components c of k of (1 - b) softmax(J / T)(k) exp(l(c) - J(k)), plus b times the share of k
 
 in the training set. So no region is named for a label that does not speak for it. Without a calibration T is 1 and b 0.
+Where other shares of the classes are stated, the parts of each label are multiplied by its share over that in training,
+and all by one number more, so that probabilities add up to 1 again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +45,7 @@ class RegionShare(NamedTuple):
     ----------
     region : str
         ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together. ``background``
-        stands for no region: labels are as frequent in it as in the training set.
+        stands for no region: labels are as frequent in it as in the training set, or as is stated.
     label : object
         The label that it speaks for.
     share : float
@@ -67,10 +69,10 @@ class RegionShare(NamedTuple):
         """Whether it stands for no region."""
         return self.region == BACKGROUND
 
-    def in_words(self, is_new: bool = True) -> str:
+    def in_words(self, is_new: bool = True, frequent_as: str = "in training") -> str:
         """Return it as part of a sentence; the background is told of at length where it is new."""
         if self.is_background:
-            return f"the {BACKGROUND}{', where labels are as frequent as in training' if is_new else ''}"
+            return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
         return f"{self.region} ({many(self.records, 'isolated record' if self.region.endswith('@') else 'record')})"
 
 
@@ -125,8 +127,8 @@ class Parting(NamedTuple):
         The part that the distances to the two make up, feature by feature; the largest first. Positive ones speak for
         the label.
     calibration : float
-        What calibration adds: the logarithm of the first one's share over the second one's is the sum of it and of the
-        log odds.
+        What calibration adds, and other shares of the classes if they are stated: the logarithm of the first one's
+        share over the second one's is the sum of it and of the log odds.
 
     Examples
     --------
@@ -202,17 +204,22 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     if calibration is not None:
         temperature, background = calibration.temperature, float(calibration.background(log_density(joint))[0])
         by_regions = calibration.by_regions(joint)[0]
+    shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
+    by_all = (1.0 - background) * by_regions
+    if calibration is not None:
+        by_all = by_all + background * calibration.class_share
+    stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
     n, names = int(model.class_count.sum()), region_names(model)
     shares: list[RegionShare] = []
     for k in (label, rival):
         name = plain(model.classes[k])
-        parts = (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
+        parts = stated[k] * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
         own = [
             RegionShare(names[c], name, float(parts[c]), densities.size(c, n))
             for c in np.flatnonzero(densities.codes == k).tolist()
         ]
         if calibration is not None:
-            own.append(RegionShare(BACKGROUND, name, background * float(calibration.class_share[k]), n))
+            own.append(RegionShare(BACKGROUND, name, float(stated[k] * background * calibration.class_share[k]), n))
         shares += sorted(own, key=lambda s: -s.share)
     found = feature_terms(densities, z[None], np.array([label]), np.array([rival]))
     best, against = int(found.best[0]), int(found.against[0])
@@ -225,7 +232,8 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             log_odds=float(logs[best] - logs[against]),
             size_and_width=float(densities.log_weights[best] - densities.log_weights[against]),
             terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
-            calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival])),
+            calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival]))
+            + float(np.log(shift[label]) - np.log(shift[rival])),
         ),
     )
 
@@ -318,7 +326,9 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     )
 
 
-def speakers_in_words(shares: Sequence[RegionShare], label: Any, trust: float) -> Iterator[str]:
+def speakers_in_words(
+    shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool = False
+) -> Iterator[str]:
     """Yield sentences on who speaks for a label, and who for its strongest rival.
 
     Parameters
@@ -327,6 +337,8 @@ def speakers_in_words(shares: Sequence[RegionShare], label: Any, trust: float) -
         Those of the label first, then those of its rival.
     label : object
     trust : float
+    is_stated : bool, default=False
+        Whether the shares of the classes are stated, and not those in training.
 
     Examples
     --------
@@ -338,9 +350,10 @@ def speakers_in_words(shares: Sequence[RegionShare], label: Any, trust: float) -
     """
     own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
     raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
-    told = _parts(own, _N_REGIONS_IN_TEXT, is_new=True)
+    as_in = "stated" if is_stated else "in training"
+    told = _parts(own, _N_REGIONS_IN_TEXT, True, as_in)
     yield f"Predicted {label} with a trust of {percent(trust)}{raw}{told}."
-    told = _parts(others, _N_RIVALS_IN_TEXT, is_new=not any(s.is_background for s in _large(own)))
+    told = _parts(others, _N_RIVALS_IN_TEXT, not any(s.is_background for s in _large(own)), as_in)
     yield f"Its strongest rival is {others[0].label} with {percent(probability(others))}{told}."
 
 
@@ -359,13 +372,13 @@ def _large(shares: Sequence[RegionShare]) -> list[RegionShare]:
     return [s for s in shares if s.share >= _LEAST_IN_TEXT]
 
 
-def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool) -> str:
+def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool, frequent_as: str) -> str:
     """Return the largest shares of one label as the end of a sentence; the background may be new in it."""
     large = _large(shares)
     regions = [s for s in large if not s.is_background][:n_regions]
     named = [s for s in large if s.is_background or s in regions]
     rest = [s for s in shares if s not in named and not s.is_background]
-    told = [(s.share, s.in_words(is_new)) for s in named]
+    told = [(s.share, s.in_words(is_new, frequent_as)) for s in named]
     if named and probability(rest) >= _LEAST_IN_TEXT:
         told.append((probability(rest), many(len(rest), "other region")))
     if len(told) == 1:

@@ -22,13 +22,28 @@ _CONTESTED, _STRANGE = 3, 4
 
 # Why a label is not accepted; of several reasons the first.
 NO_REGION, IS_STRANGE, IS_CONTESTED, IS_OUTSIDE, LOW_TRUST = "no region", "strange", "contested", "outside", "trust"
+TOO_DEAR = "cost"
 REFUSALS = {
     NO_REGION: "the model has no region to stand on",
     IS_STRANGE: "the record is strange",
     IS_CONTESTED: "another label is nearly as likely, or the records there are divided",
     IS_OUTSIDE: "the record is outside of every region",
     LOW_TRUST: "the trust is too low",
+    TOO_DEAR: "asking a person costs less",
 }
+
+
+class UsualTrust(float):
+    """Trust from which a label is accepted if nobody asks for another; where costs decide, none is needed.
+
+    Examples
+    --------
+    >>> UsualTrust(0.95)
+    0.95
+    """
+
+
+USUAL_TRUST = UsualTrust(0.95)
 _TYPICALITY_IS_UNKNOWN = (
     "how typical the records are is not known, so none is refused as strange: the model was saved before there was a "
     "typicality. Fit again to have it, or ask for min_typicality=0."
@@ -72,6 +87,8 @@ class Assessment:
         for; NaN where there are none.
     local_overlap : ndarray of shape (n,)
         How alike the ellipsoids of different labels that hold the point are there, up to one half; NaN where no two do.
+    expected_cost, asking_cost : ndarray of shape (n,)
+        What giving the label, and asking a person instead, can be expected to cost; NaN where it is not known.
 
     Examples
     --------
@@ -97,6 +114,8 @@ class Assessment:
         "typicality",
         "stability",
         "local_overlap",
+        "expected_cost",
+        "asking_cost",
     )
 
     def __init__(
@@ -126,6 +145,14 @@ class Assessment:
         self._frames = frames
         self._typicality_is_lost = typicality_is_lost
         self.contested, self._has_regions = decision.contested, any(len(r.sides) for r in rules)
+        self._take_costs(decision)
+
+    def _take_costs(self, decision: Decision) -> None:
+        """Take over what labels, and asking a person, can be expected to cost."""
+        unknown = np.full(len(self), np.nan)
+        self._has_costs = decision.cost is not None
+        self.expected_cost = unknown if decision.cost is None else decision.cost
+        self.asking_cost = unknown if decision.asking is None else decision.asking
 
     @staticmethod
     def reasons(rule: IntArray, contested: BoolArray, typicality: FloatArray) -> NDArray[np.str_]:
@@ -177,7 +204,7 @@ class Assessment:
 
     def _of_model(self) -> dict[str, Any]:
         """Return what holds for all points alike."""
-        return {name: getattr(self, name) for name in ("_classes", "_has_regions", "_typicality_is_lost")}
+        return {name: getattr(self, name) for name in ("_classes", "_has_regions", "_typicality_is_lost", "_has_costs")}
 
     def __len__(self) -> int:
         return len(self.trust)
@@ -220,19 +247,21 @@ class Assessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> BoolArray:
         """Return which labels to accept; the others are for a person to look at.
 
         Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A model without
-        any region has none.
+        any region has none. Where costs are known, these decide in place of trust and contest: accepted is a label
+        that can be expected to cost no more than asking a person, and that is trusted if a trust is asked for.
 
         Parameters
         ----------
         min_trust : float or dict, default=0.95
-            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label.
+            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label. By
+            default 0 where costs are known.
         min_typicality : float, default=0.01
             Typicality from which a label is accepted: about this share of ordinary points is refused as strange. A
             typicality that is not known refuses nothing.
@@ -255,7 +284,7 @@ class Assessment:
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> NDArray[np.object_]:
@@ -269,8 +298,8 @@ class Assessment:
         Returns
         -------
         ndarray of object, shape (n,)
-            ``no region`` (the model has none), ``strange``, ``contested``, ``outside`` (if it is not allowed) or
-            ``trust`` (too low); None where the label is accepted.
+            ``no region`` (the model has none), ``strange``, ``contested``, ``outside`` (if it is not allowed),
+            ``trust`` (too low) or ``cost`` (asking a person costs less); None where the label is accepted.
 
         Examples
         --------
@@ -295,13 +324,14 @@ class Assessment:
         return {
             NO_REGION: np.full(len(self), not self._has_regions),
             IS_STRANGE: self.typicality < least,
-            IS_CONTESTED: self.contested,
+            IS_CONTESTED: self.contested & (not self._has_costs),
             IS_OUTSIDE: (self.rule == Rule.R3.name) & (not allow_outside),
             LOW_TRUST: self.trust < limits,
+            TOO_DEAR: self.expected_cost > self.asking_cost,
         }
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
     ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others.
 
@@ -359,6 +389,8 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
         [0.9, 0.8]
         """
+        if isinstance(min_trust, UsualTrust) and self._has_costs:
+            return np.zeros(len(self))
         if not isinstance(min_trust, Mapping):
             return np.full(len(self), _as_share(min_trust, "min_trust"))
         missing = [label for label in self._classes.tolist() if label not in min_trust]
@@ -400,6 +432,7 @@ class Assessment:
             "distance": self.distance,
             "typicality": self.typicality,
             "stability": self.stability,
+            **({"expected_cost": self.expected_cost, "asking_cost": self.asking_cost} if self._has_costs else {}),
         }
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.policy import Policy
 from sepc.model.readings import HELD_OUT_READINGS, share_of, trust_of
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
@@ -30,6 +31,8 @@ class Decision(NamedTuple):
         one speaks against the label as much as for it.
     typicality : ndarray of shape (n,), or None
         Share of the training records, each judged unseen, that are at least as strange; None where it is not known.
+    cost, asking : ndarray of shape (n,), or None
+        Expected costs of giving the label, and of asking a person instead; None where no costs are known.
     """
 
     label: IntArray
@@ -37,6 +40,8 @@ class Decision(NamedTuple):
     proba: FloatArray
     contested: BoolArray
     typicality: FloatArray | None = None
+    cost: FloatArray | None = None
+    asking: FloatArray | None = None
 
 
 def decide_by_counts(
@@ -78,13 +83,17 @@ def decide_by_counts(
     return decision._replace(trust=HELD_OUT_READINGS[trust](*label_counts(decision.label, verdicts).T))
 
 
-def decide_by_probability(proba: FloatArray, typicality: FloatArray | None = None) -> Decision:
-    """Choose the likeliest label for each point.
+def decide_by_probability(
+    proba: FloatArray, typicality: FloatArray | None = None, policy: Policy | None = None
+) -> Decision:
+    """Choose the likeliest label for each point, or the one that costs least.
 
     Parameters
     ----------
     proba : ndarray of shape (n, n_classes)
+        Under the shares of the classes in training.
     typicality : ndarray of shape (n,), optional
+    policy : Policy, optional
 
     Returns
     -------
@@ -96,9 +105,20 @@ def decide_by_probability(proba: FloatArray, typicality: FloatArray | None = Non
     >>> decision.label.tolist(), decision.trust.tolist(), decision.contested.tolist()
     ([0, 1], [0.6, 0.9], [True, False])
     """
+    if policy is not None:
+        return _decide_by_policy(proba, typicality, policy)
     # If another label has so much, so has the likeliest.
     contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
     return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
+
+
+def _decide_by_policy(proba: FloatArray, typicality: FloatArray | None, policy: Policy) -> Decision:
+    proba = policy.posterior(proba)
+    label = policy.choose(proba)
+    trust = proba[np.arange(len(label)), label]
+    contested = np.count_nonzero(proba >= CONTESTED, axis=1) > (trust >= CONTESTED)
+    costs = policy.cost_of(proba, label), policy.cost_of_asking(proba)
+    return Decision(label, trust, proba, contested, typicality, *costs)
 
 
 def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:

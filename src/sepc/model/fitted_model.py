@@ -11,6 +11,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.points.sets import Points, bounds_of
 from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
+from sepc.model.policy import Policy
 
 _LEAST_FOR_A_MEAN = 3
 
@@ -125,6 +126,13 @@ class FittedModel(Protocol):
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each of some points of shape (n, d)."""
+
+    @property
+    def policy(self) -> Policy | None:
+        """Other shares of the classes than in training, and costs of errors; None without."""
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the same model that chooses labels by a policy."""
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
 from sepc.model.assessment import Assessment
@@ -17,6 +18,7 @@ from sepc.model.decision import Decision, decide_by_counts, decide_by_probabilit
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
 from sepc.model.part_blocks import PartBlocks
+from sepc.model.policy import Policy
 from sepc.model.readings import GROWING_READINGS
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
@@ -55,6 +57,8 @@ class PartitionModel:
         For the reading "local"; None in models that were saved before there was one.
     part_blocks : PartBlocks or None
         Beside the calibration.
+    policy : Policy or None
+        Other shares of the classes than in training, and costs of errors; for the readings "local" and "raw".
 
     Examples
     --------
@@ -77,6 +81,7 @@ class PartitionModel:
     densities: LocalDensities | None
     calibration: Calibration | None
     part_blocks: PartBlocks | None
+    policy: Policy | None = None
 
     @property
     def grows(self) -> bool:
@@ -150,8 +155,8 @@ class PartitionModel:
 
     def _by_densities(self, joint: FloatArray) -> Decision:
         if self.calibration is None:
-            return decide_by_probability(np.asarray(softmax(joint, axis=1)))
-        return decide_by_probability(self.calibration.posterior(joint))
+            return decide_by_probability(np.asarray(softmax(joint, axis=1)), policy=self.policy)
+        return decide_by_probability(self.calibration.posterior(joint), policy=self.policy)
 
     def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
         """Return the share of the partitions without a part of the records that give the same label.
@@ -179,6 +184,15 @@ class PartitionModel:
         decision, verdicts = self.judge(Z)
         stability = partial(self.stability, Z, decision.label)
         return Assessment(decision, verdicts, self.rules, self.classes, frames, stability, self.is_not_calibrated)
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the same model that chooses labels by a policy."""
+        if policy is not None and self.densities is None:
+            raise InputError(
+                f"class_prior and costs need probabilities; trust={self.trust!r} has counts alone. Fit with "
+                "trust='local', the default, or with SEPEnsembleClassifier."
+            )
+        return replace(self, policy=policy)
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""

@@ -19,6 +19,7 @@ from sepc.persist.saved_common import (
     pack_records,
     unpack_common,
     unpack_outline,
+    unpack_policy,
     unpack_records,
 )
 from sepc.persist.saved_parts import (
@@ -104,6 +105,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         densities=densities,
         calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
         part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, n_classes, shares),
+        policy=unpack_policy(reader, summary),
     )
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
@@ -66,6 +68,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         order = slice(None) if training_rows else np.lexsort((scores, codes))
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
+    _pack_policy(writer.under("policy"), clf._model.policy)
     return {
         "parameters": pack_parameters(clf.get_params(deep=False)),
         "classes": pack_labels(writer, clf.classes_),
@@ -99,6 +102,31 @@ def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | 
     scores = reader.numbers("calibration_scores", (None,))
     require(len(scores) > 0, "calibration records")
     return LabelScores(scores, reader.integers("calibration_codes", (len(scores),), 0, n_classes), n_classes)
+
+
+def _pack_policy(writer: ArrayWriter, policy: Policy | None) -> None:
+    if policy is not None:
+        for name in ("prior", "costs", "asking"):
+            if getattr(policy, name) is not None:
+                writer.put(name, getattr(policy, name))
+
+
+def unpack_policy(reader: ArrayReader, summary: TrainingSummary) -> Policy | None:
+    """Return what was stated of classes and costs; None where nothing was."""
+    reader, k = reader.under("policy"), len(summary.classes)
+    prior = reader.numbers("prior", (k,)) if "prior" in reader else None
+    costs = reader.numbers("costs", (k, k)) if "costs" in reader else None
+    if costs is not None and "asking" in reader:
+        costs = np.column_stack([costs, reader.numbers("asking", (k,))])
+    try:
+        policy = Policy.of(summary.classes, summary.class_count, prior, costs)
+    except InputError:
+        require(False, "shares of classes and costs")
+        raise
+    if policy is None or prior is None:
+        return policy
+    # To the bit as it was: shares that are divided by their sum once more may differ.
+    return replace(policy, prior=prior, shift=prior / (summary.class_count / summary.n))
 
 
 def pack_records(writer: ArrayWriter, records: TrainingRecords) -> None:

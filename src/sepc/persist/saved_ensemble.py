@@ -26,6 +26,7 @@ from sepc.persist.saved_common import (
     pack_records,
     unpack_common,
     unpack_outline,
+    unpack_policy,
     unpack_records,
 )
 from sepc.persist.saved_parts import (
@@ -135,6 +136,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
         stack=Stack(weights, reader.numbers("leaning", (len(summary.classes),))),
         strangeness=_unpacked_strangeness(reader, n, summary),
         known={} if summary.has_rows else _stored_rules(readers, members, summary),
+        policy=unpack_policy(reader, summary),
     )
     clf.weights_ = weights
     return clf

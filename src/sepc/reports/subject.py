@@ -151,6 +151,11 @@ class Subject:
         """Number of classes that can be predicted."""
         return len(self.classifier.classes_)
 
+    @property
+    def has_costs(self) -> bool:
+        """Whether errors have costs, which decide what is accepted."""
+        return self.model.policy is not None and self.model.policy.costs is not None
+
     def accepted(self, min_trust: float) -> BoolArray:
         """Return which labels are accepted, shape (n,)."""
         return np.array([why is None for why in self.refusals(min_trust)], dtype=bool)

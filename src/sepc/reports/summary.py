@@ -9,6 +9,7 @@ from sepc.reports.column_importance import column_importance
 from sepc.reports.column_profile import column_profile
 from sepc.reports.model_card import card
 from sepc.reports.performance import results
+from sepc.reports.policy_in_words import policy_in_words
 from sepc.reports.projections import views
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
 from sepc.reports.region_table import regions_table
@@ -46,10 +47,11 @@ def summary(
     """
     result, about = results(subject, min_trust), card(subject, date)
     told = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
+    stated = [text for text in [policy_in_words(subject, min_trust)] if text]
     return {
         "format": FORMAT,
         "title": f"{about['model']}: {_named(subject)}" if title is None else str(title),
-        "summary": _in_words(subject, result, about),
+        "summary": " ".join([_in_words(subject, result, about), *stated]),
         "reliability": trust_in_words(result["bands"]),
         "warnings": warnings_of(result),
         "training": _training_in_words(subject, told, training_rows),
@@ -151,11 +153,14 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     )
     if at["n_accepted"] == n:
         accepted = "it accepts all of them."
+    with_ = f"With a trust of at least {exact(at['min_trust'])}"
+    if subject.has_costs:
+        with_ = f"Where that costs no more than asking a person{f', {with_.lower()},' if at['min_trust'] else ''}"
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "
         f"in {subject.n_classes} classes ({_named(subject)}) and tested on {many(n, 'record')}. It is right on "
-        f"{result['n_right']:,} of these ({percent(result['accuracy'])}){_beside(result['baselines'])}. With a trust "
-        f"of at least {exact(at['min_trust'])} {accepted}"
+        f"{result['n_right']:,} of these ({percent(result['accuracy'])}){_beside(result['baselines'])}. "
+        f"{with_} {accepted}"
     )
 
 

@@ -13,7 +13,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import CONTESTED, Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.partition_model import PartitionModel
@@ -76,6 +76,11 @@ def _points(clf: Any, X: Array) -> "_PointsThere":
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
             "data frames alone. Convert it with numpy.asarray, or use SEPClassifier."
+        )
+    if clf._model.policy is not None:
+        raise InputError(
+            f"X is an array of {type(X).__module__.partition('.')[0]}, and class_prior or costs are given; these are "
+            "for NumPy arrays, data frames and Dask alone. Convert it with numpy.asarray."
         )
     xp, _, device = get_namespace_and_device(X)
     if _max_precision_float_dtype(xp, device) != xp.float64:
@@ -326,7 +331,7 @@ class ArrayAssessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> Array:
@@ -347,7 +352,7 @@ class ArrayAssessment:
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> NDArray[np.object_]:
@@ -363,7 +368,7 @@ class ArrayAssessment:
         return self.to_numpy().refusals(min_trust, min_typicality, allow_outside)
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
     ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
 

@@ -19,7 +19,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_numbers
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
@@ -131,7 +131,7 @@ class DaskAssessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> da.Array:
@@ -148,7 +148,7 @@ class DaskAssessment:
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
     ) -> da.Array:
@@ -164,7 +164,7 @@ class DaskAssessment:
         return self._asked("refusals", min_trust, min_typicality, allow_outside)
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = 0.95, min_typicality: float = STRANGE
+        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
     ) -> da.Array:
         """Return the accepted labels, and `abstain_label` in place of the others, shape (n,).
 

@@ -1,6 +1,7 @@
 """TablePipeline: a classifier with trust scores that takes raw tables."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,8 +19,9 @@ from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
+from sepc.estimators.promises import TrustThreshold, promised_trust
 from sepc.explanations.explanation import Explanation
-from sepc.model.assessment import Assessment
+from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import PartitionModel
 from sepc.tables.cells import as_series
@@ -143,7 +145,30 @@ class TablePipeline(LinkedToSite, Pipeline):
         scores: FloatArray = self.steps[-1][1].trust_score(self._features(X))
         return scores
 
-    def assess(self, X: Any) -> Assessment:
+    def under(self, class_prior: Any = None, costs: Any = None) -> Self:
+        """Return the same pipeline where classes have other shares than in training, or errors have costs.
+
+        Parameters
+        ----------
+        class_prior, costs
+            As for `SEPClassifier.under`.
+
+        Returns
+        -------
+        TablePipeline
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, ["well", "ill"] * 6)
+        >>> clf.under(costs={"ill": {"well": 50.0}, "well": {"ill": 1.0}}).predict([["a"]]).tolist()
+        ['ill']
+        """
+        other = copy(self)
+        name, classifier = self.steps[-1]
+        other.steps = [*self.steps[:-1], (name, classifier.under(class_prior, costs))]
+        return other
+
+    def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts, distance and typicality of each row.
 
         A row with gaps, which are missing values and texts that the fit has not seen, is at most as typical as
@@ -152,6 +177,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         Parameters
         ----------
         X : table of shape (n, n_columns)
+        class_prior, costs
+            As for `SEPClassifier.under`.
 
         Returns
         -------
@@ -163,7 +190,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.assess([["b"], ["c"]]).reason.tolist()
         ['inside', 'strange']
         """
-        assessment: Assessment = self.steps[-1][1].assess(self._features(X))
+        features = self._features(X)
+        assessment: Assessment = self.steps[-1][1].assess(features, class_prior=class_prior, costs=costs)
         return assessment.no_more_typical_than(self._typicality_of_gaps(X))
 
     def _typicality_of_gaps(self, X: Any) -> FloatArray:
@@ -174,21 +202,25 @@ class TablePipeline(LinkedToSite, Pipeline):
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] = 0.95,
+        min_trust: float | Mapping[Any, float] | TrustThreshold = USUAL_TRUST,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
+        class_prior: Any = None,
+        costs: Any = None,
     ) -> NDArray[np.object_]:
         """Return the labels that are accepted, and `abstain_label` for the other rows.
 
         Parameters
         ----------
         X : table of shape (n, n_columns)
-        min_trust : float or dict, default=0.95
+        min_trust : float, dict or TrustThreshold, default=0.95
             Trust from which a label is given; a dict gives one number for each label.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
             Typicality from which a label is given; 0 gives those of strange rows too.
+        class_prior, costs
+            As for `SEPClassifier.under`.
 
         Returns
         -------
@@ -200,7 +232,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.predict_or_abstain([["b"], [None]], min_trust=0.5).tolist()
         [1, None]
         """
-        return self.assess(X).label_or(abstain_label, min_trust, min_typicality)
+        clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
+        return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf.steps[-1][1]), min_typicality)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
         """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.

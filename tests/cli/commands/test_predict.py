@@ -16,6 +16,49 @@ from sepc.cli.commands.predict import ADDED_COLUMNS
 
 
 @pytest.mark.usefixtures("here")
+class TestPolicy:
+    STATED = "--prior yes 0.1 --cost yes no 8 --cost no yes 1 --ask 0.002"
+
+    def test_shares_and_costs_decide_as_in_python(self, capsys):
+        assert do(f"predict model.sepc new.csv -o out.csv {self.STATED}") == 0
+        costs = {"yes": {"no": 8.0}, "no": {"yes": 1.0}, None: 0.002}
+        a = sepc.load("model.sepc").assess(pd.read_csv("new.csv"), class_prior={"yes": 0.1}, costs=costs)
+        out = read("out.csv")
+        assert [row["label"] for row in out] == a.label.tolist()
+        assert [float(row["trust"]) for row in out] == a.trust.tolist()
+        assert [float(row["expected_cost"]) for row in out] == a.expected_cost.tolist()
+        assert {row["asking_cost"] for row in out} == {"0.002"}
+        assert [row["refusal"] or None for row in out] == a.refusals().tolist()
+        assert {"cost"} < {row["refusal"] for row in out}
+        told = capsys.readouterr().err
+        assert "accepted with an expected cost no larger than that of asking a person and a typicality of" in told
+        assert "since asking a person costs less" in told
+
+    def test_explanations_and_reports_tell_them(self, capsys):
+        assert do(f"explain model.sepc new.csv --row 3 {self.STATED}") == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "as frequent as stated: no 90 %, yes 10 %" in told
+        assert "It can be expected to cost" in told
+        assert do(f"report train.csv --target label --max-records 0 -o out.md {self.STATED}") == 0
+        assert "Errors have costs: on the test records the decisions cost" in Path("out.md").read_text()
+
+    @pytest.mark.parametrize(
+        ("asked", "told"),
+        [
+            ("--prior maybe 0.1", "--prior names the label 'maybe'; expected one of no, yes"),
+            ("--prior yes some", "argument --prior: 'some' is no number"),
+            ("--ask 1", "--ask is a price beside those of errors"),
+            ("--cost yes no 8", "costs['no'] does not say what giving 'yes' costs"),
+            ("--prior yes 1.5", "expected shares above 0 that add up to 1"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, asked, told, here, capsys):
+        assert do(f"predict model.sepc new.csv -o out.csv {asked}") in (1, 2)
+        assert told in capsys.readouterr().err
+        assert not (here / "out.csv").exists()
+
+
+@pytest.mark.usefixtures("here")
 class TestPredict:
     def test_verdicts_are_those_of_python(self, capsys):
         assert do("predict model.sepc new.csv -o out.csv --min-trust 0.9") == 0

@@ -15,6 +15,7 @@ from sepc.cli.commands.predict import added_names, answer_delimiter
 from sepc.cli.console import aligned, note, progress, say, show, show_json
 from sepc.cli.labelled_tables import open_as_asked, require_columns
 from sepc.cli.model_inputs import BatchPredictor, notation_of, read_model
+from sepc.cli.policies import least_trust
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -49,7 +50,8 @@ def run(options: Namespace) -> None:
         say(f"{np.count_nonzero(found.differ):,} rows on which the labels differ written to {options.output}")
     if options.json:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
-        show_json({**files, "min_trust": options.min_trust, **found.to_dict(), "groups": [g._asdict() for g in groups]})
+        told = {"min_trust": least_trust(options), **found.to_dict(), "groups": [g._asdict() for g in groups]}
+        show_json({**files, **told})
         return
     show(_text(options, source.name, found, groups))
 
@@ -85,7 +87,7 @@ class _ComparedRows:
     def _verdicts(self, predictor: BatchPredictor, batch: pa.RecordBatch, rows_before: int) -> tuple[Any, ...]:
         table = predictor.table(batch, rows_before)
         a = predictor.assess(table, rows_before)
-        accepted = a.accepted(self.options.min_trust, self.options.min_typicality)
+        accepted = a.accepted(least_trust(self.options), self.options.min_typicality)
         known = predictor.learned_from(table)
         self.n_learned[predictor] += 0 if known is None else int(np.count_nonzero(known))
         return _texts(a.label), a.trust, accepted, predictor.probabilities(table)
@@ -162,7 +164,7 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
         f"B  {options.other}",
         f"{name}: {n:,} rows, {labelled}",
         "",
-        aligned(_result_rows(content, options.min_trust)),
+        aligned(_result_rows(content, least_trust(options))),
         "",
         f"The labels differ in {_share(n_differ, n)}{_who(content)}",
     ]

@@ -11,6 +11,7 @@ from sepc.cli.commands.predict import answer_delimiter
 from sepc.cli.console import progress, say, show, show_json
 from sepc.cli.explanation_files import form_of, written_explanations
 from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
+from sepc.cli.policies import under_policy
 from sepc.cli.reading import Source
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
@@ -27,7 +28,7 @@ def run(options: Namespace) -> None:
     if options.output is not None:
         form_of(options.output)
         require_writable(options.output, options.model, options.data)
-    model = read_model(options.model)
+    model = under_policy(read_model(options.model), options)
     with open_for_model(options, model) as (source, predictor):
         limits = {"fixed": options.fixed, "ranges": dict(options.range)}
         if options.output is None:

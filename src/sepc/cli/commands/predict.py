@@ -13,12 +13,13 @@ from sepc.cli.console import counted, note, progress, say, show_json
 from sepc.cli.label_set_columns import LabelSetColumns
 from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
 from sepc.cli.model_summary import no_typicality
+from sepc.cli.policies import least_trust, under_policy
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
 from sepc.common.text import many, percent, shortened
-from sepc.model.assessment import REFUSALS, Assessment
+from sepc.model.assessment import REFUSALS, Assessment, UsualTrust
 
 ADDED_COLUMNS = (
     "label",
@@ -32,6 +33,7 @@ ADDED_COLUMNS = (
     "refusal",
 )
 SET_COLUMNS = ("label_set", "label_set_size")
+COST_COLUMNS = ("expected_cost", "asking_cost")
 # So many different values are remembered for each column: a file may hold more than fit into memory.
 _REMEMBERED = 1000
 _MAX_LISTED = 5
@@ -46,12 +48,13 @@ def run(options: Namespace) -> None:
     require_writable(output, options.model, options.data)
     if options.per_class and options.label_sets is None:
         raise UsageError("--per-class is about sets of labels; expected --label-sets with it.")
-    model = read_model(options.model)
+    model = under_policy(read_model(options.model), options)
     sets = None if options.label_sets is None else LabelSetColumns(model, options.label_sets, options.per_class)
     with open_for_model(options, model) as (source, predictor):
-        usual = (*ADDED_COLUMNS, *(() if sets is None else SET_COLUMNS))
+        has_costs = predictor.has_costs
+        usual = (*ADDED_COLUMNS, *(COST_COLUMNS if has_costs else ()), *(() if sets is None else SET_COLUMNS))
         names = added_names(source.schema.names, usual)
-        predictions = _CountedPredictions(predictor, options.min_trust, options.min_typicality, sets)
+        predictions = _CountedPredictions(predictor, least_trust(options), options.min_typicality, sets)
         _write(output, source, names, predictions)
     _note_renamed(usual, names)
     predictions.tell()
@@ -84,6 +87,8 @@ def _note_renamed(usual: Sequence[str], names: list[str]) -> None:
 def _write(output: str, source: Source, names: list[str], predictions: "_CountedPredictions") -> None:
     number, text = pa.float64(), pa.string()
     types = [predictions.predictor.label_type, number, text, text, number, number, number, pa.bool_(), text]
+    if predictions.predictor.has_costs:
+        types += [number, number]
     if predictions.sets is not None:
         types += [text, pa.int64()]
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
@@ -129,8 +134,10 @@ class _CountedPredictions:
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
+        costs = (a.expected_cost, a.asking_cost) if self.predictor.has_costs else ()
         sets = () if self.sets is None else self.sets.columns(self.predictor.label_sets(table, self.sets.how))
-        return a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals, *sets
+        verdicts = a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals
+        return *verdicts, *costs, *sets
 
     def _refusals(self, a: Assessment) -> Any:
         with warnings.catch_warnings():
@@ -168,8 +175,8 @@ class _CountedPredictions:
             return
         share = self.n_accepted / self.n_rows
         say(
-            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with a trust of at least "
-            f"{self.min_trust:g} and a typicality of at least {self.min_typicality:g}"
+            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with {self._least} and a "
+            f"typicality of at least {self.min_typicality:g}"
         )
         if self.refused:
             say(f"refused: {'; '.join(self._refused_in_words())}")
@@ -181,6 +188,14 @@ class _CountedPredictions:
             self.sets.tell()
         for column, values in self.unseen.items():
             note(_in_words(column, values))
+
+    @property
+    def _least(self) -> str:
+        """What is asked of a label that is accepted."""
+        if not self.predictor.has_costs:
+            return f"a trust of at least {self.min_trust:g}"
+        trusted = "" if isinstance(self.min_trust, UsualTrust) else f", a trust of at least {self.min_trust:g}"
+        return f"an expected cost no larger than that of asking a person{trusted}"
 
     def _refused_in_words(self) -> list[str]:
         named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]

@@ -8,6 +8,7 @@ from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n
 from sepc.cli.console import note, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model
+from sepc.cli.policies import under_policy
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.reports import report
@@ -24,7 +25,7 @@ def run(options: Namespace) -> None:
     model, test = _model_and_test(options)
     with step_progress("explaining verdicts") as on_step:
         made = report(
-            model,
+            under_policy(model, options),
             test.frame(),
             test.labels,
             title=options.title or _title(options),

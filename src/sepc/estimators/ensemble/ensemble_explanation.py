@@ -15,6 +15,7 @@ from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
+from sepc.explanations.policy_notes import PolicyNote, policy_note
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 
 _N_IN_TEXT = 2
@@ -124,7 +125,8 @@ class EnsembleExplanation(TextExplanation):
         Features whose values lie beyond those of all training records, farthest first, and what the member looks at
         that finds the record strangest; empty unless the record is strange.
     leaning : float
-        What is added to the log odds before any member speaks.
+        What is added to the log odds before any member speaks: as learnt, and by other shares of the classes if these
+        are stated.
     background : float
         What the background, in which labels are as frequent as in training, adds to them at last.
     voices : tuple of Voice
@@ -163,6 +165,7 @@ class EnsembleExplanation(TextExplanation):
     counterfactual: Counterfactual | None
     unit: str
     limits: str = ""
+    policy: PolicyNote | None = None
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
@@ -175,6 +178,8 @@ class EnsembleExplanation(TextExplanation):
         yield from self._say("most for it", speak_for)
         yield from self._say("most against it", against)
         yield self._beforehand()
+        if self.policy is not None:
+            yield from self.policy.sentences(self.label)
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit, self.limits)
@@ -198,7 +203,7 @@ class EnsembleExplanation(TextExplanation):
         favoured = self.label if self.leaning > 0.0 else self.runner_up
         without = sum(voice.evidence for voice in self.voices) + self.background
         decides = f"; without these it would be {self.runner_up}" if self.leaning > 0.0 > without else ""
-        return f"Of every record {favoured} has odds of {np.exp(abs(self.leaning)):.3g} beforehand, as learnt{decides}."
+        return f"Of every record {favoured} has odds of {np.exp(abs(self.leaning)):.3g} beforehand{decides}."
 
     def _caution(self) -> str:
         if self.reason == "strange":
@@ -246,7 +251,9 @@ def explain_ensemble(
     opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
     cited = _citations(model, X, evidence)
     own = model.classes[opinions.argmax(axis=1)]
-    leaning, proba = float(model.stack.leaning[label] - model.stack.leaning[other]), evidence.decision.proba[0]
+    shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
+    leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
+    leaning = float(leanings[label] - leanings[other])
     return EnsembleExplanation(
         label=plain(a.label[0]),
         runner_up=plain(model.classes[other]),
@@ -279,6 +286,7 @@ def explain_ensemble(
         counterfactual=counterfactual(model, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
         unit=model.unit,
         limits=limits.in_words(),
+        policy=policy_note(model, proba),
     )
 
 

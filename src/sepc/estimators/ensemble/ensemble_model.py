@@ -22,6 +22,7 @@ from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.part_blocks import N_PARTS
+from sepc.model.policy import Policy
 from sepc.model.rules import Rules
 
 _PART_NAMES = "abc"
@@ -48,6 +49,8 @@ class EnsembleModel:
     stack : Stack
     known : dict of (int, int) to list of Rules
         Of those parts of members that were asked for by now; of all of them where the records were left out.
+    policy : Policy or None
+        Other shares of the classes than in training, and costs of errors.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class EnsembleModel:
     stack: Stack
     strangeness: Strangeness | None
     known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
+    policy: Policy | None = None
 
     @property
     def trust(self) -> str:
@@ -118,10 +122,10 @@ class EnsembleModel:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
         proba = self.stack.posterior(said.log_probability)
         if self.strangeness is None:
-            return decide_by_probability(proba)
+            return decide_by_probability(proba, policy=self.policy)
         beyond = self.views.beyond(X).max(axis=1)
         scores, known = self.strangeness.score(said.log_density, beyond), self.strangeness.calibration
-        return decide_by_probability(known.with_background(proba, scores), known.typicality(scores))
+        return decide_by_probability(known.with_background(proba, scores), known.typicality(scores), self.policy)
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return a full record of each point."""
@@ -142,7 +146,8 @@ class EnsembleModel:
         if said is None:
             views = self.views(X)
             said = (self._said_by_part(views, k).log_probability for k in range(N_PARTS))
-        same = sum(self.stack.posterior(one).argmax(axis=1) == evidence.decision.label for one in said)
+        labels = (decide_by_probability(self.stack.posterior(one), policy=self.policy).label for one in said)
+        same = sum(label == evidence.decision.label for label in labels)
         return np.asarray(same / N_PARTS)
 
     def _said_by_part(self, views: Sequence[FloatArray], k: int) -> Opinion:
@@ -154,6 +159,10 @@ class EnsembleModel:
     def has_regions(self) -> bool:
         """Whether any member has an ellipsoid."""
         return any(p.blocks for member in self.members for part in member.parts for p in part.partitions)
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the same model that chooses labels by a policy."""
+        return replace(self, policy=policy)
 
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""

@@ -1,0 +1,199 @@
+"""Policies: which label follows from probabilities, under other shares of the classes and with costs of errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
+
+# Key of what it costs to ask a person, who is what stands for no label.
+ASKING = None
+# Expected costs that differ by less, relative to the largest cost, are equal: then the likelier label is given.
+_SAME_COST = 1e-12
+_SAME_SUM = 1e-6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Policy:
+    """How labels are chosen from probabilities.
+
+    Attributes
+    ----------
+    prior : ndarray of shape (n_classes,), or None
+        Shares of the classes where predictions are made; None where they are those of the training set.
+    shift : ndarray of shape (n_classes,)
+        These shares over those of the training set: what probabilities are multiplied by.
+    costs : ndarray of shape (n_classes, n_classes), or None
+        What it costs to give the label of the column where that of the row is true.
+    asking : ndarray of shape (n_classes,), or None
+        What it costs to ask a person where that label is true; None where nobody can be asked.
+
+    Examples
+    --------
+    >>> policy = Policy.of(np.array(["ill", "well"]), np.array([50, 50]), {"ill": 0.1}, None)
+    >>> policy.posterior(np.array([[0.9, 0.1]])).round(3).tolist()
+    [[0.5, 0.5]]
+    """
+
+    prior: FloatArray | None
+    shift: FloatArray
+    costs: FloatArray | None
+    asking: FloatArray | None
+
+    @classmethod
+    def of(cls, classes: NDArray[Any], class_count: IntArray, class_prior: Any, costs: Any) -> "Policy | None":
+        """Return what a user has asked for; None if that is nothing.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+        class_count : ndarray of int, shape (n_classes,)
+            Training points of each class.
+        class_prior : dict or array-like of shape (n_classes,), or None
+            Shares of the classes. Those that a dict does not have share the rest as in the training set.
+        costs : dict or array-like, or None
+            ``costs[true][given]``; ``costs[true][None]``, or ``costs[None]`` for all, is what it costs to ask a person.
+            An array has one row and one column for each class, and perhaps one more column, for asking.
+        """
+        if class_prior is None and costs is None:
+            return None
+        trained = class_count / class_count.sum()
+        prior = None if class_prior is None else _prior(class_prior, classes, trained)
+        matrix, asking = (None, None) if costs is None else _costs(costs, classes)
+        return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
+
+    def posterior(self, proba: FloatArray) -> FloatArray:
+        """Return probabilities under the shares of the classes, shape (n, n_classes); the same where these are."""
+        if (self.shift == 1.0).all():
+            return proba
+        shifted = proba * self.shift
+        return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+    def choose(self, proba: FloatArray) -> IntArray:
+        """Return the label of the least expected cost, shape (n,), the likelier where it is the same.
+
+        Examples
+        --------
+        >>> costs = {"ill": {"well": 10.0}, "well": {"ill": 1.0}}
+        >>> policy = Policy.of(np.array(["ill", "well"]), np.array([50, 50]), None, costs)
+        >>> policy.choose(np.array([[0.05, 0.95], [0.2, 0.8]])).tolist()
+        [1, 0]
+        """
+        if self.costs is None:
+            return np.asarray(proba.argmax(axis=1))
+        expected = proba @ self.costs
+        least = expected.min(axis=1, keepdims=True) + _SAME_COST * self.costs.max()
+        return np.asarray(np.where(expected <= least, proba, -1.0).argmax(axis=1))
+
+    def cost_of(self, proba: FloatArray, label: IntArray) -> FloatArray | None:
+        """Return the expected cost of giving these labels, shape (n,); None without costs."""
+        if self.costs is None:
+            return None
+        return np.asarray((proba @ self.costs)[np.arange(len(label)), label])
+
+    def cost_of_asking(self, proba: FloatArray) -> FloatArray | None:
+        """Return the expected cost of asking a person, shape (n,); None where nobody can be asked."""
+        if self.asking is None:
+            return None
+        if (self.asking == self.asking[0]).all():  # without the rounding of probabilities that add up to 1
+            return np.full(len(proba), self.asking[0])
+        return np.asarray(proba @ self.asking)
+
+
+def _prior(given: Any, classes: NDArray[Any], trained: FloatArray) -> FloatArray:
+    labels = classes.tolist()
+    if isinstance(given, Mapping):
+        _require_labels(given, labels, "class_prior")
+        known = np.array([label in given for label in labels])
+        shares = np.array([float(given.get(label, 0.0)) for label in labels])
+        rest = 1.0 - shares.sum()
+        if not known.all() and rest >= 0.0:
+            shares[~known] = rest * trained[~known] / trained[~known].sum()
+    else:
+        shares = np.asarray(given, dtype=np.float64)
+    if shares.shape != (len(labels),):
+        raise InputError(
+            f"class_prior has the shape {shares.shape}; expected one share for each of the {len(labels)} classes, "
+            f"{_named(labels)}. Give a dict to name them."
+        )
+    if not (shares > 0.0).all() or abs(shares.sum() - 1.0) > _SAME_SUM:
+        told = ", ".join(f"{label}: {share:g}" for label, share in zip(labels, shares.tolist(), strict=True))
+        raise InputError(
+            f"class_prior is {told}, in all {shares.sum():g}; expected shares above 0 that add up to 1. Divide them "
+            "by their sum, or leave out a label of a dict to give it the rest."
+        )
+    return np.asarray(shares / shares.sum())
+
+
+def _costs(given: Any, classes: NDArray[Any]) -> tuple[FloatArray, FloatArray | None]:
+    labels = classes.tolist()
+    matrix, asking = _from_dict(given, labels) if isinstance(given, Mapping) else _from_array(given, labels)
+    every = matrix if asking is None else np.column_stack([matrix, asking])
+    if not (np.isfinite(every) & (every >= 0.0)).all():
+        bad = every[~(np.isfinite(every) & (every >= 0.0))][0]
+        raise InputError(
+            f"costs has the entry {bad:g}; expected numbers of 0 or more. Add the same number to all entries of a row: "
+            "that changes no decision."
+        )
+    dear = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if matrix[i, i] > matrix[i, j]]
+    if dear:
+        i, j = dear[0]
+        raise InputError(
+            f"costs says that where {labels[i]!r} is true, giving it costs {matrix[i, i]:g}, and giving {labels[j]!r} "
+            f"{matrix[i, j]:g}; expected that being right is never dearer than being wrong. Rows are the true labels, "
+            "columns the given ones: perhaps they are swapped."
+        )
+    return matrix, asking
+
+
+def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
+    _require_labels(given, [*labels, ASKING], "costs")
+    matrix, asking = np.zeros((len(labels), len(labels))), np.full(len(labels), np.nan)
+    if ASKING in given:
+        asking[:] = float(given[ASKING])
+    for i, true in enumerate(labels):
+        row = given.get(true, {})
+        if not isinstance(row, Mapping):
+            raise InputError(f"costs[{true!r}] is {row!r}; expected a dict of what each given label costs.")
+        _require_labels(row, [*labels, ASKING], f"costs[{true!r}]")
+        missing = [label for label in labels if label != true and label not in row]
+        if missing:
+            raise InputError(
+                f"costs[{true!r}] does not say what giving {missing[0]!r} costs; expected an entry for each label but "
+                f"{true!r} itself, which costs nothing unless it is said. Add it."
+            )
+        matrix[i] = [float(row.get(label, 0.0)) for label in labels]
+        asking[i] = float(row.get(ASKING, asking[i]))
+    if np.isnan(asking).all():
+        return matrix, None
+    if np.isnan(asking).any():
+        label = labels[int(np.isnan(asking).argmax())]
+        raise InputError(
+            f"costs[{label!r}] does not say what asking a person costs, and others do; expected it for all labels. "
+            "Give costs[None], which is for all."
+        )
+    return matrix, asking
+
+
+def _from_array(given: Any, labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
+    matrix, k = np.asarray(given, dtype=np.float64), len(labels)
+    if matrix.shape not in ((k, k), (k, k + 1)):
+        raise InputError(
+            f"costs has the shape {matrix.shape}; expected ({k}, {k}), a row for each true label and a column for each "
+            f"given one of {_named(labels)}, or ({k}, {k + 1}) with the price of asking a person in the last column."
+        )
+    return matrix[:, :k].copy(), matrix[:, k].copy() if matrix.shape[1] > k else None
+
+
+def _require_labels(given: Mapping[Any, Any], labels: list[Any], name: str) -> None:
+    unknown = [label for label in given if label not in labels]
+    if unknown:
+        raise InputError(f"{name} has the label {unknown[0]!r}, which is no class; expected some of {_named(labels)}.")
+
+
+def _named(labels: list[Any]) -> str:
+    return ", ".join(repr(label) for label in labels)

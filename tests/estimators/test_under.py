@@ -1,0 +1,185 @@
+"""A classifier under other shares of the classes and with costs: all its methods speak of the same."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sepc import (
+    InputError,
+    SepcError,
+    SEPClassifier,
+    SepcWarning,
+    SEPEnsembleClassifier,
+    load,
+    make_table_pipeline,
+    report,
+    save,
+    select_min_trust,
+)
+from sepc.datasets import make_credit
+from sepc.metrics import expected_calibration_error
+
+COSTS = {"malignant": {"benign": 20.0}, "benign": {"malignant": 1.0}, None: 0.3}
+PRIOR = {"malignant": 0.05}
+
+
+@pytest.fixture(scope="module", params=[SEPClassifier, SEPEnsembleClassifier], ids=["one", "ensemble"])
+def clf(request, cancer):
+    X, y = cancer
+    small = {} if request.param is SEPClassifier else {"n_estimators": 4}
+    return request.param(**small).fit(X[::2], y[::2])
+
+
+def test_the_shares_of_training_and_equal_costs_change_not_a_bit(clf, cancer):
+    X = cancer[0][1::2]
+    shares = dict(zip(clf.classes_.tolist(), clf.class_count_ / clf.class_count_.sum(), strict=True))
+    plain, same = clf.assess(X), clf.assess(X, class_prior=shares, costs=1.0 - np.eye(2))
+    for name in ("label", "trust", "region", "counts", "reason", "typicality", "stability"):
+        assert np.array_equal(getattr(plain, name), getattr(same, name)), name
+
+
+def test_the_classifier_itself_stays_as_it_is_and_a_clone_knows_nothing(clf, cancer):
+    X = cancer[0][1::2]
+    before = clf.trust_score(X)
+    other = clf.under(PRIOR, COSTS)
+    assert not np.array_equal(other.trust_score(X), before)
+    assert np.array_equal(clf.trust_score(X), before)
+    assert np.array_equal(other.under().trust_score(X), before)
+    assert clone(other).get_params() == clf.get_params()
+
+
+def test_all_predictions_agree(clf, cancer):
+    X = cancer[0][1::2]
+    other = clf.under(PRIOR, COSTS)
+    a, proba = other.assess(X), other.predict_proba(X)
+    label = np.searchsorted(clf.classes_, a.label)
+    assert np.array_equal(other.predict(X), a.label)
+    assert np.array_equal(other.trust_score(X), a.trust)
+    assert np.array_equal(proba[np.arange(len(X)), label], a.trust)
+    costs = np.array([[0.0, 1.0], [20.0, 0.0]])
+    assert a.expected_cost == pytest.approx((proba @ costs).min(axis=1))
+    assert a.asking_cost == pytest.approx(0.3)
+    assert np.array_equal(a.label, clf.assess(X, class_prior=PRIOR, costs=COSTS).label)
+    assert {"expected_cost", "asking_cost"} <= set(a.to_frame().columns)
+
+
+def test_a_person_is_asked_where_that_costs_less_or_the_record_is_strange(clf, cancer):
+    X = cancer[0][1::2].copy()
+    X.iloc[0] *= 1000.0
+    a = clf.assess(X, class_prior=PRIOR, costs=COSTS)
+    dear = a.expected_cost > 0.3
+    assert dear.any()
+    assert not dear.all()
+    expected = np.where(a.typicality < 0.01, "strange", np.where(dear, "cost", None))
+    assert a.refusals().tolist() == expected.tolist()
+    given = clf.predict_or_abstain(X, class_prior=PRIOR, costs=COSTS)
+    assert [label is None for label in given] == [why is not None for why in expected]
+    assert (a.accepted(min_trust=0.9) == (a.accepted() & (a.trust >= 0.9))).all()
+
+
+def test_without_a_price_of_asking_only_strange_records_are_refused(clf, cancer):
+    costs = {label: dict(row) for label, row in COSTS.items() if label is not None}
+    a = clf.assess(cancer[0][1::2], costs=costs)
+    assert (a.accepted() == ~(a.typicality < 0.01)).all()
+    assert np.isnan(a.asking_cost).all()
+
+
+def test_an_explanation_adds_up_and_tells_what_was_stated(clf, cancer):
+    X = cancer[0][1::2]
+    other = clf.under(PRIOR, COSTS)
+    dearest = int(other.assess(X).expected_cost.argmax())
+    for row in (0, dearest):
+        why, p = other.explain(X.iloc[row]), other.predict_proba(X.iloc[[row]])[0]
+        assert "as frequent as stated: benign 95 %, malignant 5 % (in training" in why.text
+        assert "It can be expected to cost" in why.text
+        if isinstance(other, SEPClassifier):
+            assert sum(one.share for one in why.shares if one.label == why.label) == pytest.approx(why.trust)
+            assert "as frequent as in training" not in why.text
+        else:
+            k = clf.classes_.tolist().index(why.label)
+            total = why.leaning + sum(voice.evidence for voice in why.voices) + why.background
+            assert total == pytest.approx(np.log(p[k] / p[1 - k]))
+    assert "Asking a person can be expected to cost less, 0.3." in other.explain(X.iloc[dearest]).text
+    assert other.explain(X.iloc[dearest]).to_dict()["policy"]["asking"] == pytest.approx(0.3)
+
+
+def test_a_saved_classifier_keeps_them_to_the_bit(clf, cancer, tmp_path):
+    X = cancer[0][1::2]
+    for n, other in enumerate((clf.under(PRIOR, COSTS), clf.under(PRIOR), clf.under(costs=COSTS))):
+        save(other, tmp_path / f"{n}.sepc")
+        a, b = other.assess(X), load(tmp_path / f"{n}.sepc").assess(X)
+        for name in ("label", "trust", "expected_cost", "asking_cost"):
+            assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=name.endswith("cost"))
+
+
+def test_a_report_tells_what_was_stated_and_what_decisions_cost(clf, cancer):
+    X, y = (part[1::2] for part in cancer)
+    other = clf.under(PRIOR, COSTS)
+    told = report(other, X, y, max_records=2).to_dict()
+    assert "Classes are taken to be as frequent as stated: benign 95 %, malignant 5 %" in told["summary"]
+    price = {("malignant", "benign"): 20.0, ("benign", "malignant"): 1.0}
+    given = other.predict_or_abstain(X)
+    cost = np.mean([0.3 if g is None else price.get((t, g), 0.0) for t, g in zip(y, given, strict=True)])
+    assert f"the decisions cost {cost:.3g} a record" in told["summary"]
+    assert "since asking a person costs less" in told["summary"]
+    assert told["min_trust"] == 0.0
+
+
+def test_label_sets_have_to_be_calibrated_anew(clf, cancer):
+    X, y = (part[1::2] for part in cancer)
+    calibrated = clf.under().calibrate(X, y)
+    with pytest.raises(SepcError, match="not calibrated"):
+        calibrated.under(PRIOR).predict_set(X)
+
+
+def test_a_promise_under_other_shares_says_that_it_does_not_hold(clf, cancer):
+    X, y = (part[1::2] for part in cancer)
+    promise = select_min_trust(clf, X, y, max_error=0.1)
+    assert np.array_equal(clf.predict_or_abstain(X, promise), clf.predict_or_abstain(X, promise.min_trust))
+    with pytest.warns(SepcWarning, match="the promise does not hold here: it was made with other shares"):
+        clf.predict_or_abstain(X, promise, class_prior=PRIOR)
+    other = clf.under(PRIOR)
+    stated = select_min_trust(other, X, y, max_error=0.1)
+    assert stated.class_prior == pytest.approx((0.95, 0.05))
+    assert stated.min_trust is None or "as frequent as among the calibration records" in stated.message
+    if stated.min_trust is not None:
+        other.predict_or_abstain(X, stated)  # made for these shares: no warning
+
+
+@pytest.mark.parametrize("trust", ["paper", "counts", "bound"])
+def test_readings_that_count_have_no_probabilities_to_shift(trust, cancer):
+    X, y = cancer
+    with pytest.raises(InputError, match="class_prior and costs need probabilities"):
+        SEPClassifier(trust=trust).fit(X[::4], y[::4]).under(PRIOR)
+
+
+def test_a_table_pipeline_has_the_same():
+    table, labels = make_credit(300)
+    clf = make_table_pipeline().fit(table[:200], labels[:200])
+    costs = {"default": {"repaid": 8.0}, "repaid": {"default": 1.0}, None: 0.5}
+    other = clf.under({"default": 0.1}, costs)
+    given = clf.predict_or_abstain(table[200:], class_prior={"default": 0.1}, costs=costs)
+    assert other.predict_or_abstain(table[200:]).tolist() == given.tolist()
+    assert None in given
+    assert "It can be expected to cost" in other.explain(table.iloc[200]).text
+    assert clf.predict(table[200:]).tolist() != other.predict(table[200:]).tolist()
+
+
+def test_a_shifted_set_is_calibrated_again_by_the_shares_that_it_has():
+    """Records whose classes are frequent in another way than in training: as well calibrated as those that are not."""
+    rng = np.random.default_rng(1)
+
+    def drawn(n, share):
+        y = (rng.random(n) < share).astype(int)
+        return rng.normal(size=(n, 2)) + 1.6 * y[:, None], y
+
+    clf = SEPClassifier(n_imp=0.05).fit(*drawn(3000, 0.5))
+
+    def error(share, **stated):
+        X, y = drawn(20_000, share)
+        a = clf.assess(X, **stated)
+        return expected_calibration_error(y, a.label, a.trust)
+
+    usual, shifted, told = error(0.5), error(0.05), error(0.05, class_prior=[0.95, 0.05])
+    assert told <= usual + 0.01
+    assert shifted > told + 0.02
