@@ -49,6 +49,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/stability.py --seeds 1 --refits 5
 	$(RUN) bench/novelty.py --most 300
 	$(RUN) bench/calibration_cost.py --repeats 3
+	$(RUN) bench/decisions.py --repeats 1
 	$(RUN) bench/classes.py --quick
 	$(RUN) bench/trust.py --seeds 1
 
