@@ -33,6 +33,16 @@ class TestRulesDict:
         assert sorted(told["rules"]) == ["R1", "R2a", "R2b", "R3"]
         assert told["parameters"]["standardize"] is False
 
+    def test_what_was_stated_of_classes_and_costs_is_told(self, fitted):
+        clf, _ = fitted["three classes"]
+        assert sepc.rules_dict(clf)["policy"] is None
+        told = sepc.rules_dict(clf.under({"setosa": 0.5}, np.column_stack([2.0 - 2.0 * np.eye(3), np.ones(3)])))[
+            "policy"
+        ]
+        assert told["class_prior"][0] == {"label": "setosa", "share": 0.5}
+        assert len(told["costs"]) == 6
+        assert {one["cost"] for one in told["asking"]} == {1.0}
+
     def test_members_are_those_of_the_ensemble(self, fitted):
         clf, _ = fitted["ensemble"]
         told = sepc.rules_dict(clf)

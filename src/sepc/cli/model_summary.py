@@ -1,5 +1,6 @@
 """Summary of a model, and its results on labelled data: as numbers and in words."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,28 @@ def summarize(model: Any) -> dict[str, Any]:
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
         "n_regions": len(clf.regions()),
         "calibration": _calibration_dict(_calibration_of(clf)),
-        "notes": [*([] if encoder is None else encoder.notes), *([] if older is None else [f"Rule R3: {older}"])],
+        "notes": [
+            *([] if encoder is None else encoder.notes),
+            *([] if older is None else [f"Rule R3: {older}"]),
+            *_policy_notes(clf),
+        ],
     }
+
+
+def _policy_notes(clf: Any) -> Iterator[str]:
+    """Yield what was stated of classes and costs."""
+    if clf._model.policy is None:
+        return
+    stated = clf._model.policy.to_dict(clf.classes_)
+    if stated["class_prior"]:
+        shares = ", ".join(f"{one['label']} {percent(one['share'])}" for one in stated["class_prior"])
+        yield f"Classes are taken to be as frequent as stated: {shares}."
+    if stated["costs"]:
+        costs = "; ".join(f"{one['cost']:g} for {one['given']} where {one['true']} is true" for one in stated["costs"])
+        yield f"Labels are those of the least expected cost: {costs}."
+    if stated["asking"]:
+        prices = sorted({one["cost"] for one in stated["asking"]})
+        yield f"Asking a person costs {' to '.join(f'{price:g}' for price in (prices[0], prices[-1])[: len(prices)])}."
 
 
 def summary_text(model: Any, n_rows: int | None = None) -> str:

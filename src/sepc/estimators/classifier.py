@@ -42,8 +42,9 @@ class SEPClassifier(TrustClassifier):
     Parameters
     ----------
     n_imp : int or float, default=2
-        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class, strictly
-        between 0 and 1 and rounded down. The only parameter of the method; `sepc.select_n_imp` helps to choose it.
+        How many points of other labels an ellipsoid may hold when it is found, of those that are in none yet: a count,
+        or a share of the smaller class, strictly between 0 and 1 and rounded down. The only
+        parameter of the method; `sepc.select_n_imp` helps to choose it.
     trust : {"local", "raw", "counts", "bound", "paper"}, default="local"
         How the regions are read; it decides labels, probabilities and trust.
 

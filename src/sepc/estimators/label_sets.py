@@ -231,7 +231,8 @@ class LabelSetMixin:
             Least probability that the set of a new record holds its label, over the draw of the record and of the
             calibration records. It is a mean over all records: less for hard ones, more for easy ones.
         per_class : bool, default=False
-            Whether this is to hold among the records of each class, rare ones too. A class with fewer than
+            Whether this is to hold among the records of each class, rare ones too; a set may then leave out the label
+            that `predict` gives. A class with fewer than
             ``coverage / (1 - coverage)`` calibration records is then in every set, which the result says.
 
         Returns

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
+from sepc.common.frames import plain
 from sepc.common.typing import FloatArray, IntArray
 
 # Key of what it costs to ask a person, who is what stands for no label.
@@ -65,6 +66,30 @@ class Policy:
         prior = None if class_prior is None else _prior(class_prior, classes, trained)
         matrix, asking = (None, None) if costs is None else _costs(costs, classes)
         return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
+
+    def to_dict(self, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]]:
+        """Return what was stated, by labels, as plain values; what was not is empty.
+
+        Examples
+        --------
+        >>> classes = np.array(["ill", "well"])
+        >>> Policy.of(classes, np.array([50, 50]), {"ill": 0.1}, None).to_dict(classes)["class_prior"]
+        [{'label': 'ill', 'share': 0.1}, {'label': 'well', 'share': 0.9}]
+        """
+        labels = [plain(label) for label in classes]
+        prior = [] if self.prior is None else zip(labels, self.prior.tolist(), strict=True)
+        rows = [] if self.costs is None else zip(labels, self.costs.tolist(), strict=True)
+        asking = [] if self.asking is None else zip(labels, self.asking.tolist(), strict=True)
+        return {
+            "class_prior": [{"label": label, "share": share} for label, share in prior],
+            "costs": [
+                {"true": true, "given": given, "cost": cost}
+                for true, row in rows
+                for given, cost in zip(labels, row, strict=True)
+                if given != true or cost
+            ],
+            "asking": [{"true": true, "cost": cost} for true, cost in asking],
+        }
 
     def posterior(self, proba: FloatArray) -> FloatArray:
         """Return probabilities under the shares of the classes, shape (n, n_classes); the same where these are."""

@@ -40,8 +40,8 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        `classes` with their numbers of training records, `features`, `parameters`, `versions`, and `trust`: how the
-        regions are read, in words.
+        `classes` with their numbers of training records, `features`, `parameters`, `versions`, `trust`: how the
+        regions are read, in words; and `policy`: shares of the classes and costs that were stated, else None.
 
         Of a `SEPClassifier` also `rules`, in words; `older_rule`, what to know of a model that was made under an older
         reading of them, else None; `unit`, what distances are measured in; and `problems`, one of
@@ -61,7 +61,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     >>> told = rules_dict(clf)
     >>> region = told["problems"][0]["regions"][0]
     >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), told["rules"]["R1"]
-    ('high#1', 3, 9.0, 'A record is decided by R1 if it lies in exactly one ellipsoid.')
+    ('high#1', 3, 9.0, 'A record would be decided, by the paper, by R1 if it lies in exactly one ellipsoid.')
     """
     if hasattr(clf, "steps") and hasattr(clf.steps[0][1], "notes"):
         encoder, last = (step for _, step in clf.steps)
@@ -92,12 +92,15 @@ def _common(clf: TrustClassifier) -> dict[str, Any]:
         "parameters": {name: _for_json(value) for name, value in clf.get_params(deep=False).items()},
         "classes": [{"label": plain(label), "n_records": n} for label, n in counted],
         "features": list(clf._model.features),
+        "policy": None if clf._model.policy is None else clf._model.policy.to_dict(clf.classes_),
     }
 
 
 def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     model = clf._model
     in_words = rules_in_words(model.grows)
+    # Where densities decide, the rules only say which region and which counts go with a record.
+    decides = "is decided by" if model.densities is None else "would be decided, by the paper, by"
     problems = []
     for p, rules in zip(clf.partitions_, model.rules, strict=True):
         problems.append(
@@ -112,7 +115,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     return {
         "trust": TRUST_READINGS[model.trust].meaning,
         "unit": model.unit,
-        "rules": {rule: f"A record is decided by {rule} if {words}." for rule, words in in_words.items()},
+        "rules": {rule: f"A record {decides} {rule} if {words}." for rule, words in in_words.items()},
         "older_rule": older_rule_of(model),
         "problems": problems,
     }

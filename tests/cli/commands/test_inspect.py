@@ -20,6 +20,15 @@ class TestInspect:
         assert found["n_regions"] == len(sepc.load("model.sepc").regions())
         assert found["rules"]
 
+    def test_it_tells_what_was_stated_of_classes_and_costs(self, capsys):
+        costs = {"yes": {"no": 8.0}, "no": {"yes": 1.0}, None: 0.5}
+        sepc.save(sepc.load("model.sepc").under({"yes": 0.1}, costs), "stated.sepc")
+        assert do("inspect stated.sepc") == 0
+        told = capsys.readouterr().out
+        assert "Classes are taken to be as frequent as stated: no 90 %, yes 10 %." in told
+        assert "least expected cost: 1 for yes where no is true; 8 for no where yes is true." in told
+        assert "Asking a person costs 0.5." in told
+
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):
         calibration = sepc.load("model.sepc")["classifier"]._model.calibration
         assert do("inspect model.sepc") == 0
