@@ -73,10 +73,29 @@ def column_findings(
     >>> [finding.title for finding in column_findings(X, codes, source_columns(X, "ab", None), "ab")]
     ['b is a running number']
     """
+    yield from trap_findings(X, codes, columns)
+    yield from _subgroup_findings(X, codes, columns, names)
+
+
+def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
+    """Yield findings on columns that a model should not learn from: those that name a record, or give the label away.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Classes, as numbers.
+    columns : sequence of SourceColumn
+
+    Examples
+    --------
+    >>> columns = [SourceColumn("a", np.array([0]), False, False)]
+    >>> [finding.code for finding in trap_findings(np.arange(100.0)[:, None], np.arange(100) % 2, columns)]
+    ['id-as-feature']
+    """
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
     yield from _leak_findings(X, codes, [column for column in columns if column not in ids])
-    yield from _subgroup_findings(X, codes, columns, names)
 
 
 def same_column_findings(

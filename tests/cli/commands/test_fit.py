@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import as_csv, do, read, records
+from command_line import COLUMNS, as_csv, do, read, records
 
 import sepc
 from sepc.reports.baselines import baseline_results
@@ -21,6 +21,16 @@ class TestFit:
         assert "n_imp=0.05" in told.out
         assert "colour: category with 3 values" in told.err
         assert "model written to m.sepc" in told.err
+
+    def test_columns_that_it_should_not_have_learned_from_are_told(self, capsys):
+        rows = [[str(1000 + i), *row[:-1], f"case {row[-1]}", row[-1]] for i, row in enumerate(records(60))]
+        Path("traps.csv").write_text(as_csv(rows, ("number", *COLUMNS, "outcome", "label")))
+        assert do("fit traps.csv --target label -o m.sepc") == 0
+        told = capsys.readouterr().err
+        assert "note: [warning] id-as-feature: number is a running number." in told
+        assert "note: [problem] label-leak: outcome equals the label." in told
+        assert do("fit traps.csv --target label --drop number outcome -o m.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["findings"] == []
 
     def test_results_on_training_rows_are_called_so(self, capsys):
         assert do("fit train.csv --target label -o m.sepc") == 0

@@ -16,8 +16,12 @@ from sepc.common.text import many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
+from sepc.landscapes.column_findings import trap_findings
+from sepc.landscapes.findings import Finding
+from sepc.landscapes.source_columns import source_columns
 from sepc.persist import save
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
+from sepc.tables.columns import feature_slices
 
 SEED = 0
 
@@ -33,9 +37,11 @@ def run(options: Namespace) -> None:
     model = fit_pipeline(classifier, train)
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
+    traps = _traps(model, train)
     report = {
         "rows": len(train.labels),
         **summarize(model),
+        "findings": [finding.to_dict() for finding in traps],
         "n_imp_path": None if path is None else path.to_dict(),
         "test": evaluate(model, test, train if is_new else None),
     }
@@ -49,12 +55,24 @@ def run(options: Namespace) -> None:
         return
     for text in model["columns"].notes:
         note(text)
+    for finding in traps:
+        note(str(finding))
     if path is not None:
         show(_path_text(path))
     show(summary_text(model, len(train.labels)))
     show(evaluation_text(report["test"], _tested_with(options)))
     for text in evaluation_notes(report["test"]):
         note(text)
+
+
+def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
+    """Return findings on columns that it should not have learned from: they name a row, or give the label away."""
+    features = model["columns"].transform(data.table)
+    names = features.columns.tolist()
+    columns = {column.name: names[at] for column, at in feature_slices(model["columns"].columns_)}
+    X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
+    found = trap_findings(X, codes, source_columns(X, names, columns))
+    return [finding for finding in found if finding.severity != "note"]
 
 
 def make_classifier(options: Namespace) -> Any:
