@@ -1,7 +1,10 @@
 """A classifier under other shares of the classes and with costs: all its methods speak of the same."""
 
+import warnings
+
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 
 from sepc import (
@@ -163,6 +166,32 @@ def test_a_table_pipeline_has_the_same():
     assert None in given
     assert "It can be expected to cost" in other.explain(table.iloc[200]).text
     assert clf.predict(table[200:]).tolist() != other.predict(table[200:]).tolist()
+
+
+def test_chunks_on_dask_are_judged_alike(clf, cancer):
+    da = pytest.importorskip("dask.array")
+    import dask
+
+    X = cancer[0][1::2].to_numpy()
+    other = clf.under(PRIOR, COSTS)
+    with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        a, b = other.assess(X), other.assess(da.from_array(X, chunks=(100, X.shape[1])))
+        for name in ("label", "trust", "expected_cost", "asking_cost"):
+            assert np.array_equal(getattr(a, name), getattr(b, name).compute())
+        assert a.refusals().tolist() == b.refusals().compute().tolist()
+
+
+def test_arrays_that_stay_on_a_device_say_that_they_cannot(cancer, monkeypatch):
+    xp = pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, y = cancer[0].to_numpy(), cancer[1]
+    other = SEPClassifier().fit(X[::4], y[::4]).under(PRIOR)
+    with (
+        sklearn.config_context(array_api_dispatch=True),
+        pytest.raises(InputError, match="class_prior or costs are given"),
+    ):
+        other.predict(xp.asarray(X[:3]))
 
 
 def test_a_shifted_set_is_calibrated_again_by_the_shares_that_it_has():

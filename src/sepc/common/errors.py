@@ -1,5 +1,11 @@
 """Errors that sepc raises on purpose, and its warning."""
 
+import sys
+import warnings
+
+# Whose lines a user has not written.
+_NOT_THE_USERS = ("sepc", "sklearn", "contextlib")
+
 
 class SepcError(Exception):
     """Base class of every error that sepc raises on purpose.
@@ -66,3 +72,20 @@ class SepcWarning(UserWarning):
     ...     warnings.simplefilter("ignore", SepcWarning)
     ...     warnings.warn("this is not shown", SepcWarning)
     """
+
+
+def warn(message: str) -> None:
+    """Warn of something, with the line of the user's code that has led to it.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn("Look at this.")
+    >>> told[0].category.__name__, str(told[0].message)
+    ('SepcWarning', 'Look at this.')
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, SepcWarning, stacklevel=level)

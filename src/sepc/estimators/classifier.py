@@ -1,6 +1,5 @@
 """SEPClassifier: the paper's classifier as a scikit-learn estimator."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sepc.common.errors import InputError, SepcWarning
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import IntArray
 from sepc.common.validation import feature_labels, names_of, new_points, training_set
@@ -184,12 +183,10 @@ class SEPClassifier(TrustClassifier):
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
         if few:
-            warnings.warn(
+            warn(
                 f"{', '.join(few)}: fewer training points than the {self.n_features_in_} features, too few for an "
                 "ellipsoid. They are kept as isolated points, which only decide what is nearer to them than to any "
-                "ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records.",
-                SepcWarning,
-                stacklevel=3,
+                "ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records."
             )
 
     def regions(self) -> Any:

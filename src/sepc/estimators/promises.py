@@ -33,7 +33,6 @@ Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Pr
 Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, log, log1p
@@ -42,7 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr
 
-from sepc.common.errors import InputError, SepcWarning
+from sepc.common.errors import InputError, warn
 from sepc.common.intervals import upper_limit
 from sepc.common.text import percent
 from sepc.common.typing import BoolArray, FloatArray, IntArray
@@ -203,11 +202,9 @@ def promised_trust(min_trust: Any, clf: Any) -> Any:
     if not isinstance(min_trust, TrustThreshold):
         return min_trust
     if min_trust.class_prior != _stated_prior(clf):
-        warnings.warn(
+        warn(
             "the promise does not hold here: it was made with other shares of the classes. Find a threshold with "
-            "select_min_trust of the classifier under these shares, and with calibration records from where they hold.",
-            SepcWarning,
-            stacklevel=3,
+            "select_min_trust of the classifier under these shares, and with calibration records from where they hold."
         )
     return min_trust.min_trust
 

@@ -1,6 +1,5 @@
 """The assessment: one record for each new point, for a person to read."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -8,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.errors import InputError, SepcWarning
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.calibration import STRANGE
@@ -320,7 +319,7 @@ class Assessment:
         """Return which points are refused, by reason, each of shape (n,)."""
         limits, least = self.limits(min_trust), _as_share(min_typicality, "min_typicality")
         if least > 0.0 and self._typicality_is_lost:
-            warnings.warn(_TYPICALITY_IS_UNKNOWN, SepcWarning, stacklevel=3)
+            warn(_TYPICALITY_IS_UNKNOWN)
         return {
             NO_REGION: np.full(len(self), not self._has_regions),
             IS_STRANGE: self.typicality < least,

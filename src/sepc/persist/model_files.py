@@ -1,13 +1,12 @@
 """`save` and `load`: one file per fitted classifier."""
 
 import os
-import warnings
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Format
-from sepc.common.errors import ModelFileError, SepcWarning
+from sepc.common.errors import ModelFileError, warn
 from sepc.model.partition_model import older_rule_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter
 from sepc.persist.rules_in_words import versions
@@ -112,5 +111,5 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise FORMAT.damaged(path) from error
     told = older_rule_of((clf.steps[-1][1] if hasattr(clf, "steps") else clf)._model)
     if told is not None:
-        warnings.warn(f"{str(path)!r}: {told}", SepcWarning, stacklevel=2)
+        warn(f"{str(path)!r}: {told}")
     return clf

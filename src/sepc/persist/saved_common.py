@@ -1,7 +1,6 @@
 """Parameters, labels, calibration and training records of any classifier, to arrays and JSON and back."""
 
 import math
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.errors import InputError, SepcWarning
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.estimators.base import TrustClassifier
@@ -198,11 +197,9 @@ def pack_parameters(parameters: Mapping[str, Any]) -> Header:
     """
     kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
     for name in parameters.keys() - kept.keys():
-        warnings.warn(
+        warn(
             f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
-            "Nothing but another fit depends on it. Set it to a number before saving, or after loading.",
-            SepcWarning,
-            stacklevel=2,
+            "Nothing but another fit depends on it. Set it to a number before saving, or after loading."
         )
     return kept
 

@@ -121,6 +121,8 @@ class DaskAssessment:
     typicality = _lazily("typicality", "Share of the training records that are at least as strange, shape (n,).")
     stability = _lazily("stability", "Share of the partitions without a part of the records that agree, shape (n,).")
     local_overlap = _lazily("local_overlap", "How alike ellipsoids of different labels are at the point, shape (n,).")
+    expected_cost = _lazily("expected_cost", "What giving the label can be expected to cost, shape (n,).")
+    asking_cost = _lazily("asking_cost", "What asking a person can be expected to cost, shape (n,).")
     agreement = _lazily("agreement", "Of an ensemble: the share of its weight that has the same label, shape (n,).")
 
     def _field(self, name: str) -> da.Array:

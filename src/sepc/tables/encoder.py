@@ -1,6 +1,5 @@
 """TableEncoder: a raw table of numbers, texts, dates and missing values as features for ellipsoids."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from math import ceil
 from numbers import Integral, Real
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sepc.common.errors import InputError, SepcWarning
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
@@ -141,7 +140,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         _require_features(columns)
         for column in columns:
             if column.reason.startswith(WRITTEN_TEXTS):
-                warnings.warn(f"column {column.name!r} is left out: {column.reason}.", SepcWarning, stacklevel=2)
+                warn(f"column {column.name!r} is left out: {column.reason}.")
         self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
         return self
 
