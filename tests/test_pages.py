@@ -32,6 +32,23 @@ def test_code_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
     run_page(page)
 
 
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "assert 1 == 2"),
+        ("pycon", ">>> 1 + 1\n3"),
+        ("pycon", ">>> 1 / 0\n1"),
+        ("console", "$ sepc inspect nowhere.sepc"),
+        ("console", "$ echo one\ntwo"),
+    ],
+)
+def test_a_page_that_says_what_is_not_so_is_found_out(language, code, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"Text.\n\n```{language}\n{code}\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        run_page(page)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_is_run_or_meant_to_be_read(page):
     unknown = [block for block in blocks_of(page) if block.language not in (*RUN, *SHOWN)]

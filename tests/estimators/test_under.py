@@ -51,6 +51,13 @@ def test_the_classifier_itself_stays_as_it_is_and_a_clone_knows_nothing(clf, can
     assert clone(other).get_params() == clf.get_params()
 
 
+def test_what_is_not_stated_anew_stays_as_it_was_stated(clf, cancer):
+    X, both = cancer[0][1::2], clf.under(PRIOR, COSTS).assess(cancer[0][1::2])
+    for other in (clf.under(PRIOR).under(costs=COSTS), clf.under(costs=COSTS).under(PRIOR)):
+        assert np.array_equal(other.assess(X).expected_cost, both.expected_cost)
+    assert np.array_equal(clf.under(costs=COSTS).assess(X, class_prior=PRIOR).label, both.label)
+
+
 def test_all_predictions_agree(clf, cancer):
     X = cancer[0][1::2]
     other = clf.under(PRIOR, COSTS)
@@ -82,7 +89,11 @@ def test_a_person_is_asked_where_that_costs_less_or_the_record_is_strange(clf, c
 
 def test_without_a_price_of_asking_only_strange_records_are_refused(clf, cancer):
     costs = {label: dict(row) for label, row in COSTS.items() if label is not None}
-    a = clf.assess(cancer[0][1::2], costs=costs)
+    X, y = (part[1::2] for part in cancer)
+    a = clf.assess(X, costs=costs)
+    told = report(clf.under(costs=costs), X, y, max_records=0).to_dict()["summary"]
+    assert "asking a person" not in told
+    assert "the labels of all test records, accepted or not, cost" in told
     assert (a.accepted() == ~(a.typicality < 0.01)).all()
     assert np.isnan(a.asking_cost).all()
 

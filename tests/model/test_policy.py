@@ -74,6 +74,8 @@ def test_costs_by_name_are_those_of_the_array():
         ([0.5, 0.6, 0.1], r"in all 1.2; expected shares above 0 that add up to 1"),
         ([1.0, 0.0, 0.0], "expected shares above 0"),
         ({"ill": 1.5}, "expected shares above 0"),
+        ({"ill": "some"}, r"class_prior\['ill'\] is 'some'; expected a number"),
+        ("half", "class_prior is 'half'; expected numbers"),
         ({"sick": 0.5}, "class_prior has the label 'sick', which is no class; expected some of 'ill'"),
     ],
 )
@@ -96,6 +98,8 @@ ONES = (1.0 - np.eye(3)).tolist()
         ({"ill": {"well": 1.0}}, r"costs\['ill'\] does not say what giving 'unsure' costs"),
         ({"ill": 3.0}, r"costs\['ill'\] is 3.0; expected a dict"),
         ({"sick": {}}, "costs has the label 'sick'"),
+        ({**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: np.nan}, "costs has the entry nan"),
+        ({**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: "dear"}, r"costs\[None\] is 'dear'"),
         (
             {a: {b: 1.0 for b in [*CLASSES, *([None] if a == "ill" else [])] if b != a} for a in CLASSES},
             r"costs\['unsure'\] does not say what asking a person costs",

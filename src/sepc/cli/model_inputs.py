@@ -164,6 +164,12 @@ class BatchPredictor:
         return policy is not None and policy.costs is not None
 
     @property
+    def can_ask(self) -> bool:
+        """Whether asking a person has a price."""
+        policy = classifier_of(self.model)._model.policy
+        return policy is not None and policy.asking is not None
+
+    @property
     def classes(self) -> list[Any]:
         """Labels that the model knows."""
         return [plain(label) for label in self.model.classes_]

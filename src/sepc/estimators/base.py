@@ -41,7 +41,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
         All its methods then speak of that: labels are those of the least expected cost, probabilities and trust those
         under the shares, and `predict_or_abstain` asks a person where that can be expected to cost less. The classifier
-        itself stays as it is. Label sets have to be calibrated anew.
+        itself stays as it is. What is stated of shares leaves costs that were stated before, and the other way round;
+        without either, both are taken back. Label sets have to be calibrated anew.
 
         Parameters
         ----------
@@ -73,7 +74,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         model = self._model
         other = copy(self)
-        other._model = model.under(Policy.of(model.classes, model.class_count, class_prior, costs))
+        policy = Policy.of(model.classes, model.class_count, class_prior, costs)
+        other._model = model.under(policy and policy.kept_beside(model.policy))
         other._calibration = None
         return other
 

@@ -1,7 +1,7 @@
 """Policies: which label follows from probabilities, under other shares of the classes and with costs of errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,22 @@ class Policy:
         prior = None if class_prior is None else _prior(class_prior, classes, trained)
         matrix, asking = (None, None) if costs is None else _costs(costs, classes)
         return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
+
+    def kept_beside(self, earlier: "Policy | None") -> "Policy":
+        """Return it with what an earlier one has stated and this one has not.
+
+        Examples
+        --------
+        >>> classes, counts = np.array(["ill", "well"]), np.array([50, 50])
+        >>> priced = Policy.of(classes, counts, None, [[0.0, 9.0], [1.0, 0.0]])
+        >>> Policy.of(classes, counts, {"ill": 0.1}, None).kept_beside(priced).costs.tolist()
+        [[0.0, 9.0], [1.0, 0.0]]
+        """
+        if earlier is None:
+            return self
+        prior, shift = (earlier.prior, earlier.shift) if self.prior is None else (self.prior, self.shift)
+        costs, asking = (earlier.costs, earlier.asking) if self.costs is None else (self.costs, self.asking)
+        return replace(self, prior=prior, shift=shift, costs=costs, asking=asking)
 
     def to_dict(self, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]]:
         """Return what was stated, by labels, as plain values; what was not is empty.
@@ -134,12 +150,12 @@ def _prior(given: Any, classes: NDArray[Any], trained: FloatArray) -> FloatArray
     if isinstance(given, Mapping):
         _require_labels(given, labels, "class_prior")
         known = np.array([label in given for label in labels])
-        shares = np.array([float(given.get(label, 0.0)) for label in labels])
+        shares = np.array([_number(given.get(label, 0.0), f"class_prior[{label!r}]") for label in labels])
         rest = 1.0 - shares.sum()
         if not known.all() and rest >= 0.0:
             shares[~known] = rest * trained[~known] / trained[~known].sum()
     else:
-        shares = np.asarray(given, dtype=np.float64)
+        shares = _numbers(given, "class_prior")
     if shares.shape != (len(labels),):
         raise InputError(
             f"class_prior has the shape {shares.shape}; expected one share for each of the {len(labels)} classes, "
@@ -177,9 +193,9 @@ def _costs(given: Any, classes: NDArray[Any]) -> tuple[FloatArray, FloatArray | 
 
 def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
     _require_labels(given, [*labels, ASKING], "costs")
-    matrix, asking = np.zeros((len(labels), len(labels))), np.full(len(labels), np.nan)
-    if ASKING in given:
-        asking[:] = float(given[ASKING])
+    matrix = np.zeros((len(labels), len(labels)))
+    for_all = _number(given[ASKING], "costs[None]") if ASKING in given else None
+    asking: list[float | None] = [for_all] * len(labels)
     for i, true in enumerate(labels):
         row = given.get(true, {})
         if not isinstance(row, Mapping):
@@ -191,27 +207,43 @@ def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray,
                 f"costs[{true!r}] does not say what giving {missing[0]!r} costs; expected an entry for each label but "
                 f"{true!r} itself, which costs nothing unless it is said. Add it."
             )
-        matrix[i] = [float(row.get(label, 0.0)) for label in labels]
-        asking[i] = float(row.get(ASKING, asking[i]))
-    if np.isnan(asking).all():
+        matrix[i] = [_number(row.get(label, 0.0), f"costs[{true!r}][{label!r}]") for label in labels]
+        if ASKING in row:
+            asking[i] = _number(row[ASKING], f"costs[{true!r}][None]")
+    known = [price for price in asking if price is not None]
+    if not known:
         return matrix, None
-    if np.isnan(asking).any():
-        label = labels[int(np.isnan(asking).argmax())]
+    if len(known) < len(labels):
+        label = labels[asking.index(None)]
         raise InputError(
             f"costs[{label!r}] does not say what asking a person costs, and others do; expected it for all labels. "
             "Give costs[None], which is for all."
         )
-    return matrix, asking
+    return matrix, np.array(known)
 
 
 def _from_array(given: Any, labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
-    matrix, k = np.asarray(given, dtype=np.float64), len(labels)
+    matrix, k = _numbers(given, "costs"), len(labels)
     if matrix.shape not in ((k, k), (k, k + 1)):
         raise InputError(
             f"costs has the shape {matrix.shape}; expected ({k}, {k}), a row for each true label and a column for each "
             f"given one of {_named(labels)}, or ({k}, {k + 1}) with the price of asking a person in the last column."
         )
     return matrix[:, :k].copy(), matrix[:, k].copy() if matrix.shape[1] > k else None
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; expected a number.") from None
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {values!r}; expected numbers, in a dict by labels or in an array.") from None
 
 
 def _require_labels(given: Mapping[Any, Any], labels: list[Any], name: str) -> None:

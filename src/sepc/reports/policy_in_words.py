@@ -51,8 +51,8 @@ def _costs(subject: Subject, min_trust: float) -> str:
     likeliest = policy.costs[truth, subject.proba[known].argmax(axis=1)]
     if policy.asking is None:
         return (
-            f"Errors have costs: on the test records the labels cost {_mean(given)} a record; the likeliest label for "
-            f"each would cost {_mean(likeliest)}."
+            f"Errors have costs: the labels of all test records, accepted or not, cost {_mean(given)} a record; the "
+            f"likeliest label for each would cost {_mean(likeliest)}."
         )
     decided = np.where(accepted, given, policy.asking[truth])
     return (

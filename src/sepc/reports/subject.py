@@ -156,6 +156,11 @@ class Subject:
         """Whether errors have costs, which decide what is accepted."""
         return self.model.policy is not None and self.model.policy.costs is not None
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether asking a person has a price."""
+        return self.model.policy is not None and self.model.policy.asking is not None
+
     def accepted(self, min_trust: float) -> BoolArray:
         """Return which labels are accepted, shape (n,)."""
         return np.array([why is None for why in self.refusals(min_trust)], dtype=bool)

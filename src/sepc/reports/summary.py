@@ -154,8 +154,8 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
     if at["n_accepted"] == n:
         accepted = "it accepts all of them."
     with_ = f"With a trust of at least {exact(at['min_trust'])}"
-    if subject.has_costs:
-        with_ = f"Where that costs no more than asking a person{f', {with_.lower()},' if at['min_trust'] else ''}"
+    if subject.has_costs and not at["min_trust"]:
+        with_ = "Where that costs no more than asking a person" if subject.can_ask else "By the least expected cost"
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "
         f"in {subject.n_classes} classes ({_named(subject)}) and tested on {many(n, 'record')}. It is right on "

@@ -445,6 +445,17 @@ def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, 
     return {column.name: column.decode(features[:, at]) for column, at in feature_slices(columns)}
 
 
+def features_by_column(columns: tuple[Column, ...], names: list[str]) -> dict[str, list[str]]:
+    """Return the names of the features of each column that has some.
+
+    Examples
+    --------
+    >>> features_by_column((Column("a", "category", levels=("c", "b", "d")), Column("b", "left out")), list("xyz"))
+    {'a': ['x', 'y', 'z']}
+    """
+    return {column.name: names[at] for column, at in feature_slices(columns)}
+
+
 def feature_slices(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
     """Return the columns that have features, and where these are.
 

@@ -21,7 +21,7 @@ from sepc.landscapes.findings import Finding
 from sepc.landscapes.source_columns import source_columns
 from sepc.persist import save
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
-from sepc.tables.columns import feature_slices
+from sepc.tables.columns import features_by_column
 
 SEED = 0
 
@@ -69,7 +69,7 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
     """Return findings on columns that it should not have learned from: they name a row, or give the label away."""
     features = model["columns"].transform(data.table)
     names = features.columns.tolist()
-    columns = {column.name: names[at] for column, at in feature_slices(model["columns"].columns_)}
+    columns = features_by_column(model["columns"].columns_, names)
     X, codes = features.to_numpy(), np.unique(data.labels, return_inverse=True)[1]
     found = trap_findings(X, codes, source_columns(X, names, columns))
     return [finding for finding in found if finding.severity != "note"]

@@ -6,7 +6,7 @@ from sepc.cli.console import note, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
-from sepc.tables.columns import feature_slices
+from sepc.tables.columns import features_by_column
 
 
 def run(options: Namespace) -> None:
@@ -16,7 +16,7 @@ def run(options: Namespace) -> None:
     encoder = TableEncoder().fit(data.table)
     features = encoder.transform(data.table)
     names = features.columns.tolist()
-    columns = {column.name: names[at] for column, at in feature_slices(encoder.columns_)}
+    columns = features_by_column(encoder.columns_, names)
     with step_progress("landscape") as on_step:
         found = landscape(features, data.labels, on_step=on_step, columns=columns)
     if options.json:

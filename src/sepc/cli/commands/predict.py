@@ -192,10 +192,11 @@ class _CountedPredictions:
     @property
     def _least(self) -> str:
         """What is asked of a label that is accepted."""
+        trusted = f"a trust of at least {self.min_trust:g}"
         if not self.predictor.has_costs:
-            return f"a trust of at least {self.min_trust:g}"
-        trusted = "" if isinstance(self.min_trust, UsualTrust) else f", a trust of at least {self.min_trust:g}"
-        return f"an expected cost no larger than that of asking a person{trusted}"
+            return trusted
+        cheap = "an expected cost no larger than that of " + ("asking a person" if self.predictor.can_ask else "others")
+        return cheap if isinstance(self.min_trust, UsualTrust) else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
         named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]
