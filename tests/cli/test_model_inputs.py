@@ -28,7 +28,10 @@ class TestInputs:
         assert do("predict plain.sepc numbers.csv -o out.csv") == 0
         assert [row["label"] for row in read("out.csv")] == ["0", "1"]
         Path("numbers.csv").write_text("n,size\n3,1.5\n200,\n")
-        assert do("predict plain.sepc numbers.csv -o out.csv") == 1
+        assert do("predict plain.sepc numbers.csv -o out.csv") == 0
+        assert [row["reason"] for row in read("out.csv")] == ["inside", "incomplete"]
+        sepc.save(sepc.SEPClassifier(trust="paper").fit(frame, np.repeat([0, 1], 150)), "paper.sepc")
+        assert do("predict paper.sepc numbers.csv -o out.csv") == 1
         assert "column 'size' holds something else than numbers" in capsys.readouterr().err
         sepc.save(sepc.SEPClassifier().fit(frame.to_numpy(), np.repeat([0, 1], 150)), "nameless.sepc")
         assert do("predict nameless.sepc numbers.csv -o out.csv") == 1

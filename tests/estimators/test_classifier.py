@@ -212,9 +212,15 @@ class TestBadInput:
         bad.loc[7, "worst texture"] = np.inf
         message = r"NaN and inf in columns 'mean area' \(3 rows\), 'worst texture' \(1 rows\).*SimpleImputer"
         with pytest.raises(sepc.InputError, match=message):
+            SEPClassifier(trust="paper").fit(bad, y)
+        with pytest.raises(sepc.InputError, match=r"contains inf in column 'worst texture' \(1 rows\)"):
             SEPClassifier().fit(bad, y)
         with pytest.raises(sepc.InputError, match="X contains NaN in column 0"):
-            SEPClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[np.nan]])
+            SEPClassifier(trust="counts").fit([[0.0], [1.0]] * 3, [0, 1] * 3).predict([[np.nan]])
+        bad.loc[7, "worst texture"] = 20.0
+        bad["mean area"] = np.nan
+        with pytest.raises(sepc.InputError, match="X has no value in any row of column 'mean area'"):
+            SEPClassifier().fit(bad, y)
 
     def test_constant_labels(self):
         with pytest.raises(sepc.InputError, match=r"y has 1 class, .*'a'.*; expected at least two"):

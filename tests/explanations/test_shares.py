@@ -18,7 +18,7 @@ from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
 from sepc.explanations.explanation import explain
 from sepc.explanations.shares import BACKGROUND, Parting, region_names
-from sepc.model.densities import TAILS
+from sepc.model.incomplete import TAILS
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
 

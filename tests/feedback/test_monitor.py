@@ -124,7 +124,7 @@ class TestBadInput:
             (X, [None, *y[1:]], r"has 1 missing label\(s\), the first in row 0: None"),
             (X, [1, *y[1:]], "y_true holds 1 in row 0 and '.*' in row 1; expected texts only, or numbers only"),
             (X, [1.0, 2.0, np.nan, 1.0], r"has 1 missing label\(s\), the first in row 2: nan"),
-            (np.full((2, 4), np.nan), y[:2], "NaN"),
+            (np.full((2, 4), np.inf), y[:2], "inf"),
             (X[:, :3], y, "features"),
             (X[:0], y[:0], "0 sample"),
             (X, y[:, None][:, [0, 0]], "1d array"),

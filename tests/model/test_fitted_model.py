@@ -70,7 +70,7 @@ class TestInterface:
         close(model.units(self.Z), (self.Z - model.mean) / model.scale)
 
     def test_records_are_the_training_set_in_these_units(self, clf):
-        points, codes, rows = clf._model.records
+        points, codes, rows, _ = clf._model.records
         assert sorted(rows.tolist()) == list(range(len(self.X)))
         close(clf._model.original(points), self.X[rows])
         assert np.array_equal(clf.classes_[codes], self.y[rows])
@@ -78,7 +78,7 @@ class TestInterface:
         assert not clf._model.records.recorded(clf._model.units(self.Z)).any()
 
     def test_the_outline_is_that_of_the_records(self, clf):
-        points, codes, _ = clf._model.records
+        points, codes, _, _ = clf._model.records
         found, expected = clf._model.outline, Outline.of([LocalPoints(points[codes == k]) for k in range(3)])
         np.testing.assert_array_equal(found.constant, expected.constant)
         close(found.middles, expected.middles)

@@ -64,15 +64,16 @@ def test_what_is_blank_or_was_never_seen_is_strange(trust):
     table, y = patients()
     clf = make_table_pipeline(SEPClassifier(trust=trust)).fit(table, y)
     blank = pd.DataFrame({name: [None] for name in table})
-    unknown = table[:1].assign(color="mauve", sex="?", age=None, smoker=None)
+    unknown = table[:1].assign(color="mauve", sex="neither", age=None, smoker=None)
     a = clf.assess(pd.concat([table[:1], blank, unknown], ignore_index=True).astype(object))
     assert a.reason[0] != "strange"
-    assert a.reason[1:].tolist() == a.refusals(min_trust=0.0)[1:].tolist() == ["strange", "strange"]
+    why = ["no values" if trust == "local" else "strange", "strange"]
+    assert a.reason[1:].tolist() == a.refusals(min_trust=0.0)[1:].tolist() == why
     assert np.isnan(a.typicality[0]) == (trust == "paper")
     given = clf.predict_or_abstain(blank, min_trust=0.0)
     assert given.tolist() == [None]
     # The label of a record that is half and half stays contested, strange or not.
-    assert a.refusals(min_trust=0.0, min_typicality=0.0)[1] in (None, "contested")
+    assert a.refusals(min_trust=0.0, min_typicality=0.0)[2] in (None, "contested")
 
 
 def test_gaps_make_a_record_less_typical_and_nothing_else():
@@ -89,24 +90,25 @@ def test_gaps_make_a_record_less_typical_and_nothing_else():
 def test_the_explanation_names_the_columns_that_make_a_record_strange():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
-    odd = table.iloc[3].astype(object).to_dict() | {"age": None, "color": "mauve", "smoker": None, "sex": "?"}
+    odd = table.iloc[3].astype(object).to_dict() | {"age": None, "color": "mauve", "sex": "neither"}
     why, a = clf.explain(odd), clf.assess(pd.DataFrame([odd]))
     assert why.reason == a.reason[0] == "strange"
     assert why.typicality == a.typicality[0]
-    named = [(one.feature, one.value) for one in why.strange_features[:4]]
-    assert named == [("age", None), ("color", "mauve"), ("smoker", None), ("sex", None)]
+    named = [(one.feature, one.value) for one in why.strange_features[:2]]
+    assert named == [("color", "mauve"), ("sex", "neither")]
     assert "The record is strange" in why.text
-    assert "age (missing), color (mauve)" in why.text
+    assert "color (mauve), sex (neither)" in why.text
+    assert why.missing.features == ("age",)
     one_gap = table.iloc[3].astype(object).to_dict() | {"age": None}
     why, a = clf.explain(one_gap), clf.assess(pd.DataFrame([one_gap]))
     assert (why.reason, why.typicality) == (a.reason[0], a.typicality[0])
 
 
 @pytest.mark.parametrize("x", [{"size": None}, {"size": "n/a"}])
-def test_an_ensemble_calls_a_blank_record_strange_too(x):
+def test_a_blank_record_has_no_values(x):
     table = pd.DataFrame({"size": [0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 8.0, 9.0]})
     clf = make_table_pipeline(SEPEnsembleClassifier(n_estimators=2)).fit(table, ["low"] * 4 + ["high"] * 4)
-    assert clf.explain(x).reason == clf.assess(pd.DataFrame([x])).reason[0] == "strange"
+    assert clf.explain(x).reason == clf.assess(pd.DataFrame([x])).reason[0] == "no values"
 
 
 def test_polars_in_polars_out():

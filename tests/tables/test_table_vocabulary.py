@@ -103,12 +103,14 @@ def test_only_what_decides_has_to_change():
 def test_missing_and_unseen_values_are_called_what_they_are():
     table, y = patients()
     clf = make_table_pipeline().fit(table, y)
+    why = clf.explain({**table.iloc[0].to_dict(), "color": "pink"})
+    assert {f.feature: f.value for f in why.features}["color"] == "pink"
+    assert {f.feature: f.in_words("centre") for f in why.features}["color"].startswith("color (pink; mostly ")
     why = clf.explain({**table.iloc[0].to_dict(), "age": None, "color": "pink"})
-    values = {f.feature: f.value for f in why.features}
-    assert (values["age"], values["color"]) == (None, "pink")
-    words = {f.feature: f.in_words("centre") for f in why.features}
-    assert words["age"].startswith("age (missing; ")
-    assert words["color"].startswith("color (pink; mostly ")
+    assert why.missing.features == ("age",)
+    assert (why.features, why.regions) == ((), ())
+    assert f"Of {len(clf['columns'].vocabulary(table[:1]).words)} values 1 is missing (age)" in why.text
+    assert why.counterfactual.point["age"] is None
 
 
 @pytest.fixture(scope="module")

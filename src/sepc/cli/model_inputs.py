@@ -17,6 +17,7 @@ from sepc.cli.reading import Source
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.validation import takes_missing_values
 from sepc.estimators.label_sets import PredictionSets
 from sepc.model.assessment import Assessment
 from sepc.persist import load
@@ -191,7 +192,7 @@ class BatchPredictor:
         columns = {name: self._cells(name, batch.column(name), rows_before) for name in self.kinds}
         table = pa.table(columns)
         if self.encoder is None:
-            _require_numbers(table, rows_before)
+            _require_numbers(table, rows_before, takes_missing_values(self.model))
         return table
 
     def _cells(self, name: str, column: pa.Array, rows_before: int) -> pa.Array:
@@ -241,11 +242,11 @@ class BatchPredictor:
         return found
 
 
-def _require_numbers(table: pa.Table, rows_before: int) -> None:
+def _require_numbers(table: pa.Table, rows_before: int, takes_gaps: bool) -> None:
     """Raise an `InputError` for a cell that is no number, where no encoder looks after it."""
     for name in table.column_names:
         column = table.column(name)
-        if is_text(column) or column.null_count:
+        if is_text(column) or (column.null_count and not takes_gaps):
             raise InputError(
                 f"column {name!r} holds something else than numbers from row {rows_before + 1} on; this model takes "
                 "nothing else. Correct the column, or fit a model with sepc fit, which copes with texts and gaps."

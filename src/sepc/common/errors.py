@@ -30,10 +30,10 @@ class InputError(SepcError, ValueError):
 
     >>> import sepc
     >>> try:
-    ...     sepc.SEPClassifier().fit([[1.0], [float("nan")]], ["a", "b"])
+    ...     sepc.SEPClassifier().fit([[1.0], [float("inf")]], ["a", "b"])
     ... except ValueError as error:
     ...     print(str(error)[:61])
-    X contains NaN in column 0 (1 rows); expected finite numbers.
+    X contains inf in column 0 (1 rows); expected finite numbers.
     """
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -98,7 +99,9 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
     with _texts_told():
         X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(holder, "feature_names_in_", None)
-    require_numbers(X, names)
+    if not are_numbers(X):
+        require_numbers(X, names, takes_missing_values(holder))
+        _require_some_value(X, names)
     classes, codes = _classes(y)
     require_two_classes(classes)
     return TrainingSet(X, codes, classes, feature_labels(names, X.shape[1]))
@@ -116,11 +119,38 @@ def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[s
 
 
 def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """Return new points as a fitted estimator takes them, shape (n, n_features): finite numbers in its columns."""
+    """Return new points as a fitted estimator takes them, shape (n, n_features): finite numbers in its columns.
+
+    NaN stands for a missing value where the estimator takes such.
+    """
     with _texts_told():
         X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-    require_numbers(X, getattr(estimator, "feature_names_in_", None))
+    if not are_numbers(X):
+        require_numbers(X, getattr(estimator, "feature_names_in_", None), takes_missing_values(estimator))
     return np.asarray(X)
+
+
+def takes_missing_values(estimator: BaseEstimator) -> bool:
+    """Return whether an estimator takes NaN for a missing value.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> takes_missing_values(LogisticRegression())
+    False
+    """
+    return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
+    """Raise an `InputError` that names the columns without any value."""
+    empty = np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
+    if empty:
+        shown = [str(j) if names is None else repr(names[j]) for j in empty]
+        raise InputError(
+            f"X has no value in any row of {plural('column', len(empty))} {shortened(shown, 5, 'columns')}; expected "
+            "at least one. Drop what nothing is known of."
+        )
 
 
 @contextmanager
@@ -142,13 +172,25 @@ class _Validation(BaseEstimator):  # type: ignore[misc]
     """Place where scikit-learn's checks leave names and number of the features, if there is no estimator."""
 
 
-def require_numbers(X: FloatArray, names: NDArray[Any] | None) -> None:
-    """Raise an `InputError` that names the columns with NaN, infinite or far too large values."""
-    if X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE:
+def are_numbers(X: FloatArray) -> bool:
+    """Return whether all values are finite and none is far too large.
+
+    Examples
+    --------
+    >>> are_numbers(np.array([[1.0, 2.0]])), are_numbers(np.array([[1.0, np.nan]]))
+    (True, False)
+    """
+    return bool(X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE)
+
+
+def require_numbers(X: FloatArray, names: NDArray[Any] | None, takes_gaps: bool = False) -> None:
+    """Raise an `InputError` that names the columns with infinite or far too large values, or NaN unless it is taken."""
+    if are_numbers(X):
         return
     is_nan, is_inf = np.isnan(X), np.isinf(X)
     is_large = (np.abs(X) > LARGEST_COORDINATE) & ~is_inf
-    raise no_numbers(np.count_nonzero([is_nan, is_inf, is_large], axis=1), names)
+    if not takes_gaps or is_inf.any() or is_large.any():
+        raise no_numbers(np.count_nonzero([is_nan & (not takes_gaps), is_inf, is_large], axis=1), names)
 
 
 def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] | None) -> InputError:
@@ -164,10 +206,12 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
     named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
     kinds = [kind for kind, found in zip(named, counts, strict=True) if found.any()]
     shown = [f"{j if names is None else repr(names[j])} ({bad[j]} rows)" for j in columns.tolist()]
+    remedy = "Drop such rows, or impute them: make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
+    if counts[0].any():
+        remedy += " Of arrays in memory the default trust='local' takes NaN for a missing value."
     return InputError(
         f"X contains {' and '.join(kinds)} in {plural('column', len(columns))} {shortened(shown, 5, 'columns')}; "
-        "expected finite numbers. Drop such rows, or impute them: "
-        "make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
+        f"expected finite numbers. {remedy}"
     )
 
 

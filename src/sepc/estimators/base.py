@@ -222,6 +222,11 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         clf = self._under_if_asked(class_prior, costs)
         return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf), min_typicality)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _one_point(self, x: Any) -> FloatArray:
         """Return one record, checked, shape (n_features,)."""
         check_is_fitted(self)

@@ -22,7 +22,7 @@ from sepc.explanations.vocabulary import Vocabulary
 from sepc.landscapes.fitted_landscape import FittedLandscape
 from sepc.model.counts import records_are_missing
 from sepc.model.partition_model import PartitionModel
-from sepc.model.readings import region_trust
+from sepc.model.readings import DENSITY_READINGS, region_trust
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -118,6 +118,12 @@ class SEPClassifier(TrustClassifier):
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # What counts records in regions has to know where they lie.
+        tags.input_tags.allow_nan = self.trust in DENSITY_READINGS
+        return tags
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
+from sepc.estimators.completion import completed
 from sepc.estimators.found_categories import found_categories
 from sepc.estimators.left_out import MOST_RECORDS, LeftOut, learn_from_left_out, taking_part
 from sepc.estimators.progress import Progress
@@ -23,6 +24,7 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories
 from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.incomplete import has_gaps
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import (
@@ -95,12 +97,15 @@ class ArrangedSet(NamedTuple):
         Which row of the training set each point is.
     class_count : ndarray of int, shape (n_classes,)
     classes : ndarray of shape (n_classes,)
+    gaps : ndarray of bool, shape (n, d), or None
+        Where values are missing, and something else stands in for them; None where none are.
     """
 
     points: FloatArray
     rows: IntArray
     class_count: IntArray
     classes: NDArray[Any]
+    gaps: BoolArray | None = None
 
     @property
     def codes(self) -> IntArray:
@@ -118,8 +123,10 @@ def arranged(training: TrainingSet) -> ArrangedSet:
     >>> arranged(training_set([[3.0], [1.0], [2.0]], ["b", "a", "b"])).points.tolist()
     [[1.0], [2.0], [3.0]]
     """
-    rows = canonical_rows(training.X, training.codes, len(training.classes))
-    return ArrangedSet(training.X[rows], rows, np.bincount(training.codes), training.classes)
+    X, gaps = completed(training.X) if has_gaps(training.X) else (training.X, None)
+    rows = canonical_rows(X, training.codes, len(training.classes))
+    count = np.bincount(training.codes)
+    return ArrangedSet(X[rows], rows, count, training.classes, None if gaps is None else gaps[rows])
 
 
 def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
@@ -163,10 +170,11 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
                 settings.partition_options,
                 rows,
                 categories,
+                None if training.gaps is None else training.gaps[rows],
             )
         if settings.trust in DENSITY_READINGS:
             blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
-            densities = local_densities(points, blocks, training.class_count, center, unit, categories)
+            densities = local_densities(points, blocks, training.class_count, center, unit, categories, training.gaps)
         model = PartitionModel(
             classes=training.classes,
             class_count=training.class_count,
@@ -174,7 +182,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             mean=mean,
             scale=scale,
             unit=settings.unit,
-            records=TrainingRecords(points, codes, training.rows),
+            records=TrainingRecords(points, codes, training.rows, training.gaps),
             outline=Outline.of(by_class),
             rules=[
                 Rules(p, points, *problem, held_out, compiled=True, grows=settings.grows)

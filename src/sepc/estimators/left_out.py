@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.splits import deal
-from sepc.common.typing import FloatArray, IntArray, compact
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.model.calibration import Calibration, learn_calibration
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities
+from sepc.model.incomplete import known_share
 from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import class_blocks, problems_of
@@ -78,6 +79,7 @@ def learn_from_left_out(
     options: PartitionOptions,
     rows: IntArray,
     categories: Categories | None = None,
+    gaps: BoolArray | None = None,
 ) -> LeftOut:
     """Calibrate densities by partitions like theirs that each leave a part of the records out.
 
@@ -98,6 +100,8 @@ def learn_from_left_out(
         Their numbers among all training points; empty where these are not kept.
     categories : Categories, optional
         Those that may be read by the shares of their values.
+    gaps : ndarray of bool, shape (n, d), optional
+        Where values are missing. A partition goes by what stands there, and what was left out is judged without it.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def learn_from_left_out(
         left_out.append(out)
         blocks.append(numbers)
     ways = [None] if categories is None else [categories, None]
-    readings = [_reading(points, codes, class_count, unit, left_out, blocks, way) for way in ways]
+    readings = [_reading(points, codes, class_count, unit, left_out, blocks, way, gaps) for way in ways]
     best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
     if not len(rows):
         parts_found = PartBlocks.without_records(best.densities)
@@ -150,17 +154,20 @@ def _reading(
     left_out: list[IntArray],
     blocks: list[IntArray],
     categories: Categories | None,
+    gaps: BoolArray | None,
 ) -> _Reading:
+    there = points if gaps is None else np.where(gaps, np.nan, points)
     unit = unit if categories is None else unit[categories.numbers(len(unit))]
     joint = np.full((len(codes), len(class_count)), np.nan)
     densities = []
     for out, numbers in zip(left_out, blocks, strict=True):
-        found = densities_of_blocks(points, codes, numbers, len(class_count), categories)
-        joint[out] = found.log_joint_in(unit, points[out])
+        found = densities_of_blocks(points, codes, numbers, len(class_count), categories, gaps)
+        joint[out] = found.log_joint_in(unit, there[out])
         densities.append(found)
     known = np.flatnonzero(np.isfinite(joint).all(axis=1))
-    calibration = learn_calibration(joint[known], codes[known], class_count)
-    right = calibration.posterior(joint[known])[np.arange(len(known)), codes[known]]
+    share = known_share(there[known])
+    calibration = learn_calibration(joint[known], codes[known], class_count, share)
+    right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes[known]]
     return _Reading(categories, tuple(densities), calibration, -float(np.log(right).sum()))
 
 

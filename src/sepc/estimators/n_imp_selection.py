@@ -19,7 +19,9 @@ from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import training_set
 from sepc.estimators.classifier import SEPClassifier
+from sepc.estimators.completion import completed
 from sepc.metrics import augrc, aurc
+from sepc.model.incomplete import has_gaps
 from sepc.model.verdicts import Rule
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.ordering import canonical_order
@@ -306,7 +308,9 @@ def select_n_imp(
     """
     estimator = SEPClassifier() if estimator is None else estimator
     _check_choices(estimator, metric, rule)
-    points, codes, classes, _ = training_set(X, y)
+    points, codes, classes, _ = training_set(X, y, clone(estimator))
+    if has_gaps(points):
+        points = completed(points)[0]  # folds are dealt by them
     labels = classes[codes]
     sizes = _smaller_sides(np.bincount(codes))
     values = _sorted_candidates(_default_candidates(min(sizes)) if candidates is None else candidates, sizes)

@@ -97,7 +97,8 @@ def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
 
     A point's worth is its distrust ``1 - trust`` plus its strangeness ``distance / (distance + typical)``, where
     typical is the median distance of the pool's points outside every ellipsoid; divided by one more than the number of
-    points that were already taken from the same region. Equal records are taken once.
+    points that were already taken from the same region. Equal records are taken once. Of a point with missing values
+    no distance is known, and its distrust alone counts.
 
     Parameters
     ----------
@@ -122,7 +123,9 @@ def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
     """
     outside = a.distance > 0.0
     typical = float(np.median(a.distance[outside])) if outside.any() else 1.0
-    worth = (1.0 - a.trust) + a.distance / (a.distance + typical)
+    distance = np.where(np.isnan(a.distance), 0.0, a.distance)
+    worth = (1.0 - a.trust) + distance / (distance + typical)
+    points = np.where(np.isnan(points), np.inf, points)  # gaps are equal
     order = canonical_order(points)  # so that ties do not depend on the order of the pool
     distinct = np.ones(len(order), dtype=bool)
     distinct[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)

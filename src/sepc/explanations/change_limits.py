@@ -97,12 +97,14 @@ class ReachableRecords:
     vocabulary : Vocabulary
     limits : ChangeLimits
     x : ndarray of shape (d,)
-        The record's features.
+        The record's features; NaN where a value is missing.
 
     Attributes
     ----------
+    x : ndarray of shape (d,)
+        The record's features, and something that a search can begin with in place of those that are missing.
     words : tuple of Word
-        The columns that may change.
+        The columns that may change: those with a value.
     is_number : ndarray of bool, shape (d,)
         Which features are numbers that may change.
     low, high : ndarray of shape (d,)
@@ -117,11 +119,12 @@ class ReachableRecords:
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: ChangeLimits, x: FloatArray) -> None:
-        self.vocabulary, self.x = vocabulary, x
+        self._gaps = np.isnan(x)
+        self.vocabulary, self.x = vocabulary, np.where(self._gaps, 0.0, x)
         self.low, self.high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         self.is_fixed = np.zeros(len(x), dtype=bool)
         for word in vocabulary.words:
-            if word.name in limits.fixed:
+            if word.name in limits.fixed or self._gaps[word.at].any():
                 self.is_fixed[word.at] = True
             if word.name in limits.ranges:
                 j = word.at.start
@@ -133,6 +136,10 @@ class ReachableRecords:
         self.is_number &= ~self.is_fixed
         self._is_limited = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
         self.words = tuple(word for word in vocabulary.words if not self.is_fixed[word.at].any())
+
+    def with_gaps(self, X: FloatArray) -> FloatArray:
+        """Return records, shape (n, d), without what the asked one has no value of."""
+        return np.where(self._gaps, np.nan, X) if self._gaps.any() else X
 
     def nearest(self, X: FloatArray) -> FloatArray:
         """Return the nearest records, shape (n, d), that the record may be changed to."""

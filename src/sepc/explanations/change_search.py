@@ -131,7 +131,7 @@ class ChangeSearch:
         return judged
 
     def _opinion(self, X: FloatArray) -> tuple[BoolArray, FloatArray]:
-        decision = self.model.decide_quickly(X)
+        decision = self.model.decide_quickly(self.reachable.with_gaps(X))
         log_proba = np.log(np.maximum(decision.proba, _TINY))
         others = np.delete(log_proba, self.label, axis=1).max(axis=1)
         return np.asarray(decision.label != self.label), np.asarray(others - log_proba[:, self.label])
@@ -225,7 +225,7 @@ class ChangeSearch:
             return
         base = np.where(self.reachable.is_number, self.reachable.x, self.best)
         further = self.reachable.nearest(base + _FURTHER[:, None] * (self.best - base))
-        enough = np.flatnonzero(self.model.decide(further).label != self.label)
+        enough = np.flatnonzero(self.model.decide(self.reachable.with_gaps(further)).label != self.label)
         self.best = further[enough[0]] if len(enough) else None
         self.length = float(self.lengths(self.best[None])[0]) if self.best is not None else np.inf
 

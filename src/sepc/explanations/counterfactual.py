@@ -15,6 +15,7 @@ from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
+from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 
 # Regions and training records of other labels that are gone to, nearest first; many more if none of them is enough.
@@ -105,7 +106,7 @@ def counterfactual(
     ----------
     model : FittedModel
     x : ndarray of shape (d,)
-        The point, in the units that points come in.
+        The point, in the units that points come in; what is missing stays so.
     label : int
         Number of its class.
     vocabulary : Vocabulary
@@ -127,7 +128,9 @@ def counterfactual(
     bounds = _bounds(model, vocabulary, x)
     with one_blas_thread(_MANY):  # once, not for each of many small products
         _search(search, regions, bounds)
-    return None if search.best is None else _as_counterfactual(model, x, search.best, vocabulary, bounds)
+    if search.best is None:
+        return None
+    return _as_counterfactual(model, x, reachable.with_gaps(search.best[None])[0], vocabulary, bounds)
 
 
 def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> None:
@@ -185,6 +188,8 @@ def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> Float
         Number of its class.
     """
     z = model.units(x)
+    if has_gaps(z):  # which of them are near is not known
+        return np.empty((0, len(z)))
     regions: list[tuple[float, Ellipsoid]] = []
     for problem, rules in enumerate(model.rules):
         # One problem is about all classes; of several, each problem's side 0 is its class, side 1 the rest.
@@ -215,8 +220,12 @@ def _as_counterfactual(
     model: FittedModel, x: FloatArray, after: FloatArray, vocabulary: Vocabulary, bounds: FloatArray
 ) -> Counterfactual:
     a = model.assess(after[None], FrameMaker())
-    moved = model.units(after) - model.units(x)
-    kept = {word.name: vocabulary.asked(word, x) for word in vocabulary.words if vocabulary.keeps(word, after)}
+    moved = np.where(np.isnan(x), 0.0, model.units(after) - model.units(x))
+    kept = {
+        word.name: vocabulary.asked(word, x)
+        for word in vocabulary.words
+        if vocabulary.keeps(word, after) or has_gaps(after[word.at])
+    }
     changes = [
         _change(word.name, vocabulary.asked(word, x), vocabulary.proposed(word, after), length(moved[word.at]))
         for word in vocabulary.words

@@ -13,6 +13,7 @@ from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
+from sepc.explanations.missing_notes import MissingNote, missing_note
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
 from sepc.explanations.places import FeatureShare, RegionNote, place_of
 from sepc.explanations.policy_notes import PolicyNote, policy_note
@@ -56,6 +57,11 @@ _R3_ISOLATED = "it lies outside every ellipsoid: the isolated record next to it,
 # An ellipsoid that need not grow by more than this share is only just missed.
 _NEARLY_INSIDE = 0.2
 _NO_ELLIPSOID = "The model has no ellipsoid here: with so few records for so many features none can be made."
+_UNKNOWN_RULE = "Which of the paper's rules applies is unknown: where it lies depends on what is missing."
+_R3_WITH_GAPS = (
+    "By the paper's rule R3 it lies outside every ellipsoid, whatever the missing values are; which one is nearest "
+    "depends on them."
+)
 _OUTSIDE = "No group of training records covers it: treat the label as a guess from what is nearest."
 
 
@@ -79,12 +85,23 @@ class TextExplanation(ABC):
     """An explanation: fields that become a paragraph, and plain values."""
 
     __slots__ = ()
+    label: Any
+    trust: float
     odds: float
     counterfactual: Counterfactual | None
+    policy: PolicyNote | None
 
     @abstractmethod
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence; empty ones do not count."""
+
+    def of_nothing(self, missing: MissingNote) -> Iterator[str]:
+        """Yield what is to be said of a record without any value."""
+        yield f"Predicted {self.label} with a trust of {percent(self.trust)}."
+        if self.policy is not None:
+            yield from self.policy.sentences(self.label)
+        yield from missing.sentences()
+        yield "Do not rely on it."
 
     @property
     def text(self) -> str:
@@ -162,6 +179,9 @@ class Explanation(TextExplanation):
         What the change had to leave alone, as a part of a sentence; empty if nothing.
     policy : PolicyNote or None
         What was stated of classes and costs, and what each label can be expected to cost; None where nothing was.
+    missing : MissingNote or None
+        Which values are missing, and what that costs; None where none are. Such a record has no place among the
+        ellipsoids: no `regions` and no `features`.
 
     Examples
     --------
@@ -200,9 +220,13 @@ class Explanation(TextExplanation):
     is_of_older_rule: bool
     limits: str = ""
     policy: PolicyNote | None = None
+    missing: MissingNote | None = None
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
+        if self.missing is not None and self.missing.is_all:
+            yield from self.of_nothing(self.missing)
+            return
         if self.shares:
             yield from self._by_probability()
         elif self.regions:
@@ -218,6 +242,8 @@ class Explanation(TextExplanation):
         yield from speakers_in_words(self.shares, self.label, self.trust, stated)
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
+        if self.missing is not None:
+            yield from self.missing.sentences()
         # Where the background has most to say the regions hardly count, nor what parts them.
         if self.against is not None and not self.shares[0].is_background:
             yield self.against.in_words()
@@ -257,6 +283,8 @@ class Explanation(TextExplanation):
 
     def _by_the_paper(self) -> str:
         own, others = self.counts.values()
+        if self.missing is not None:
+            return _R3_WITH_GAPS if self.rule == Rule.R3.name else _UNKNOWN_RULE
         if not self.regions:
             same = "this" if own else "another"
             decides = f"By the paper's rule {self.rule} {self._nearest_record} decides, which is of {same} label."
@@ -312,6 +340,8 @@ class Explanation(TextExplanation):
         )
 
     def _place(self) -> str:
+        if self.missing is not None:
+            return ""
         if not self.regions:
             # The neighbours are told of at the end.
             return "" if self.neighbours else f"The nearest training record is {self._length(self.distance)} away."
@@ -412,6 +442,7 @@ def explain(
         is_of_older_rule=model.is_of_older_rule,
         limits=limits.in_words(),
         policy=policy_note(model, decision.proba[0]),
+        missing=missing_note(model, x, float(a.trust[0]), vocabulary),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.model.densities import FARTHEST, LocalDensities
+from sepc.model.incomplete import has_gaps, rows_by_gaps
 
 
 class Terms(NamedTuple):
@@ -34,7 +35,8 @@ def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray
     ----------
     densities : LocalDensities
     points : ndarray of shape (n, d)
-        In the units of the densities.
+        In the units of the densities. What is missing adds nothing, and the part that is the same at all points is that
+        of the densities of what is there.
     label, rival : ndarray of int, shape (n,)
         Numbers of two classes at each point.
 
@@ -51,10 +53,22 @@ def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray
     >>> bool(found.values[0, 0] > abs(found.values[0, 1]))
     True
     """
+    if has_gaps(points):
+        return _terms_of_what_is_there(densities, points, label, rival)
     logs = densities.by_component(points)
     best, against = (_strongest(densities, logs, codes) for codes in (label, rival))
     own, other = (_log_tails(densities, logs, points, components) for components in (best, against))
     return Terms(best, against, own - other)
+
+
+def _terms_of_what_is_there(densities: LocalDensities, points: FloatArray, label: IntArray, rival: IntArray) -> Terms:
+    found = Terms(np.empty_like(label), np.empty_like(rival), np.zeros_like(points))
+    for rows, _ in rows_by_gaps(points):
+        known = densities.known_of(points[rows[0]])
+        there = densities if known.all() else densities.marginal(known)
+        some = feature_terms(there, points[rows][:, known], label[rows], rival[rows])
+        found.best[rows], found.against[rows], found.values[np.ix_(rows, known)] = some
+    return found
 
 
 def _strongest(densities: LocalDensities, logs: FloatArray, codes: IntArray) -> IntArray:
@@ -83,7 +97,8 @@ def _log_tails(densities: LocalDensities, logs: FloatArray, points: FloatArray, 
 def squares_to(densities: LocalDensities, component: int, points: FloatArray) -> FloatArray:
     """Return squared distances to a component as sums over features, shape (n, d); of those some may be negative.
 
-    Features of categories that are read by the shares of their values have a part in them only beyond 0 and 1.
+    Features of categories that are read by the shares of their values have a part in them only beyond 0 and 1, and
+    those that are missing have none.
 
     Examples
     --------
@@ -92,6 +107,13 @@ def squares_to(densities: LocalDensities, component: int, points: FloatArray) ->
     >>> squares_to(model.densities, 0, model.units(np.array([[1.0]]))).round(6).tolist()
     [[0.0]]
     """
+    if has_gaps(points):
+        squares = np.zeros_like(points)
+        for rows, _ in rows_by_gaps(points):
+            known = densities.known_of(points[rows[0]])
+            there = densities if known.all() else densities.marginal(known)
+            squares[np.ix_(rows, known)] = squares_to(there, component, points[rows][:, known])
+        return squares
     center, frame = densities.frame(component)
     reach = FARTHEST * densities.unit
     away = np.clip(points[:, densities.numbers], densities.center - reach, densities.center + reach) - center

@@ -7,9 +7,10 @@ import numpy as np
 
 from sepc.common.frames import plain
 from sepc.common.text import length_in_words, listed
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.fitted_model import FittedModel
+from sepc.model.incomplete import has_gaps
 
 _N_NEIGHBOURS = 5
 
@@ -41,8 +42,8 @@ def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -
     """
     if model.records is None:
         return ()
-    points, codes, rows = model.records
-    distances = np.sqrt(np.square(points - model.units(x)).sum(axis=1))
+    points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
+    distances = _distances(model, x)
     n = min(_N_NEIGHBOURS, len(distances))
     nearest = np.argpartition(distances, n - 1)[:n]
     nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
@@ -53,8 +54,35 @@ def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -
             float(distances[i]),
             vocabulary.record(model.original(points[i])),
         )
-        for i in nearest
+        for i in nearest[np.isfinite(distances[nearest])]
     )
+
+
+def order_by_distance(model: FittedModel, x: FloatArray) -> IntArray:
+    """Return the numbers of the training records, those nearest to a point first; the model must have them.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+    >>> order_by_distance(model, np.array([4.0]))[:2].tolist()
+    [3, 2]
+    """
+    return np.argsort(_distances(model, x), kind="stable")
+
+
+def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
+    """Return the distance of each training record to a point, shape (n,).
+
+    Where values are missing, what is known of both, as if the rest lay as far apart; infinite where nothing is.
+    """
+    assert model.records is not None
+    squares = np.square(model.records.as_they_came - model.units(x))
+    if not has_gaps(squares):
+        return np.asarray(np.sqrt(squares.sum(axis=1)))
+    known = np.count_nonzero(~np.isnan(squares), axis=1)
+    total = np.where(known > 0, np.nansum(squares, axis=1), np.inf)
+    return np.asarray(np.sqrt(total * (squares.shape[1] / np.maximum(known, 1))))
 
 
 def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:

@@ -9,6 +9,7 @@ from sepc.common.typing import FloatArray
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.geometry.ellipsoid import Ellipsoid, is_held
 from sepc.model.assessment import Assessment
+from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
@@ -92,7 +93,7 @@ def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, 
     Returns
     -------
     Place
-        Without regions or features where there is no ellipsoid.
+        Without regions or features where there is no ellipsoid, or where values are missing.
 
     Examples
     --------
@@ -103,6 +104,8 @@ def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, 
     ('low#1', 'x0 (1.5; centre 1)')
     """
     z = model.units(x)
+    if has_gaps(z):
+        return Place((), ())
     gauges = rules.stack.gauges(z[None])[0]
     which = _told_of(rules, gauges, z, a)
     return Place(

@@ -25,6 +25,7 @@ from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
+from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.partition_model import PartitionModel
 
 BACKGROUND = "background"
@@ -198,12 +199,13 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     others = np.where(np.arange(len(proba)) == label, -1.0, proba)
     rival = int(others.argmax())
     logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
-    calibration = model.calibration
+    calibration, known = model.calibration, known_share(z[None])
     temperature, background = 1.0, 0.0
     by_regions = softmax(joint, axis=1)[0]
     if calibration is not None:
-        temperature, background = calibration.temperature, float(calibration.background(log_density(joint))[0])
-        by_regions = calibration.by_regions(joint)[0]
+        temperature = float(calibration.temperature_at(known)[0, 0])
+        background = float(calibration.background(log_density(joint))[0])
+        by_regions = calibration.by_regions(joint, known)[0]
     shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
     by_all = (1.0 - background) * by_regions
     if calibration is not None:
@@ -223,6 +225,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
         shares += sorted(own, key=lambda s: -s.share)
     found = feature_terms(densities, z[None], np.array([label]), np.array([rival]))
     best, against = int(found.best[0]), int(found.against[0])
+    log_weights = densities.marginal(densities.known_of(z)).log_weights if has_gaps(z) else densities.log_weights
     return Reasons(
         tuple(shares),
         Parting(
@@ -230,7 +233,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             rival_region=names[against],
             rival_label=plain(model.classes[rival]),
             log_odds=float(logs[best] - logs[against]),
-            size_and_width=float(densities.log_weights[best] - densities.log_weights[against]),
+            size_and_width=float(log_weights[best] - log_weights[against]),
             terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
             calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival]))
             + float(np.log(shift[label]) - np.log(shift[rival])),
@@ -314,7 +317,8 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     squares = squares_to(densities, nearest, z[None])[0]
     if densities.shares is not None:
         # In the exponent of a density half a square stands where the logarithm of a share is.
-        squares[densities.shares.categories.features] -= 2.0 * densities.shares.by_feature(z[None], nearest)[0]
+        logs = densities.shares.by_feature(z[None], nearest)[0]
+        squares[densities.shares.categories.features] -= 2.0 * np.where(np.isnan(logs), 0.0, logs)
     mean = model.original(densities.mean(nearest))
     # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]

@@ -53,8 +53,9 @@ class Vocabulary:
         self.words = tuple(Word(name, slice(j, j + 1)) for j, name in enumerate(features))
 
     def value(self, word: Word, x: FloatArray) -> Value:
-        """Return what features, shape (d,), mean in one column."""
-        return float(x[word.at.start])
+        """Return what features, shape (d,), mean in one column; None if it is missing."""
+        number = float(x[word.at.start])
+        return None if np.isnan(number) else number
 
     def reference(self, word: Word, x: FloatArray) -> Value:
         """Return what a point of a region, shape (d,), means in one column: nothing that the column never is."""

@@ -42,7 +42,7 @@ def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
     [4, 4, 4]
     """
     model: PartitionModel = clf._model
-    X, y = model.original(model.points), model.classes[model.codes]
+    X, y = model.original(model.training.as_they_came), model.classes[model.codes]
     models = []
     for part in parts:
         rest = np.setdiff1d(np.arange(len(y)), part)
@@ -71,7 +71,7 @@ def held_out_counts(model: PartitionModel, models: list[Any], parts: list[IntArr
     outside, wrong : ndarray of int, shape (n_models, 2)
         How many, and out of how many.
     """
-    X = model.original(model.points)
+    X = model.original(model.training.as_they_came)
     outside, wrong = [], []
     for one, part in zip(models, parts, strict=True):
         counts = outside_and_wrong(model, one.assess(X[part]), model.codes[part]) if len(part) else (0, 0)

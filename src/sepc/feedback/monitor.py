@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import new_points
 from sepc.feedback import monitor_files
 from sepc.feedback.drift import Drift, SequentialRateTest
 from sepc.feedback.feedback_report import FeedbackReport
@@ -116,7 +117,7 @@ class FeedbackMonitor:
         return np.array([[outside, len(a)]]), None if y is None else np.array([[wrong, len(a)]])
 
     def _rows(self, X: Any) -> FloatArray:
-        return np.asarray(validate_data(self.clf, X, reset=False, dtype=np.float64))
+        return new_points(self.clf, X)
 
     def observe(self, X: Any, y_true: Any = None) -> Self:
         """Take in a batch of new records.
@@ -328,7 +329,7 @@ class FeedbackMonitor:
             )
         model = self._model
         place = np.argsort(model.rows)
-        X = np.vstack([model.original(model.points)[place], records])
+        X = np.vstack([model.original(model.training.as_they_came)[place], records])
         y = self._observations.label_array(np.concatenate([model.codes[place], codes]))
         n = len(place)
         new = clone(self.clf).fit(self._as_it_came(X), y)

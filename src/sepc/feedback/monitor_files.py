@@ -33,7 +33,7 @@ def fingerprint(clf: Any) -> str:
     if not model.grows:  # others keep the fingerprint that they had when all models grew their ellipsoids
         settings.append("as found")
     digest = hashlib.sha256(json.dumps(settings).encode())
-    arrays: list[Any] = [model.mean, model.scale, model.class_count, model.points, model.codes]
+    arrays: list[Any] = [model.mean, model.scale, model.class_count, model.training.as_they_came, model.codes]
     for rules in model.rules:
         ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]
         arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]

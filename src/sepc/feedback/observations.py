@@ -116,7 +116,8 @@ class Observations:
     def n_repeated(self) -> int:
         """Return how many labelled records repeat an earlier one, label included."""
         records, codes = self.labelled()
-        return len(codes) - len(np.unique(np.column_stack([records + 0.0, codes]), axis=0))
+        alike = np.where(np.isnan(records), np.inf, records + 0.0)  # gaps are equal
+        return len(codes) - len(np.unique(np.column_stack([alike, codes]), axis=0))
 
     def label_array(self, codes: IntArray) -> NDArray[Any]:
         """Return the labels of some numbers, as something to train with."""

@@ -15,14 +15,17 @@ from sepc.model.decision import Decision, deciding_problem, label_counts
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
-REASONS = ("inside", "overlap", "outside", "contested", "strange")
-_REASON_OF_RULE = np.array([0, 1, 1, 2])  # R1, R2a, R2b, R3
-_CONTESTED, _STRANGE = 3, 4
+REASONS = ("inside", "overlap", "outside", "contested", "strange", "incomplete", "no values")
+_REASON_OF_RULE = np.array([0, 1, 1, 2, 5])  # R1, R2a, R2b, R3, unknown
+_CONTESTED, _STRANGE, _NO_VALUES = 3, 4, 6
 
 # Why a label is not accepted; of several reasons the first.
 NO_REGION, IS_STRANGE, IS_CONTESTED, IS_OUTSIDE, LOW_TRUST = "no region", "strange", "contested", "outside", "trust"
-TOO_DEAR = "cost"
+TOO_DEAR, NO_VALUES = "cost", REASONS[_NO_VALUES]
+# Reasons of records with gaps: nothing is said of them where there are none.
+OF_GAPS = ("incomplete", NO_VALUES)
 REFUSALS = {
+    NO_VALUES: "all values of the record are missing",
     NO_REGION: "the model has no region to stand on",
     IS_STRANGE: "the record is strange",
     IS_CONTESTED: "another label is nearly as likely, or the records there are divided",
@@ -61,11 +64,12 @@ class Assessment:
     rule : ndarray of str, shape (n,)
         ``R1``: in exactly one ellipsoid. ``R2a``: in several whose intersection holds training points. ``R2b``: in
         several whose intersection holds none, so that their union decides. ``R3``: in none, so that the nearest
-        decides: as it is if the trust is the paper's, else grown until it touches the point.
+        decides: as it is if the trust is the paper's, else grown until it touches the point. ``unknown``: values are
+        missing, and with some of the values that could stand there the point would lie in an ellipsoid.
     reason : ndarray of str, shape (n,)
-        ``strange`` (a typicality below 0.01), else ``contested`` (another label has a third of the probability or
-        more; where counts decide: equal counts, or an ellipsoid outnumbered by the other label), else ``outside``
-        (R3), ``overlap`` (R2a, R2b) or ``inside`` (R1).
+        ``no values`` (all are missing), else ``strange`` (a typicality below 0.01), else ``contested`` (another label
+        has a third of the probability or more; where counts decide: equal counts, or an ellipsoid outnumbered by the
+        other label), else ``outside`` (R3), ``overlap`` (R2a, R2b), ``inside`` (R1) or ``incomplete`` (unknown).
     contested : ndarray of bool, shape (n,)
         Whether the label is contested, strange or not.
     region : ndarray of str, shape (n,)
@@ -73,10 +77,12 @@ class Assessment:
         ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point. Where nothing is grown, the region
         of a point outside has the plain name of the nearest ellipsoid, and its rule tells that it lies outside.
     counts : ndarray of int, shape (n, 2)
-        Training points of that label, and of all others, in the deciding region.
+        Training points of that label, and of all others, in the deciding region; none where values are missing.
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
-        standardises.
+        standardises. NaN where values are missing.
+    known : ndarray of shape (n,)
+        Share of the features that are there: 1 unless values are missing.
     typicality : ndarray of shape (n,)
         Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
         near 0 is strange. NaN where it is not known: for other readings than "local", and in models that were saved
@@ -115,6 +121,7 @@ class Assessment:
         "local_overlap",
         "expected_cost",
         "asking_cost",
+        "known",
     )
 
     def __init__(
@@ -138,7 +145,8 @@ class Assessment:
         self.distance = distance
         self.rule = np.array([r.name for r in Rule])[rule]
         self.typicality = np.full(len(rows), np.nan) if decision.typicality is None else decision.typicality
-        self.reason = self.reasons(rule, decision.contested, self.typicality)
+        self.known = np.ones(len(rows)) if decision.known is None else decision.known
+        self.reason = self.reasons(rule, decision.contested, self.typicality, self.known)
         self._classes, self._problem = classes, problem
         self._rules, self._verdicts, self._stability = rules, verdicts, stability
         self._frames = frames
@@ -154,15 +162,18 @@ class Assessment:
         self.asking_cost = unknown if decision.asking is None else decision.asking
 
     @staticmethod
-    def reasons(rule: IntArray, contested: BoolArray, typicality: FloatArray) -> NDArray[np.str_]:
-        """Return the reason that goes with each rule, or that the label is contested, or the point strange."""
+    def reasons(rule: IntArray, contested: BoolArray, typicality: FloatArray, known: FloatArray) -> NDArray[np.str_]:
+        """Return the reason that goes with each rule, or that the label is contested, or the point strange or empty."""
         reason = np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])
-        return np.array(REASONS)[np.where(typicality < STRANGE, _STRANGE, reason)]
+        reason = np.where(typicality < STRANGE, _STRANGE, reason)
+        return np.array(REASONS)[np.where(known > 0.0, reason, _NO_VALUES)]
 
     @cached_property
     def stability(self) -> FloatArray:
         """Share of the partitions without a part of the training records that give the same label, shape (n,)."""
-        return np.full(len(self), np.nan) if self._stability is None else self._stability()
+        unknown = np.full(len(self), np.nan)
+        # Where no value is known there is nothing to agree on.
+        return unknown if self._stability is None else np.where(self.known > 0.0, self._stability(), unknown)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -252,9 +263,10 @@ class Assessment:
     ) -> BoolArray:
         """Return which labels to accept; the others are for a person to look at.
 
-        Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A model without
-        any region has none. Where costs are known, these decide in place of trust and contest: accepted is a label
-        that can be expected to cost no more than asking a person, and that is trusted if a trust is asked for.
+        Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A point without
+        any value has none, nor has a model without any region. Where costs are known, these decide in place of trust
+        and contest: accepted is a label that can be expected to cost no more than asking a person, and that is trusted
+        if a trust is asked for.
 
         Parameters
         ----------
@@ -297,8 +309,9 @@ class Assessment:
         Returns
         -------
         ndarray of object, shape (n,)
-            ``no region`` (the model has none), ``strange``, ``contested``, ``outside`` (if it is not allowed),
-            ``trust`` (too low) or ``cost`` (asking a person costs less); None where the label is accepted.
+            ``no values`` (all are missing), ``no region`` (the model has none), ``strange``, ``contested``, ``outside``
+            (if it is not allowed), ``trust`` (too low) or ``cost`` (asking a person costs less); None where the label
+            is accepted.
 
         Examples
         --------
@@ -321,6 +334,7 @@ class Assessment:
         if least > 0.0 and self._typicality_is_lost:
             warn(_TYPICALITY_IS_UNKNOWN)
         return {
+            NO_VALUES: self.known == 0.0,
             NO_REGION: np.full(len(self), not self._has_regions),
             IS_STRANGE: self.typicality < least,
             IS_CONTESTED: self.contested & (not self._has_costs),
@@ -375,7 +389,7 @@ class Assessment:
         for name, values in numbers.items():
             setattr(other, name, np.broadcast_to(values, len(self)))
         rule = np.array([Rule[name] for name in self.rule], dtype=np.int64)
-        other.reason = self.reasons(rule, other.contested, other.typicality)
+        other.reason = self.reasons(rule, other.contested, other.typicality, other.known)
         return other
 
     def limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
@@ -435,7 +449,8 @@ class Assessment:
         }
 
     def __repr__(self) -> str:
-        words = [f"{np.count_nonzero(self.reason == reason)} {reason}" for reason in REASONS]
+        counts = {reason: np.count_nonzero(self.reason == reason) for reason in REASONS}
+        words = [f"{n} {reason}" for reason, n in counts.items() if n or reason not in OF_GAPS]
         return (
             f"Assessment of {len(self)} points: {', '.join(words)}; "
             f"{np.count_nonzero(self.trust >= 0.95)} with a trust of at least 0.95"

@@ -3,7 +3,8 @@
 The densities of a partition know the records that shaped them too well. Partitions of the same training set that each
 leave a part out say how well they know others: from what they say of the records that they had not seen come
 
-- a temperature: log odds between labels are divided by it,
+- a temperature: log odds between labels are divided by it; of a point with gaps by its power of the share of the
+  features that are there, for the fewer these are the less there is to be too sure of,
 - the background: a share that all labels have in common, in which the probabilities are those of the whole training
   set. It has two parts. One is the same everywhere, for the records whose labels the regions do not tell. The other is
   a density, everywhere the same and very low, which takes over far away from all regions,
@@ -70,13 +71,15 @@ class Calibration:
     class_share: FloatArray
     left_out: FloatArray
 
-    def posterior(self, joint: FloatArray) -> FloatArray:
+    def posterior(self, joint: FloatArray, known: FloatArray | float = 1.0) -> FloatArray:
         """Return the probability of each class.
 
         Parameters
         ----------
         joint : ndarray of shape (n, n_classes)
             Logarithms of each class's prior times its density.
+        known : ndarray of shape (n,), default=1
+            Shares of the features that are there.
 
         Returns
         -------
@@ -87,7 +90,7 @@ class Calibration:
         top = joint.max(axis=1, keepdims=True)
         odds = joint - top
         log_densities = top[:, 0] + np.log(np.exp(odds).sum(axis=1))
-        odds /= self.temperature
+        odds /= self.temperature_at(known)
         np.exp(odds, out=odds)
         odds /= odds.sum(axis=1, keepdims=True)
         return self.with_background(odds, log_densities)
@@ -96,9 +99,13 @@ class Calibration:
         """Return probabilities of shape (n, n_classes) with the background's share, by densities of shape (n,)."""
         return np.asarray(mixed(proba, self.background(log_densities)[:, None], self.class_share))
 
-    def by_regions(self, joint: FloatArray) -> FloatArray:
+    def temperature_at(self, known: FloatArray | float) -> FloatArray:
+        """Return the temperature of points with these shares of their features, shape (n, 1), or (1, 1) for one."""
+        return np.asarray(np.power(self.temperature, known)).reshape(-1, 1)
+
+    def by_regions(self, joint: FloatArray, known: FloatArray | float = 1.0) -> FloatArray:
         """Return the probability of each class without the background, shape (n, n_classes)."""
-        return np.asarray(softmax(joint / self.temperature, axis=1))
+        return np.asarray(softmax(joint / self.temperature_at(known), axis=1))
 
     def background(self, log_densities: FloatArray) -> FloatArray:
         """Return the share of the probability that the background has, shape (n,)."""
@@ -144,7 +151,9 @@ def strange_below(left_out: FloatArray) -> float:
     return float(left_out[int(STRANGE * len(left_out))])
 
 
-def learn_calibration(joint: FloatArray, codes: IntArray, class_count: IntArray) -> Calibration:
+def learn_calibration(
+    joint: FloatArray, codes: IntArray, class_count: IntArray, known: FloatArray | float = 1.0
+) -> Calibration:
     """Learn how sure densities may be from what others like them say of records that they had not seen.
 
     Parameters
@@ -155,6 +164,8 @@ def learn_calibration(joint: FloatArray, codes: IntArray, class_count: IntArray)
         Their classes.
     class_count : ndarray of int, shape (n_classes,)
         Training records of each class.
+    known : ndarray of shape (n,), default=1
+        Shares of the features that are there.
 
     Returns
     -------
@@ -174,29 +185,31 @@ def learn_calibration(joint: FloatArray, codes: IntArray, class_count: IntArray)
         return Calibration(1.0, 0.5, NOWHERE, share, np.empty(0))
     densities = log_density(joint)
     # Seven digits tell strange points as well, and take half of the room in a file.
-    known = np.sort(densities).astype(np.float32).astype(np.float64)
-    level = strange_below(known) - BELOW_STRANGE
+    left_out = np.sort(densities).astype(np.float32).astype(np.float64)
+    level = strange_below(left_out) - BELOW_STRANGE
     found = minimize(
-        _Loss(joint, codes, share, expit(level - densities)),
+        _Loss(joint, codes, share, expit(level - densities), known),
         _START,
         jac=True,
         method="L-BFGS-B",
         bounds=[(_LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE), (_LEAST_LOGIT, _MOST_LOGIT)],
     ).x
-    return Calibration(float(np.exp(found[0])), float(expit(found[1])), level, share, known)
+    return Calibration(float(np.exp(found[0])), float(expit(found[1])), level, share, left_out)
 
 
 class _Loss:
     """Log loss of the true labels by the logarithm of the temperature and the logit of the background's share."""
 
-    def __init__(self, joint: FloatArray, codes: IntArray, share: FloatArray, far: FloatArray) -> None:
+    def __init__(
+        self, joint: FloatArray, codes: IntArray, share: FloatArray, far: FloatArray, known: FloatArray | float = 1.0
+    ) -> None:
         # Odds against the true label: all that the loss depends on, and free of the densities' scale.
         self.against = joint - joint[np.arange(len(codes)), codes][:, None]
-        self.prior, self.far = share[codes], far
+        self.prior, self.far, self.known = share[codes], far, known
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         log_temperature, logit = theta.tolist()
-        tempered = self.against * np.exp(-log_temperature)
+        tempered = self.against * np.exp(-log_temperature * np.reshape(self.known, (-1, 1)))
         top = tempered.max(axis=1, keepdims=True)
         everyone = np.exp(tempered - top)
         total = everyone.sum(axis=1)
@@ -206,7 +219,7 @@ class _Loss:
         background = unexplained + (1.0 - unexplained) * self.far
         p = (1.0 - background) * own + background * self.prior
         odds = np.einsum("ij,ij->i", everyone, tempered)
-        by_temperature = -np.sum((1.0 - background) * own * odds / p)
+        by_temperature = -np.sum((1.0 - background) * own * odds * self.known / p)
         by_logit = -np.sum((1.0 - self.far) * (self.prior - own) / p) * unexplained * (1.0 - unexplained)
         value = -np.sum(np.log(p)) + _DRAWN_TO_ONE * log_temperature**2 - _UNEXPLAINED * np.log(unexplained)
         by_temperature += 2.0 * _DRAWN_TO_ONE * log_temperature

@@ -21,7 +21,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 
 # How many records the shares of a class weigh among those of a block, and the shares of all among those of a class.
 # Of 1, 4 and 16 none gave the least log loss on all sets that constants are chosen by.
@@ -94,6 +94,20 @@ class Categories(NamedTuple):
             return None
         groups = tuple(np.searchsorted(features, self.features[at]) for at in kept)
         return Categories(groups, *(np.concatenate([ends[at] for at in kept]) for ends in (self.no, self.yes)))
+
+    def known_as_a_whole(self, known: BoolArray) -> BoolArray:
+        """Return which features, of shape (d,), are known and belong to no category that is known in part only.
+
+        Examples
+        --------
+        >>> colour = Categories.of([[1, 2]], np.zeros(3), np.ones(3))
+        >>> colour.known_as_a_whole(np.array([True, True, False])).tolist()
+        [True, False, False]
+        """
+        known = known.copy()
+        for group in self.groups:
+            known[group] = known[group].all()
+        return known
 
     def held(self, points: FloatArray) -> FloatArray:
         """Return the features of all categories as 0 where a value is not there and 1 where it is, shape (n, m)."""
@@ -181,6 +195,44 @@ class CategoryShares:
     def log_shares(self, points: FloatArray) -> FloatArray:
         """Return the logarithms of the products of the shares of each point's values, shape (n, n_components)."""
         return np.asarray(self.categories.possible(points) @ self.slopes + self.constants.sum(axis=0))
+
+    def among(self, features: IntArray) -> "CategoryShares | None":
+        """Return the shares of the categories of which all features are among some; see `Categories.among`."""
+        categories = self.categories.among(features)
+        if categories is None:
+            return None
+        kept = [bool(np.isin(group, features).all()) for group in self.categories.groups]
+        slopes = [self.slopes[at] for at, is_kept in zip(self.categories.slices, kept, strict=True) if is_kept]
+        return CategoryShares(categories, np.concatenate(slopes), self.constants[kept])
+
+    def of_incomplete(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return logarithms of shares of points with gaps; a category with any gap is not known.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+
+        Returns
+        -------
+        log_shares : ndarray of shape (n, n_components)
+            Of the values that are known.
+        expected : ndarray of shape (n, n_components)
+            What can be expected of those that are not.
+        beyond : ndarray of shape (n,)
+            Sums of `Categories.squares_beyond`.
+        """
+        log_shares, expected = np.zeros((2, len(points), self.constants.shape[1]))
+        beyond = np.zeros(len(points))
+        for group, at, constant in zip(self.categories.groups, self.categories.slices, self.constants, strict=True):
+            known = ~np.isnan(points[:, group]).any(axis=1)
+            logs = np.vstack([constant, self.slopes[at] + constant])
+            expected[~known] += (np.exp(logs) * logs).sum(axis=0)
+            one = Categories((group,), self.categories.no[at], self.categories.yes[at])
+            log_shares[known] += constant
+            for held, slope in zip(one.possible(points[known]).T, self.slopes[at], strict=True):
+                log_shares[known] += held[:, None] * slope
+            beyond[known] += one.squares_beyond(points[known]).sum(axis=1)
+        return log_shares, expected, beyond
 
     def by_category(self, points: FloatArray, component: int) -> FloatArray:
         """Return the logarithm of the share that the value of each category has in one component, (n, n_groups)."""

@@ -33,6 +33,8 @@ class Decision(NamedTuple):
         Share of the training records, each judged unseen, that are at least as strange; None where it is not known.
     cost, asking : ndarray of shape (n,), or None
         Expected costs of giving the label, and of asking a person instead; None where no costs are known.
+    known : ndarray of shape (n,), or None
+        Share of each point's features that are there; None where no value is missing.
     """
 
     label: IntArray
@@ -42,6 +44,7 @@ class Decision(NamedTuple):
     typicality: FloatArray | None = None
     cost: FloatArray | None = None
     asking: FloatArray | None = None
+    known: FloatArray | None = None
 
 
 def decide_by_counts(

@@ -26,16 +26,29 @@ class TrainingRecords(NamedTuple):
         Their classes, as numbers.
     rows : ndarray of int, shape (n,)
         Which row of the training set each is.
+    gaps : ndarray of bool, shape (n, d), or None
+        Where values are missing, and something else stands in for them; None where none are.
     """
 
     points: FloatArray
     codes: IntArray
     rows: IntArray
+    gaps: BoolArray | None = None
+
+    @property
+    def as_they_came(self) -> FloatArray:
+        """The points with NaN where values are missing, shape (n, d)."""
+        return self.points if self.gaps is None else np.where(self.gaps, np.nan, self.points)
 
     def recorded(self, Z: FloatArray) -> BoolArray:
         """Return which points, in the same units, are training points, shape (n,)."""
-        seen = {row.tobytes() for row in self.points}
-        return np.array([row.tobytes() in seen for row in Z + 0.0], dtype=bool)  # -0.0 becomes 0.0
+        seen = {row.tobytes() for row in _in_one_way(self.as_they_came)}
+        return np.array([row.tobytes() in seen for row in _in_one_way(Z)], dtype=bool)
+
+
+def _in_one_way(Z: FloatArray) -> FloatArray:
+    """Return points in bits that are equal where they are: -0.0 becomes 0.0, and there is one NaN."""
+    return np.where(np.isnan(Z), np.nan, Z + 0.0)
 
 
 class Outline(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities, local_densities
 from sepc.model.fitted_model import TrainingRecords
@@ -61,7 +61,8 @@ class PartBlocks(NamedTuple):
     ) -> Self:
         """Make the densities of numbered blocks."""
         points, codes = records.points[rows], records.codes[rows].astype(np.int64)
-        found = (densities_of_blocks(points, codes, part, n_classes, categories) for part in blocks)
+        gaps = None if records.gaps is None else records.gaps[rows]
+        found = (densities_of_blocks(points, codes, part, n_classes, categories, gaps) for part in blocks)
         return cls(tuple(found), rows, blocks)
 
 
@@ -71,6 +72,7 @@ def densities_of_blocks(
     blocks: NDArray[np.integer],
     n_classes: int,
     categories: Categories | None = None,
+    gaps: BoolArray | None = None,
 ) -> LocalDensities:
     """Return the densities of points with numbered blocks.
 
@@ -84,6 +86,8 @@ def densities_of_blocks(
     n_classes : int
     categories : Categories, optional
         Those that stand apart.
+    gaps : ndarray of bool, shape (n, d), optional
+        As for `local_densities`.
 
     Examples
     --------
@@ -98,4 +102,4 @@ def densities_of_blocks(
     center, unit = location_and_unit(points[seen])
     count = np.bincount(codes[seen], minlength=n_classes)
     by_class = ((int(codes[rows[0]]), rows) for rows in members)
-    return local_densities(points, by_class, count, center, unit, categories)
+    return local_densities(points, by_class, count, center, unit, categories, gaps)

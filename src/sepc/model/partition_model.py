@@ -17,6 +17,7 @@ from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
+from sepc.model.incomplete import known_share
 from sepc.model.part_blocks import PartBlocks
 from sepc.model.policy import Policy
 from sepc.model.readings import GROWING_READINGS
@@ -134,10 +135,13 @@ class PartitionModel:
         if self.densities is None:
             return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
         joint = self.densities.log_joint(Z)
-        decision = self._by_densities(joint)
+        decision = self._by_densities(joint, known_share(Z))
         if self.calibration is None:
             return decision, verdicts
-        return decision._replace(typicality=self.calibration.typicality(log_density(joint))), verdicts
+        typicality = self.calibration.typicality(log_density(joint))
+        if decision.known is not None:
+            typicality[decision.known == 0.0] = np.nan  # nothing is there that could be strange
+        return decision._replace(typicality=typicality), verdicts
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
@@ -151,12 +155,16 @@ class PartitionModel:
         """Return the same of points in the model's units."""
         if self.densities is None:
             return self.judge(Z)[0]
-        return self._by_densities(self.densities.log_joint(Z))
+        return self._by_densities(self.densities.log_joint(Z), known_share(Z))
 
-    def _by_densities(self, joint: FloatArray) -> Decision:
+    def _by_densities(self, joint: FloatArray, known: FloatArray | float) -> Decision:
+        """Return the decision on points of which these shares of the features are there."""
         if self.calibration is None:
-            return decide_by_probability(np.asarray(softmax(joint, axis=1)), policy=self.policy)
-        return decide_by_probability(self.calibration.posterior(joint), policy=self.policy)
+            proba = np.asarray(softmax(joint, axis=1))
+        else:
+            proba = self.calibration.posterior(joint, known)
+        decision = decide_by_probability(proba, policy=self.policy)
+        return decision if isinstance(known, float) else decision._replace(known=known)
 
     def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
         """Return the share of the partitions without a part of the records that give the same label.
@@ -175,8 +183,9 @@ class PartitionModel:
         """
         if self.densities is None or self.part_blocks is None or not self.part_blocks.densities:
             return np.full(len(Z), np.nan)
+        known = known_share(Z)
         parts = (part.log_joint_in(self.densities.unit, Z) for part in self.part_blocks.densities)
-        return np.asarray(np.mean([self._by_densities(joint).label == label for joint in parts], axis=0))
+        return np.asarray(np.mean([self._by_densities(joint, known).label == label for joint in parts], axis=0))
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point."""

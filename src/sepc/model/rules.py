@@ -14,9 +14,10 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import is_held
 from sepc.geometry.local_overlap import local_overlap
-from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates
+from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates, EllipsoidStack
 from sepc.model.bitsets import distinct_patterns, packed
 from sepc.model.counts import TABLE, RecordCounts, TrainingCounts, common_side, records_are_missing
+from sepc.model.incomplete import has_gaps, rows_by_gaps
 from sepc.model.verdicts import RegionNames, Rule, Verdicts, joined_name
 
 if TYPE_CHECKING:  # judging needs no solver
@@ -132,6 +133,8 @@ class Rules:
         Parameters
         ----------
         points : ndarray of shape (n, d)
+            NaN where a value is missing. Such a point lies outside if no value could bring it into an ellipsoid; else
+            its rule is unknown. In both cases nothing is counted.
         count_outside : bool, default=True
             Whether to find and count the deciding region of points outside every ellipsoid. Without it there is no
             count, lead or owner of these, and their region is called "outside".
@@ -207,30 +210,53 @@ class _VerdictBuilder:
         self.to_grow: list[tuple[IntArray, IntArray, FloatArray]] = []
 
     def verdicts(self) -> Verdicts:
-        for rows in chunk_slices(len(self.points), self.chunk_size):
+        if has_gaps(self.points):
+            for rows, known in rows_by_gaps(self.points):
+                if known.all():
+                    self._complete(rows)
+                else:
+                    self._incomplete(rows, known)
+        else:
+            self._complete(np.arange(len(self.points)))
+        return self._done()
+
+    def _complete(self, every: IntArray) -> None:
+        """Decide points that have all their values."""
+        for chunk in chunk_slices(len(every), self.chunk_size):
+            rows = every[chunk]
             inside = is_held(self.rules.stack.gauges(self.points[rows]))
-            self._in_some(rows.start, inside)
+            self._in_some(rows, inside)
             none = np.flatnonzero(~inside.any(axis=1))
             if len(none):
-                self._in_none(rows.start + none)
-        return self._done()
+                self._in_none(rows[none])
+
+    def _incomplete(self, rows: IntArray, known: BoolArray) -> None:
+        """Tell of points with the same gaps whether all that they could be lies outside."""
+        may_be_inside = np.full(len(rows), bool(len(self.rules.stack)))
+        if known.any():
+            shadows = [E.shadow(np.eye(len(known))[:, known]) for E in self.rules.stack.ellipsoids]
+            stack = EllipsoidStack(shadows, int(np.count_nonzero(known)))
+            may_be_inside = is_held(stack.gauges(self.points[rows][:, known])).any(axis=1)
+        self.rule[rows] = np.where(may_be_inside, Rule.unknown, Rule.R3)
+        self.regions.number[rows] = self.regions.add([Rule.unknown.name, "outside"])[np.where(may_be_inside, 0, 1)]
+        self.distance[rows] = np.nan
 
     def verdicts_by(self, sets: BoolArray, candidates: Candidates | None) -> Verdicts:
         """Return the verdicts if the first points lie in these sets of ellipsoids, and all others in none."""
-        self._in_some(0, sets)
+        self._in_some(np.arange(len(sets)), sets)
         outside = np.arange(len(sets), len(self.points))
         for rows in chunk_slices(len(outside), self.chunk_size):
             self._in_none(outside[rows], None if candidates is None else candidates.of_rows(rows))
         return self._done()
 
-    def _in_some(self, start: int, inside: BoolArray) -> None:
-        """Decide those of the points from `start` on that lie in ellipsoids."""
+    def _in_some(self, rows: IntArray, inside: BoolArray) -> None:
+        """Decide those of some points that lie in ellipsoids."""
         n_inside = np.count_nonzero(inside, axis=1)
         one, several = np.flatnonzero(n_inside == 1), np.flatnonzero(n_inside > 1)
         if len(one):
-            self._in_one(start + one, inside[one].argmax(axis=1))
+            self._in_one(rows[one], inside[one].argmax(axis=1))
         if len(several):
-            self._in_several(start + several, inside[several])
+            self._in_several(rows[several], inside[several])
 
     def _done(self) -> Verdicts:
         self._grow()

@@ -24,6 +24,7 @@ class Rule(IntEnum):
     R2a = 1  # in several, whose intersection holds training points
     R2b = 2  # in several, whose intersection holds none: their union decides
     R3 = 3  # in none: the nearest one, as it is or grown
+    unknown = 4  # depends on values that are missing
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,7 +42,7 @@ class Verdicts:
     owner : ndarray of int, shape (n,)
         Whose points shaped the deciding region; -1 for those of several labels. It tells where nothing is counted.
     distance : ndarray of shape (n,)
-        To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid.
+        To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid, NaN for those with gaps.
     regions : RegionNames
         Of the deciding regions.
     points : ndarray of shape (n, d)
@@ -70,7 +71,7 @@ class Verdicts:
     @property
     def between_labels(self) -> BoolArray:
         """Whether ellipsoids of different labels hold the point, shape (n,)."""
-        return np.asarray((self.owner < 0) & (self.rule != Rule.R3))
+        return np.asarray((self.owner < 0) & (self.rule < Rule.R3))
 
     def taken(self, rows: IntArray) -> "Verdicts":
         """Return the verdicts on some of the points, of each as often as it is in `rows`."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker, plain
-from sepc.common.typing import LARGEST_COORDINATE, IntArray
+from sepc.common.typing import LARGEST_COORDINATE, BoolArray, IntArray
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
+from sepc.model.bitsets import packed, unpacked
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
@@ -130,8 +131,10 @@ def unpack_policy(reader: ArrayReader, summary: TrainingSummary) -> Policy | Non
 
 def pack_records(writer: ArrayWriter, records: TrainingRecords) -> None:
     """Put training records into arrays."""
-    for name, array in records._asdict().items():
-        writer.put(name, array)
+    for name in ("points", "codes", "rows"):
+        writer.put(name, getattr(records, name))
+    if records.gaps is not None:
+        writer.put("gaps", packed(records.gaps))
 
 
 def unpack_records(reader: ArrayReader, summary: TrainingSummary) -> TrainingRecords:
@@ -140,7 +143,17 @@ def unpack_records(reader: ArrayReader, summary: TrainingSummary) -> TrainingRec
     rows = reader.integers("rows", (summary.n,), 0, summary.n)
     require(np.array_equal(np.bincount(codes, minlength=len(summary.classes)), summary.class_count), "class counts")
     require(len(np.unique(rows)) == summary.n, "rows")
-    return TrainingRecords(reader.numbers("points", (summary.n, summary.dim)), codes, rows)
+    points = reader.numbers("points", (summary.n, summary.dim))
+    return TrainingRecords(points, codes, rows, _unpacked_gaps(reader, points.shape))
+
+
+def _unpacked_gaps(reader: ArrayReader, shape: tuple[int, int]) -> BoolArray | None:
+    """Return where values are missing, None where none are."""
+    if "gaps" not in reader:
+        return None
+    gaps = unpacked(reader.bits("gaps", (shape[0], None), shape[1]), shape[1])
+    require(bool(gaps.any()) and not gaps.all(axis=0).any(), "missing values")
+    return gaps
 
 
 def pack_outline(writer: ArrayWriter, outline: Outline) -> None:

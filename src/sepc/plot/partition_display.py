@@ -351,14 +351,16 @@ class PartitionDisplay:
 
 
 def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray, IntArray | None]:
-    """Return the points to show, in the model's units, and their classes as numbers."""
+    """Return the points to show, in the model's units, and their classes as numbers; none with missing values."""
     if X is None:
         if y is not None:
             raise InputError("y is given without X; expected both, or neither for the training points.")
         records = fitted._model.records
         return (np.empty((0, fitted.n_features_in_)), np.empty(0, int)) if records is None else records[:2]
     points = fitted._model.units(new_points(fitted, prepared(clf, X)))
-    return points, None if y is None else labels_of(y, len(points), fitted.classes_)
+    codes = None if y is None else labels_of(y, len(points), fitted.classes_)
+    has_place = ~np.isnan(points).any(axis=1)
+    return points[has_place], None if codes is None else codes[has_place]
 
 
 def _require_two_features(clf: SEPClassifier, **asked: bool) -> None:

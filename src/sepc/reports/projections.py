@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sepc.common.text import many
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.feature_views import PLAIN
@@ -30,7 +31,7 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
     ----------
     subject : Subject
     shown : ndarray of int
-        Rows of the test records to draw.
+        Rows of the test records to draw; those with missing values have no place, and are left out.
 
     Returns
     -------
@@ -49,8 +50,13 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
     (['x0 and x1', 'principal directions'], [[0.5, 0.25]])
     """
     scene = _Scene.of(subject)
+    has_place = np.asarray(~np.isnan(scene.points).any(axis=1))
+    left_out, shown = int(np.count_nonzero(~has_place[shown])), shown[has_place[shown]]
+    note = scene.note
+    if left_out:
+        note = f"{note} {many(left_out, 'record')} with missing values cannot be drawn.".strip()
     drawn = [_view(scene, title, plane, shown) for title, plane in _planes(scene)]
-    return {"note": scene.note, "records": shown.tolist(), "views": drawn}
+    return {"note": note, "records": shown.tolist(), "views": drawn}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +114,9 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
         # There is nothing to see along the second axis.
         yield name, Plane(np.array([[1.0, 0.0]]), np.append(scene.scale, 1.0), np.append(scene.mean, 0.0), (name, ""))
         return
-    points = scene.training if len(scene.training) > 1 else scene.points
+    points = scene.training
+    if len(points) < 2:
+        points = scene.points[~np.isnan(scene.points).any(axis=1)]
     principal = [("principal directions", principal_plane(points, scene.unit))] if len(points) > 1 else []
     # Features that say whether a value is there put all records onto a few dots.
     if principal and np.count_nonzero(scene.measures) < 2:

@@ -21,7 +21,8 @@ from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import BEYOND, CategoryShares
-from sepc.model.densities import FARTHEST, TAILS, LocalDensities
+from sepc.model.densities import FARTHEST, LocalDensities
+from sepc.model.incomplete import TAILS
 from sepc.model.quadratics import pairs
 
 # Numbers in a temporary table.

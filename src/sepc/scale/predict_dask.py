@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
-from sepc.common.validation import require_numbers
+from sepc.common.validation import require_numbers, takes_missing_values
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision
@@ -123,6 +123,7 @@ class DaskAssessment:
     local_overlap = _lazily("local_overlap", "How alike ellipsoids of different labels are at the point, shape (n,).")
     expected_cost = _lazily("expected_cost", "What giving the label can be expected to cost, shape (n,).")
     asking_cost = _lazily("asking_cost", "What asking a person can be expected to cost, shape (n,).")
+    known = _lazily("known", "Share of the features that are there, shape (n,).")
     agreement = _lazily("agreement", "Of an ensemble: the share of its weight that has the same label, shape (n,).")
 
     def _field(self, name: str) -> da.Array:
@@ -254,10 +255,11 @@ def _by_chunk(ask: Callable[..., Any], clf: Any, X: Any, model: FittedModel) -> 
         )
     validate_data(clf, X if isinstance(X, da.Array) else X._meta, reset=False, skip_check_array=True)
     names = getattr(clf, "feature_names_in_", None)
-    known = dask.delayed(model, traverse=False)
+    known, takes_gaps = dask.delayed(model, traverse=False), takes_missing_values(clf)
     if isinstance(X, da.Array):
-        return da.map_blocks(ask, X.rechunk({1: -1}), known, names, drop_axis=1, meta=_NOTHING, dtype=object)
-    return X.map_partitions(ask, known, names, meta=_NOTHING, enforce_metadata=False)
+        whole = X.rechunk({1: -1})
+        return da.map_blocks(ask, whole, known, names, takes_gaps, drop_axis=1, meta=_NOTHING, dtype=object)
+    return X.map_partitions(ask, known, names, takes_gaps, meta=_NOTHING, enforce_metadata=False)
 
 
 def _field(chunks: da.Array, name: str, like: NDArray[Any]) -> da.Array:
@@ -268,19 +270,19 @@ def _field(chunks: da.Array, name: str, like: NDArray[Any]) -> da.Array:
     return chunks.map_blocks(getattr, name, meta=like, dtype=like.dtype, **width)
 
 
-def _decision(chunk: Any, model: FittedModel, names: NDArray[Any] | None) -> Decision:
-    return model.decide(_numbers(chunk, names))
+def _decision(chunk: Any, model: FittedModel, names: NDArray[Any] | None, takes_gaps: bool) -> Decision:
+    return model.decide(_numbers(chunk, names, takes_gaps))
 
 
-def _assessment(chunk: Any, model: FittedModel, names: NDArray[Any] | None) -> Assessment:
-    return model.assess(_numbers(chunk, names), FrameMaker.like(chunk))
+def _assessment(chunk: Any, model: FittedModel, names: NDArray[Any] | None, takes_gaps: bool) -> Assessment:
+    return model.assess(_numbers(chunk, names, takes_gaps), FrameMaker.like(chunk))
 
 
-def _numbers(chunk: Any, names: NDArray[Any] | None) -> FloatArray:
+def _numbers(chunk: Any, names: NDArray[Any] | None, takes_gaps: bool) -> FloatArray:
     """Return a chunk as it would be checked among all rows; it may have none."""
     X: FloatArray = check_array(chunk, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     if len(X):
-        require_numbers(X, names)
+        require_numbers(X, names, takes_gaps)
     return X
 
 

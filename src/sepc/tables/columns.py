@@ -59,10 +59,13 @@ class Limits(NamedTuple):
         In how many rows such a value occurs, or none is there, at least.
     max_levels : int
         How many such values there are at most.
+    keep_gaps : bool
+        Whether missing values stay missing, where their absence has no feature of its own.
     """
 
     min_rows: int
     max_levels: int
+    keep_gaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Column:
     pooled : tuple of str
         Of a category: the rare values that share ``(other)``.
     fill : float
-        What stands for a missing number: the median.
+        What stands for a missing number, if they are not kept: the median.
     origin : float
         Of a date: the earliest one, in days since 1970-01-01; it counts as 0.
     low, high : float
@@ -94,6 +97,9 @@ class Column:
     decimals : int
         Digits after the point that tell all numbers of the column exactly; -1 if more than six were needed, or nobody
         has looked.
+    keeps_gaps : bool
+        Whether the features of a missing value are NaN; else a number is `fill`, and a category ``(other)``, or none of
+        its levels. One that has the level ``(missing)`` tells it by that.
 
     Examples
     --------
@@ -117,6 +123,7 @@ class Column:
     n_missing: int = 0
     reason: str = ""
     decimals: int = -1
+    keeps_gaps: bool = False
 
     @property
     def varies(self) -> bool:
@@ -142,13 +149,29 @@ class Column:
         """Return the features of raw cells, shape (n, n_features)."""
         cells = read_cells(raw)
         if self.kind == CATEGORY:
-            return self._one_hot(self._level_numbers(as_category(cells)))
+            cells = as_category(cells)
+            features = self._one_hot(self._level_numbers(cells))
+            if self.keeps_gaps and MISSING not in self.levels:
+                features[cells.codes < 0] = np.nan
+            return features
         values = as_kind(cells, self.kind, self.name)
         missing = np.isnan(values)
-        if not self.flagged and not self.origin and not missing.any():
+        if not self.flagged and not self.origin and (self.keeps_gaps or not missing.any()):
             return values[:, None]
-        filled = np.where(missing, self.fill, values - self.origin)
+        filled = np.where(missing, self._in_gaps, values - self.origin)
         return np.column_stack([filled][: self.varies] + [missing.astype(np.float64)][: self.flagged])
+
+    def missing(self, raw: Any) -> BoolArray:
+        """Return which of the raw cells have no value, shape (n,)."""
+        cells = read_cells(raw)
+        if self.kind == CATEGORY:
+            return np.asarray(as_category(cells).codes < 0)
+        return np.isnan(as_kind(cells, self.kind, self.name))
+
+    @property
+    def _in_gaps(self) -> float:
+        """What the feature of a missing number is."""
+        return np.nan if self.keeps_gaps else self.fill
 
     def read_one(self, raw: Any) -> Value:
         """Return the value of a single raw cell, whether or not the fit has seen it; None if it is missing."""
@@ -179,7 +202,7 @@ class Column:
             return {}
         cells = as_category(read_cells(raw))
         counts = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1).tolist()
-        known = {*self.levels, *self.pooled}
+        known = {*self.levels, *self.pooled, *([MISSING] if self.keeps_gaps else [])}
         return {text: n for text, n in zip([MISSING, *cells.texts], counts, strict=True) if n and text not in known}
 
     def nearest_valid(self, features: FloatArray, known: bool = False) -> FloatArray:
@@ -188,18 +211,20 @@ class Column:
         If a value is `known`, not of those that are missing.
         """
         if self.kind == CATEGORY:
-            return self._one_hot(self._nearest_level(features, known))
+            valid = self._one_hot(self._nearest_level(features, known))
+            valid[np.isnan(features).any(axis=1)] = np.nan
+            return valid
         valid = np.array(features)
         if self.varies:
             valid[:, 0] = self._nearest_number(valid[:, 0])
         if self.flagged:
             valid[:, -1] = 0.0 if known else valid[:, -1] >= 0.5
-            valid[valid[:, -1] == 1.0, : self.varies] = self.fill
+            valid[valid[:, -1] == 1.0, : self.varies] = self._in_gaps
         return valid
 
     def _nearest_number(self, number: FloatArray) -> FloatArray:
         if self.kind == BOOL:
-            return np.asarray(number >= 0.5, dtype=np.float64)
+            return np.where(np.isnan(number), np.nan, number >= 0.5)
         if self.kind == NUMBER and self.low >= 0.0:
             # What was never negative, such as a count or an age, cannot be.
             number = np.maximum(number, 0.0)
@@ -266,11 +291,17 @@ class Column:
         """Return the raw values that features, shape (n, n_features), come nearest to; None for a missing one."""
         if self.kind == CATEGORY:
             levels = [None if level == MISSING else level for level in self.levels]
-            return [levels[number] for number in self._nearest_level(features)]
+            gaps = np.asarray(np.isnan(features).any(axis=1))
+            pairs = zip(self._nearest_level(features).tolist(), gaps.tolist(), strict=True)
+            return [None if is_missing else levels[number] for number, is_missing in pairs]
         numbers = features[:, 0] if self.varies else np.full(len(features), self.low - self.origin)
-        missing = features[:, -1] >= 0.5 if self.flagged else np.zeros(len(features), dtype=bool)
-        pairs = zip(self.told(numbers), missing, strict=True)
-        return [None if is_missing else value for value, is_missing in pairs]
+        missing = np.isnan(numbers)
+        if self.flagged:
+            missing |= features[:, -1] >= 0.5
+        told: list[Value] = [None] * len(features)
+        for row, value in zip(np.flatnonzero(~missing).tolist(), self.told(numbers[~missing]), strict=True):
+            told[row] = value
+        return told
 
     def told(self, numbers: FloatArray) -> list[Value]:
         """Return what the feature of a number, a truth or a date stands for, with the digits that the column has."""
@@ -285,17 +316,20 @@ class Column:
         return date_text(number + self.origin, self.whole) if self.kind == DATE else number
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, ready for JSON; without digits that nobody has counted."""
+        """Return all fields, ready for JSON; without digits that nobody has counted, and gaps that are not kept."""
         values = {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
         if self.decimals < 0:
             del values["decimals"]
+        if not self.keeps_gaps:
+            del values["keeps_gaps"]
         return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Column":
         """Return the column that `to_dict` spoke of; raise an `InputError` for what is none."""
-        # A column that was saved before digits were counted has no `decimals`.
-        if not isinstance(values, Mapping) or {*values, "decimals"} != {field.name for field in fields(cls)}:
+        # A column that was saved before digits were counted, or gaps were kept, does not speak of it.
+        every = {field.name for field in fields(cls)}
+        if not isinstance(values, Mapping) or {*values, "decimals", "keeps_gaps"} != every:
             raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
         wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
         if wrong or values["kind"] not in KINDS:
@@ -377,6 +411,7 @@ def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> C
         decimals=_decimals(known),
         flagged=flagged,
         n_missing=n_missing,
+        keeps_gaps=limits.keep_gaps,
     )
 
 
@@ -394,14 +429,18 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
     reason = _reason_to_leave_out([text for _, text in by_frequency], n_known)
     frequent = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.min_rows and text != OTHER]
     pooled = sorted({text for _, text in by_frequency} - {*frequent})
-    (frequent if n_missing >= limits.min_rows else pooled).extend([MISSING][: bool(n_missing)])
+    if n_missing >= limits.min_rows:
+        frequent.append(MISSING)
+    elif n_missing and not limits.keep_gaps:
+        pooled.append(MISSING)
     levels = (*frequent, OTHER) if pooled else tuple(frequent)
     if not reason and len(levels) < 2:
         few = f"none of its {len(by_frequency)} values occurs in {limits.min_rows} rows"
         reason = few if pooled else f"{levels[0]} in all rows"
     if reason:
         return Column(name, LEFT_OUT, n_missing=n_missing, reason=reason)
-    return Column(name, CATEGORY, levels=levels, pooled=tuple(pooled), n_missing=n_missing)
+    pools = tuple(pooled)
+    return Column(name, CATEGORY, levels=levels, pooled=pools, n_missing=n_missing, keeps_gaps=limits.keep_gaps)
 
 
 def _reason_to_leave_out(texts: Sequence[str], n_known: int) -> str:

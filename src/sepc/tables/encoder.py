@@ -47,13 +47,13 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     Each column is of one kind, which `fit` decides:
 
-    - number: integers, floats and texts that are all numbers. A missing one becomes the median, and a feature
-      ``<column> is missing`` says so if that happens often enough.
+    - number: integers, floats and texts that are all numbers. A missing one becomes the median, or stays missing if
+      `keep_gaps` is set; a feature ``<column> is missing`` says so if that happens often enough.
     - bool: true and false, as 1 and 0; missing ones as for numbers.
     - date: dates, with or without a time, and texts such as 2024-01-31. As days since the earliest one.
     - category: other texts, and pandas' and polars' categories. One feature ``<column> = <value>`` for each of the
       frequent values; only one for a column of two. Rare values share ``(other)``. Missing ones count as the value
-      ``(missing)``.
+      ``(missing)`` where that is frequent; else as ``(other)``, or they stay missing if `keep_gaps` is set.
     - left out: a column with no values or always the same, and a text with more than 30 values that differs in more
       than half of the rows.
 
@@ -70,14 +70,17 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     categorical_features : sequence of str or int, optional
         Columns, by names or by numbers from 0, that are categories whatever they hold: 1, 2 and 3 that stand for three
         kinds of something. Texts, and the categories of pandas and polars, are so by themselves.
+    keep_gaps : bool, default=False
+        Whether missing values stay missing, as NaN, for a classifier that judges records by what is there:
+        `make_table_pipeline` sets it for those that do. A row without any value is NaN in all features.
 
     Attributes
     ----------
     columns_ : tuple of Column
         What was decided for each column.
     gap_counts_ : ndarray of int, shape (most_gaps + 1,), or None
-        How many training rows have no gap, one, two and so on: cells without a value, or with a text that no other
-        row has. None in an encoder that was saved before gaps were counted.
+        How many training rows have no gap, one, two and so on: cells without a value, unless gaps are kept, or with a
+        text that no other row has. None in an encoder that was saved before gaps were counted.
     text_notation_ : TextNotation
         How the text file was written that the table came from, where the command line has read it; else empty.
     n_features_in_ : int
@@ -106,10 +109,18 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     {'color': {'pink': 1}}
     """
 
-    def __init__(self, *, min_share: float = 0.01, max_levels: int = 20, categorical_features: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        min_share: float = 0.01,
+        max_levels: int = 20,
+        categorical_features: Any = None,
+        keep_gaps: bool = False,
+    ) -> None:
         self.min_share = min_share
         self.max_levels = max_levels
         self.categorical_features = categorical_features
+        self.keep_gaps = keep_gaps
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Decide what to make of each column.
@@ -134,7 +145,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         if table.n_rows < 2:
             raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
         enough = min(_ENOUGH_ROWS, _SHARE_OF_FEW_ROWS * table.n_rows)
-        limits = Limits(ceil(max(2, enough, float(self.min_share) * table.n_rows)), int(self.max_levels))
+        least = ceil(max(2, enough, float(self.min_share) * table.n_rows))
+        limits = Limits(least, int(self.max_levels), bool(self.keep_gaps))
         categories = self._categories(list(table.columns))
         columns = tuple(learn_column(name, raw, limits, name in categories) for name, raw in table.columns.items())
         _require_features(columns)
@@ -206,6 +218,12 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         features = np.empty((table.n_rows, where[-1][1].stop), order="F")  # filled column by column
         for column, at in where:
             features[:, at] = column.encode(table.columns[column.name])
+        # A row without any value tells nothing, not even by what is missing.
+        empty = np.full(table.n_rows, any(column.keeps_gaps for column in self.columns_))
+        for column, _ in where:
+            if empty.any():
+                empty &= column.missing(table.columns[column.name])
+        features[empty] = np.nan
         return features
 
     def _read(self, X: Any) -> Table:
@@ -278,6 +296,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     def gaps(self, X: Any) -> list[tuple[str, ...]]:
         """Return the columns of each row that tell nothing: without a value, or with a text that the fit has not seen.
 
+        Missing values that stay missing are not among them, if `keep_gaps` is set: see `gap_typicality`.
+
         Parameters
         ----------
         X : table of shape (n, n_columns)
@@ -303,6 +323,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     def gap_typicality(self, X: Any) -> FloatArray:
         """Return the share of the training rows that have at least as many gaps; see `gaps`.
+
+        A row whose missing values stay missing is judged by what is there, and not strange for that.
 
         In a training row a text is a gap if no other training row has it.
 
@@ -437,9 +459,14 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
         told = state.get("categorical_features")
-        encoder = cls(min_share=state["min_share"], max_levels=state["max_levels"], categorical_features=told)
-        encoder._check_parameters()
         columns = tuple(Column.from_dict(values) for values in state["columns"])
+        encoder = cls(
+            min_share=state["min_share"],
+            max_levels=state["max_levels"],
+            categorical_features=told,
+            keep_gaps=any(column.keeps_gaps for column in columns),
+        )
+        encoder._check_parameters()
         if len({column.name for column in columns}) < len(columns):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
         encoder._categories([column.name for column in columns])

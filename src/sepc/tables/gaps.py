@@ -3,7 +3,7 @@
 A cell is a gap if its value is missing, or is a text of a category that the training set does not have. In a training
 row that is a text that no other training row has: without this row it would not have been seen. So rows of the
 training set and new ones are counted alike, and the share of the training rows that have at least as many gaps says
-how strange a new row is.
+how strange a new row is. Missing values that stay missing do not count: such a row is judged by what is there.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.tables.cells import as_category, as_kind, read_cells
+from sepc.tables.cells import as_category, read_cells
 from sepc.tables.columns import CATEGORY, Column, feature_slices
 
 
 def gaps_of_new_rows(columns: tuple[Column, ...], raw: Mapping[str, Any]) -> dict[str, BoolArray]:
-    """Return which cells of new rows are gaps, by column; columns that were left out have none.
+    """Return which cells of new rows are gaps that count, by column; columns that were left out have none.
 
     Parameters
     ----------
@@ -44,11 +44,12 @@ def _is_new(column: Column, raw: Any) -> BoolArray:
     cells = as_category(read_cells(raw))
     known = {*column.levels, *column.pooled}
     # The last entry is for the code -1, where there is no text.
-    return np.array([text not in known for text in cells.texts] + [True])[cells.codes]
+    return np.array([text not in known for text in cells.texts] + [not column.keeps_gaps])[cells.codes]
 
 
 def _is_missing(column: Column, raw: Any) -> BoolArray:
-    return np.isnan(as_kind(read_cells(raw), column.kind, column.name))
+    missing = column.missing(raw)
+    return np.zeros_like(missing) if column.keeps_gaps else missing
 
 
 def count_gaps_in_training(columns: tuple[Column, ...], raw: Mapping[str, Any]) -> IntArray:
@@ -79,7 +80,7 @@ def _is_unique(column: Column, raw: Any) -> BoolArray:
         return _is_missing(column, raw)
     cells = as_category(read_cells(raw))
     rows_of_text = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)[1:]
-    return np.append(rows_of_text == 1, True)[cells.codes]
+    return np.append(rows_of_text == 1, not column.keeps_gaps)[cells.codes]
 
 
 def typicality_of_gaps(n_gaps: IntArray, counts: IntArray) -> FloatArray:

@@ -51,6 +51,9 @@ def _missing(column: Column) -> str:
     if not column.n_missing or column.kind == LEFT_OUT:
         return ""
     n = f"; {column.n_missing} missing {plural('value', column.n_missing)}"
+    if column.keeps_gaps and (MISSING not in column.levels if column.kind == CATEGORY else column.varies):
+        stay = "stays missing" if column.n_missing == 1 else "stay missing"
+        return f"{n} {stay}{', and a feature says which' if column.flagged else ''}"
     if column.kind == CATEGORY:
         return f"{n} count as {MISSING if MISSING in column.levels else OTHER}"
     if not column.varies:

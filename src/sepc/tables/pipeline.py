@@ -15,6 +15,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import takes_missing_values
 from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
@@ -43,7 +44,8 @@ def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = N
     Returns
     -------
     TablePipeline
-        Not fitted.
+        Not fitted. Its encoder keeps missing values if the classifier judges records by what is there, which those
+        with ``trust="counts"``, ``"bound"`` and ``"paper"`` do not.
 
     Examples
     --------
@@ -53,8 +55,10 @@ def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = N
     >>> clf.predict(pd.DataFrame({"smoker": ["no", "yes"], "age": [30, "59"]})).tolist()
     ['well', 'ill']
     """
-    encoder = TableEncoder(categorical_features=categorical_features)
-    return TablePipeline([("columns", encoder), ("classifier", SEPClassifier() if classifier is None else classifier)])
+    classifier = SEPClassifier() if classifier is None else classifier
+    keep_gaps = takes_missing_values(classifier)
+    encoder = TableEncoder(categorical_features=categorical_features, keep_gaps=keep_gaps)
+    return TablePipeline([("columns", encoder), ("classifier", classifier)])
 
 
 def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
@@ -171,8 +175,9 @@ class TablePipeline(LinkedToSite, Pipeline):
     def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts, distance and typicality of each row.
 
-        A row with gaps, which are missing values and texts that the fit has not seen, is at most as typical as
-        `TableEncoder.gap_typicality` has it: one with more gaps than nearly all training rows is strange.
+        A row with texts that the fit has not seen is at most as typical as `TableEncoder.gap_typicality` has it: one
+        with more of them than nearly all training rows is strange. So are missing values where the encoder fills them
+        in; where it keeps them the row is judged by what is there.
 
         Parameters
         ----------

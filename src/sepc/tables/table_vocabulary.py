@@ -108,7 +108,7 @@ class TableVocabulary(Vocabulary):
 
     def keeps(self, word: Word, x: FloatArray) -> bool:
         """Return whether a change leaves a column alone."""
-        return bool(np.array_equal(x[word.at], self._features[word.at]))
+        return bool(np.array_equal(x[word.at], self._features[word.at], equal_nan=True))
 
     def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
         """Return columns that tell nothing of the record, with what it holds there, all with the same share.

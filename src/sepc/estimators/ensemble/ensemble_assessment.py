@@ -69,7 +69,8 @@ class EnsembleAssessment(Assessment):
             rule[cited.rows], self.distance[cited.rows] = verdicts.rule, verdicts.distance
         self.agreement = _agreement(model.stack.weights, evidence.opinions.argmax(axis=2) == label)
         self.rule = np.array([r.name for r in Rule])[rule]
-        self.reason = self.reasons(rule, self.contested, self.typicality)
+        self.known = np.ones(n) if decision.known is None else decision.known
+        self.reason = self.reasons(rule, self.contested, self.typicality, self.known)
         self._classes, self._frames, self._stability = model.classes, frames, stability
         self._has_regions, self._typicality_is_lost = model.has_regions, model.strangeness is None
         self._take_costs(decision)

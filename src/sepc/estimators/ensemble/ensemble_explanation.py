@@ -14,6 +14,7 @@ from sepc.estimators.ensemble.evidence import Citation, Evidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none
+from sepc.explanations.missing_notes import MissingNote, missing_note
 from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
 from sepc.explanations.policy_notes import PolicyNote, policy_note
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
@@ -138,6 +139,8 @@ class EnsembleExplanation(TextExplanation):
         What distances are measured in.
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
+    missing : MissingNote or None
+        Which values are missing, and what that costs; None where none are.
 
     Examples
     --------
@@ -166,9 +169,13 @@ class EnsembleExplanation(TextExplanation):
     unit: str
     limits: str = ""
     policy: PolicyNote | None = None
+    missing: MissingNote | None = None
 
     def sentences(self) -> Iterator[str]:
         """Yield what is to be said, sentence by sentence."""
+        if self.missing is not None and self.missing.is_all:
+            yield from self.of_nothing(self.missing)
+            return
         speak_for = [v for v in self.voices if v.evidence >= _AUDIBLE]
         against = [v for v in reversed(self.voices) if v.evidence <= -_AUDIBLE]
         yield (
@@ -180,6 +187,8 @@ class EnsembleExplanation(TextExplanation):
         yield self._beforehand()
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
+        if self.missing is not None:
+            yield from self.missing.sentences()
         yield self._caution()
         yield nearest_in_words(self.neighbours, self.unit)
         yield change_in_words(self.counterfactual, self.unit, self.limits)
@@ -189,7 +198,8 @@ class EnsembleExplanation(TextExplanation):
             yield f"{order.capitalize()}, by odds of {np.exp(abs(voice.evidence)):.3g}, is {self._said_by(voice)}."
 
     def _said_by(self, voice: Voice) -> str:
-        told = [told for reach in voice.reach if (told := reach.in_words())][:_N_FEATURES_IN_TEXT]
+        known = (reach for reach in voice.reach if reach.value is not None)
+        told = [told for reach in known if (told := reach.in_words())][:_N_FEATURES_IN_TEXT]
         return (
             f"{member_name(voice.member - 1, voice.features)}, which likens it to region {voice.region} beside "
             f"{voice.n_label} held-out {plural('record', voice.n_label)} of {self.label} and {voice.n_others} of other "
@@ -287,6 +297,7 @@ def explain_ensemble(
         unit=model.unit,
         limits=limits.in_words(),
         policy=policy_note(model, proba),
+        missing=missing_note(model, x, float(a.trust[0]), vocabulary),
     )
 
 

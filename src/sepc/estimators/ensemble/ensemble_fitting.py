@@ -90,7 +90,7 @@ def fit_ensemble(
     -------
     FittedEnsemble
     """
-    X, codes = training.points, training.codes.astype(np.int64)
+    X, codes, gaps = training.points, training.codes.astype(np.int64), training.gaps
     views = FeatureViews.of(X)
     by_view = views(X)
     # As scores they are features like all others: members that read the same thing in different ways know more.
@@ -109,6 +109,7 @@ def fit_ensemble(
             training.classes,
             settings.n_imp,
             categories.among(plan.features) if categories is not None and plan.view == PLAIN else None,
+            None if gaps is None else gaps[:, plan.features],
         )
         for plan in planned
     )
@@ -122,7 +123,7 @@ def fit_ensemble(
     stack = learn_stack(opinions[:, known], codes[known])
     beyond = views.beyond(X).max(axis=1)
     strangeness = learn_strangeness(log_densities[:, known], beyond[known], training.class_count)
-    plain, scores = (TrainingRecords(points, codes, training.rows) for points in by_view)
+    plain, scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     model = EnsembleModel(
         classes=training.classes,
         class_count=training.class_count,

@@ -21,6 +21,7 @@ from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.policy import Policy
 from sepc.model.rules import Rules
@@ -112,7 +113,7 @@ class EnsembleModel:
 
     def decide_quickly(self, X: FloatArray) -> Decision:
         """Return the same but for the last digits, sooner where there are few points."""
-        return self._decided(X, self._quick.opinions(self.views(X)))
+        return self.decide(X) if has_gaps(X) else self._decided(X, self._quick.opinions(self.views(X)))
 
     @cached_property
     def _quick(self) -> QuickMembers:
@@ -120,12 +121,19 @@ class EnsembleModel:
 
     def _decided(self, X: FloatArray, said: Opinion) -> Decision:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
-        proba = self.stack.posterior(said.log_probability)
-        if self.strangeness is None:
-            return decide_by_probability(proba, policy=self.policy)
-        beyond = self.views.beyond(X).max(axis=1)
-        scores, known = self.strangeness.score(said.log_density, beyond), self.strangeness.calibration
-        return decide_by_probability(known.with_background(proba, scores), known.typicality(scores), self.policy)
+        proba, typicality = self.stack.posterior(said.log_probability), None
+        if self.strangeness is not None:
+            scores = self.strangeness.score(said.log_density, self.views.beyond(X).max(axis=1))
+            proba = self.strangeness.calibration.with_background(proba, scores)
+            typicality = self.strangeness.calibration.typicality(scores)
+        known = known_share(X)
+        if isinstance(known, float):
+            return decide_by_probability(proba, typicality, self.policy)
+        # Where nothing is known, nobody has anything to say, and nothing can be strange.
+        proba[known == 0.0] = self.class_count / self.class_count.sum()
+        if typicality is not None:
+            typicality[known == 0.0] = np.nan
+        return decide_by_probability(proba, typicality, self.policy)._replace(known=known)
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
         """Return a full record of each point."""

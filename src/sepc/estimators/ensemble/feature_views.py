@@ -73,6 +73,8 @@ class FeatureViews:
     def beyond(self, X: FloatArray) -> FloatArray:
         """Return how far values lie beyond those of the training points, in standard deviations, shape (n, d).
 
+        What is missing does not.
+
         Parameters
         ----------
         X : ndarray of shape (n, d)
@@ -84,7 +86,7 @@ class FeatureViews:
         [0.0, 1.0]
         """
         smallest, largest = self.bounds
-        return np.asarray(np.maximum(np.maximum(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
+        return np.asarray(np.fmax(np.fmax(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
 
     def original(self, Z: FloatArray, view: int, features: IntArray | slice = slice(None)) -> FloatArray:
         """Return points of one view in the units that they came in; scores of the last quantile become that quantile.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from sepc.common.splits import deal
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import STEPS
 from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.members import Member, Opinion, Part
@@ -39,6 +39,7 @@ def grow(
     classes: NDArray[Any],
     n_imp: int | float,
     categories: Categories | None = None,
+    gaps: BoolArray | None = None,
 ) -> tuple[Member, Opinion]:
     """Make a member; return it, and its honest opinion of the training points.
 
@@ -52,6 +53,8 @@ def grow(
     n_imp : int or float
     categories : Categories, optional
         Among these features. They are read by the shares of their values if that gives the better opinions.
+    gaps : ndarray of bool, shape (n, n_features_of_the_plan), optional
+        Where values are missing, and something else stands in for them.
 
     Returns
     -------
@@ -66,6 +69,7 @@ def grow(
     >>> len(member.parts)
     3
     """
+    there = points if gaps is None else np.where(gaps, np.nan, points)
     rng = np.random.default_rng(plan.seed)
     dealt = deal(codes, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
     blocks = []
@@ -73,9 +77,9 @@ def grow(
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
         rows = _some(inside, codes, rng)
         out = _some(out, codes, rng)
-        blocks.append(_Blocks.of(points, codes, classes, n_imp, rows, out, plan.view == STEPS))
+        blocks.append(_Blocks.of(points, there, codes, classes, n_imp, rows, out, plan.view == STEPS))
     ways = [None] if categories is None else [categories, None]
-    found = [_read(blocks, points, codes, dealt, way) for way in ways]
+    found = [_read(blocks, points, there, codes, dealt, way) for way in ways]
     if len(found) > 1:
         found.sort(key=lambda reading: _loss(reading[1], codes))  # as they are if nothing tells
     parts, honest = found[0]
@@ -96,6 +100,7 @@ class _Blocks(NamedTuple):
     def of(
         cls,
         points: FloatArray,
+        there: FloatArray,
         codes: IntArray,
         classes: NDArray[Any],
         n_imp: int | float,
@@ -103,10 +108,10 @@ class _Blocks(NamedTuple):
         out: IntArray,
         in_steps: bool,
     ) -> Self:
-        """Partition the points of some rows."""
+        """Partition the points of some rows; `there` are the same with NaN where values are missing."""
         mine, steps = points[rows], None
         if in_steps:
-            steps = learn_label_steps(mine, codes[rows], len(classes))
+            steps = learn_label_steps(there[rows], codes[rows], len(classes))
             mine = steps(mine)
         asked = problems_of(codes[rows], classes)
         how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
@@ -116,15 +121,20 @@ class _Blocks(NamedTuple):
 
 
 def _read(
-    blocks: Sequence[_Blocks], points: FloatArray, codes: IntArray, dealt: IntArray, categories: Categories | None
+    blocks: Sequence[_Blocks],
+    points: FloatArray,
+    there: FloatArray,
+    codes: IntArray,
+    dealt: IntArray,
+    categories: Categories | None,
 ) -> tuple[list[Part], Opinion]:
     """Return blocks read as densities, some categories by their shares, and the opinion of what they have not seen."""
     honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
     parts = []
     for k, one in enumerate(blocks):
-        part = _part(one, points, codes, categories)
+        part = _part(one, points, there, codes, categories)
         unseen = np.flatnonzero(dealt == k)
-        for known, said in zip(honest, part.opinion(points[unseen]), strict=True):
+        for known, said in zip(honest, part.opinion(there[unseen]), strict=True):
             known[unseen] = said
         parts.append(part)
     return parts, honest
@@ -156,12 +166,13 @@ def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray
     return np.sort(np.concatenate(chosen))
 
 
-def _part(one: _Blocks, points: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
-    mine, counted, blocks = points[one.rows], points[one.out], one.blocks
+def _part(one: _Blocks, points: FloatArray, there: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
+    mine, counted, blocks = points[one.rows], there[one.out], one.blocks
+    gaps = np.isnan(there[one.rows]) if points is not there else None
     if one.steps is not None:
         mine, counted = one.steps(mine), one.steps(counted)
     by_class = [(b.code, b.rows) for b in blocks]
-    densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories)
+    densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories, gaps)
     claimed = np.zeros((len(blocks), len(one.class_count)), dtype=np.int64)
     np.add.at(claimed, (densities.claims(counted), codes[one.out]), 1)
     sizes = np.array([len(b.rows) for b in blocks])

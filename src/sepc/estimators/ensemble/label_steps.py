@@ -43,10 +43,11 @@ class LabelSteps(NamedTuple):
     values: tuple[FloatArray, ...]
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return points of shape (n, d) with each value replaced by what its range says."""
+        """Return points of shape (n, d) with each value replaced by what its range says; what is missing stays so."""
         out = np.empty(points.shape)
         for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
             out[:, j] = values[np.searchsorted(cuts, points[:, j])]
+        out[np.isnan(points)] = np.nan
         return out
 
     def reach(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,6 +84,7 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
     Parameters
     ----------
     points : ndarray of shape (n, d)
+        Missing values, NaN, tell nothing.
     codes : ndarray of int, shape (n,)
         Their classes.
     n_classes : int
@@ -99,13 +101,19 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
     """
     share = np.bincount(codes, minlength=n_classes) / len(codes)
     cuts, values = [], []
-    for feature in points.T:
+    for column in points.T:
+        known = ~np.isnan(column)
+        if not known.any():  # no value tells anything
+            cuts.append(np.empty(0))
+            values.append(np.zeros(1))
+            continue
+        feature, of_class = (column, codes) if known.all() else (column[known], codes[known])
         tree = DecisionTreeClassifier(max_leaf_nodes=_MOST_RANGES, min_samples_leaf=_LEAST_POINTS, random_state=0)
-        grown = tree.fit(feature[:, None], codes).tree_
+        grown = tree.fit(feature[:, None], of_class).tree_
         at = np.sort(grown.threshold[grown.feature >= 0])
         which = np.searchsorted(at, feature)
         counts = np.zeros((len(at) + 1, n_classes))
-        np.add.at(counts, (which, codes), 1.0)
+        np.add.at(counts, (which, of_class), 1.0)
         said = _said(counts, share)
         size = counts.sum(axis=1)
         said -= (size * said).sum() / size.sum()

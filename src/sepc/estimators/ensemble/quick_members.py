@@ -13,7 +13,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.label_steps import LabelSteps
 from sepc.estimators.ensemble.members import LOWEST, Member, Opinion, Part
 from sepc.model.category_shares import Categories
-from sepc.model.densities import TAILS
+from sepc.model.incomplete import TAILS
 
 
 class QuickShares(NamedTuple):
