@@ -21,7 +21,7 @@ from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.text import shortened
-from sepc.common.typing import LARGEST_COORDINATE, BoolArray
+from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
 from sepc.tables import CellError
 from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
@@ -45,6 +45,8 @@ class LabelledTable:
         Of the rows in the file, from 1; None for all of them.
     notation : TextNotation
         How the file is written, for a model to remember.
+    weights : ndarray of shape (n,), or None
+        How often each row is there; None if each is there once.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class LabelledTable:
     labels: NDArray[Any]
     row_numbers: NDArray[np.int64] | None = None
     notation: TextNotation = field(default_factory=TextNotation)
+    weights: FloatArray | None = None
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -73,7 +76,11 @@ class LabelledTable:
         numbers = np.flatnonzero(which) if which.dtype == bool else which
         labels = _as_array(self.labels[numbers].tolist())
         return replace(
-            self, table=self.table.take(pa.array(numbers)), labels=labels, row_numbers=self._in_file[numbers]
+            self,
+            table=self.table.take(pa.array(numbers)),
+            labels=labels,
+            row_numbers=self._in_file[numbers],
+            weights=None if self.weights is None else self.weights[numbers],
         )
 
     @property
@@ -112,9 +119,10 @@ def read_labelled_table(
     Parameters
     ----------
     options : Namespace
-        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop`, `category`, `sep`, `decimal`,
-        `thousands` and `date`.
+        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop`, `category`, `weight`, `sep`,
+        `decimal`, `thousands` and `date`.
     path : str, optional
+        Of another file, whose rows all count once.
     category : sequence of str, optional
         Columns whose numbers are mere names, besides those that `options` names.
     notation : TextNotation, optional
@@ -137,19 +145,31 @@ def read_labelled_table(
     """
     before = notation or TextNotation()
     drop, named = getattr(options, "drop", []), getattr(options, "category", [])
-    _require_sense(options.target, drop, named)
+    weight = [] if getattr(options, "weight", None) is None else [options.weight]
+    _require_sense(options.target, drop, named, weight)
     category = [*named, *category]
     with open_as_asked(options, path or options.data, before) as source:
-        require_columns([options.target, *drop, *category], source.schema.names, source.name)
-        names = _names_without(source, [options.target, *drop])
+        require_columns([options.target, *drop, *category, *weight[: path is None]], source.schema.names, source.name)
+        names = _names_without(source, [options.target, *drop, *weight])
         table = _all_rows(source)
     cell_parser = CellParser.of(options, source.delimiter, before)
     labels = parse_labels(table.column(options.target).combine_chunks(), cell_parser, options.target)
     columns = {name: table.column(name).combine_chunks() for name in names}
     values = _values(columns, cell_parser, category)
-    return LabelledTable(
-        source.name, pa.table(values), labels, notation=TextNotation(source.delimiter, cell_parser.notations)
-    )
+    weights = _weights(table.column(*weight).combine_chunks(), cell_parser, *weight) if weight and not path else None
+    notation = TextNotation(source.delimiter, cell_parser.notations)
+    return LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights)
+
+
+def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray:
+    """Return a column of weights as numbers."""
+    values = _values({name: column}, cell_parser, ())[name]
+    if is_text(values) or not pa.types.is_floating(values.type) or values.null_count:
+        raise InputError(
+            f"column {name!r} holds something else than numbers, or has gaps; expected a weight for each row: how "
+            "often it is there. Correct the column, or leave --weight out."
+        )
+    return np.asarray(values.to_numpy(), dtype=np.float64)
 
 
 def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
@@ -157,14 +177,17 @@ def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> Abst
     return open_table(path, options.format, options.encoding, getattr(options, "sep", None), notation.separator)
 
 
-def _require_sense(target: str, drop: Sequence[str], category: Sequence[str]) -> None:
+def _require_sense(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
     """Raise a `UsageError` for options that contradict each other."""
-    for option, columns in (("--drop", drop), ("--category", category)):
+    for option, columns in (("--drop", drop), ("--category", category), ("--weight", weight)):
         if target in columns:
             raise UsageError(f"{option} names {target!r}, the column of the labels; expected other columns.")
     both = [column for column in category if column in drop]
     if both:
         raise UsageError(f"--drop and --category both name {both[0]!r}; expected one of the two.")
+    both = [column for column in weight if column in [*drop, *category]]
+    if both:
+        raise UsageError(f"--weight and --drop or --category both name {both[0]!r}; expected one of them.")
 
 
 def _all_rows(source: Source) -> pa.Table:

@@ -234,6 +234,11 @@ def _classifier(command: ArgumentParser) -> None:
     )
     command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
     command.add_argument("--ensemble", action="store_true", help="many partitions, not one: ranks better")
+    command.add_argument(
+        "--weight",
+        metavar="COL",
+        help="column that tells how often each row is there, 0 for not at all; test rows count once (default: once)",
+    )
 
 
 def _model_and_data(command: ArgumentParser) -> None:

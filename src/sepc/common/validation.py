@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from sepc.common.errors import InputError
 from sepc.common.label_kinds import as_they_came, require_labels
+from sepc.common.sample_weights import copies_by_weight
 from sepc.common.text import plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 
@@ -60,6 +61,10 @@ class TrainingSet(NamedTuple):
         Labels, sorted.
     features : list of str
         Names; x0, x1, ... unless the points came with names.
+    rows : ndarray of int, shape (n,), or None
+        Which row each point is, if weights repeat or drop some; None if each row is one point.
+    n_rows : int
+        How many rows there were.
 
     Examples
     --------
@@ -71,9 +76,11 @@ class TrainingSet(NamedTuple):
     codes: IntArray
     classes: NDArray[Any]
     features: list[str]
+    rows: IntArray | None
+    n_rows: int
 
 
-def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> TrainingSet:
+def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_weight: Any = None) -> TrainingSet:
     """Check points and labels.
 
     Parameters
@@ -84,6 +91,8 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
         Labels, two or more different ones: texts, numbers, or all of another type; none missing.
     estimator : estimator, optional
         Gets the attributes `n_features_in_` and, where the points have names, `feature_names_in_`.
+    sample_weight : array-like of shape (n,), optional
+        How often each point is there: see `sample_weights`.
 
     Returns
     -------
@@ -103,8 +112,14 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None) -> Trai
         require_numbers(X, names, takes_missing_values(holder))
         _require_some_value(X, names)
     classes, codes = _classes(y)
+    rows, n_rows = None, len(X)
+    if sample_weight is not None:
+        copies = copies_by_weight(sample_weight, X, codes, classes)
+        rows = np.repeat(np.arange(n_rows), copies)
+        classes, codes = _classes(y[rows])
+        X = X[rows]
     require_two_classes(classes)
-    return TrainingSet(X, codes, classes, feature_labels(names, X.shape[1]))
+    return TrainingSet(X, codes, classes, feature_labels(names, X.shape[1]), rows, n_rows)
 
 
 def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[str]:

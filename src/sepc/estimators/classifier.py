@@ -126,7 +126,7 @@ class SEPClassifier(TrustClassifier):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Partition the training set.
 
         Interrupting it leaves the classifier as it was.
@@ -139,6 +139,9 @@ class SEPClassifier(TrustClassifier):
             arrays on their device under scikit-learn's ``array_api_dispatch``; the model then has no training records.
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
+        sample_weight : array-like of shape (n,), optional
+            How often each record is there, for training sets in memory: a weight of 3 is the record three times, 0 is
+            its absence. Of fractions so many records take part that their numbers are those of the weights.
 
         Returns
         -------
@@ -152,7 +155,7 @@ class SEPClassifier(TrustClassifier):
         with as_it_was_on_error(self):
             settings = self._settings()
             settings.check()
-            fit, training = self._training(X, y)
+            fit, training = self._training(X, y, sample_weight)
             progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
             fitted = fit(training, features, settings, progress)
@@ -165,11 +168,16 @@ class SEPClassifier(TrustClassifier):
     def _settings(self) -> FitSettings:
         return FitSettings(self.n_imp, self.trust, self.standardize, self.n_jobs)
 
-    def _training(self, X: Any, y: Any) -> tuple[Callable[..., Fitted], Any]:
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any]:
         """Return the way to fit a training set, and the set itself, checked."""
         scattered = scattered_training_set(X, y, self.standardize, self.n_jobs)
         if scattered is None:
-            return fit_in_memory, arranged(training_set(X, y, self))
+            return fit_in_memory, arranged(training_set(X, y, self, sample_weight))
+        if sample_weight is not None:
+            raise InputError(
+                "sample_weight is given for a training set that is not in memory; expected none there. Repeat the "
+                "records that count more, or fit a part that fits into memory."
+            )
         self.n_features_in_, names = len(scattered.mean), names_of(X)
         if names is not None:
             self.feature_names_in_ = names

@@ -94,9 +94,11 @@ class ArrangedSet(NamedTuple):
     points : ndarray of shape (n, d)
         A copy of its own, which a fit may work in.
     rows : ndarray of int, shape (n,)
-        Which row of the training set each point is.
+        Which row of the training set each point is; weights repeat some, and leave some out.
     class_count : ndarray of int, shape (n_classes,)
     classes : ndarray of shape (n_classes,)
+    n_rows : int
+        How many rows the training set has.
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them; None where none are.
     """
@@ -105,6 +107,7 @@ class ArrangedSet(NamedTuple):
     rows: IntArray
     class_count: IntArray
     classes: NDArray[Any]
+    n_rows: int
     gaps: BoolArray | None = None
 
     @property
@@ -124,9 +127,15 @@ def arranged(training: TrainingSet) -> ArrangedSet:
     [[1.0], [2.0], [3.0]]
     """
     X, gaps = completed(training.X) if has_gaps(training.X) else (training.X, None)
-    rows = canonical_rows(X, training.codes, len(training.classes))
-    count = np.bincount(training.codes)
-    return ArrangedSet(X[rows], rows, count, training.classes, None if gaps is None else gaps[rows])
+    order = canonical_rows(X, training.codes, len(training.classes))
+    return ArrangedSet(
+        X[order],
+        order if training.rows is None else training.rows[order],
+        np.bincount(training.codes),
+        training.classes,
+        training.n_rows,
+        None if gaps is None else gaps[order],
+    )
 
 
 def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:

@@ -191,10 +191,7 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     >>> parts_of(np.array([[0.0], [0.0], [1.0], [2.0], [5.0], [6.0]]), np.array([0, 0, 0, 0, 1, 1])).tolist()
     [0, 0, 1, 2, 0, 1]
     """
-    ranks = without_last_bits(points, location_and_unit(points)[1])
-    order = canonical_order(ranks)
-    begins = np.full(len(order), True)
-    begins[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in ranks.T])
+    order, begins = _equal_records(points)
     parts = np.empty(len(order), dtype=np.int64)
     if np.count_nonzero(begins) <= _FEW_DISTINCT * len(order):
         parts[order] = deal(codes[order], N_PARTS)
@@ -202,6 +199,45 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
         # Equal records are one group, dealt with the class of its first.
         parts[order] = deal(codes[order[begins]], N_PARTS)[np.cumsum(begins) - 1]
     return parts
+
+
+class Groups(NamedTuple):
+    """Records that are equal: the group of each record, shape (n,), and one record of each group."""
+
+    of_record: IntArray
+    first: IntArray
+
+
+def groups_of(points: FloatArray) -> Groups | None:
+    """Return which records are equal, and so belong into the same part; None if none are, or if nearly all are.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> groups_of(np.array([[2.0], [0.0], [2.0], [1.0]])).of_record.tolist()
+    [2, 0, 2, 1]
+    >>> groups_of(np.array([[2.0], [0.0]])) is None
+    True
+    """
+    order, begins = _equal_records(points)
+    n_distinct = np.count_nonzero(begins)
+    if n_distinct == len(order) or n_distinct <= _FEW_DISTINCT * len(order):
+        return None
+    of_record = np.empty(len(order), dtype=np.int64)
+    of_record[order] = np.cumsum(begins) - 1
+    return Groups(of_record, order[begins])
+
+
+def _equal_records(points: FloatArray) -> tuple[IntArray, BoolArray]:
+    """Return an order of the records in which equal ones follow each other, and where others begin."""
+    ranks = without_last_bits(points, location_and_unit(points)[1])
+    order = canonical_order(ranks)
+    begins = np.full(len(order), True)
+    begins[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in ranks.T])
+    return order, begins
 
 
 def _blocks(

@@ -308,7 +308,7 @@ def select_n_imp(
     """
     estimator = SEPClassifier() if estimator is None else estimator
     _check_choices(estimator, metric, rule)
-    points, codes, classes, _ = training_set(X, y, clone(estimator))
+    points, codes, classes = training_set(X, y, clone(estimator))[:3]
     if has_gaps(points):
         points = completed(points)[0]  # folds are dealt by them
     labels = classes[codes]

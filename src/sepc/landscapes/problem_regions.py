@@ -41,8 +41,8 @@ class ProblemRegions:
     """
 
     def __init__(self, rules: Rules, partition: Partition, model: PartitionModel) -> None:
-        row_of_model = np.empty_like(model.rows)
-        row_of_model[model.rows] = np.arange(len(row_of_model))
+        row_of_model = np.zeros(int(model.rows.max()) + 1, dtype=np.int64)
+        row_of_model[model.rows] = np.arange(len(model.rows))
         self.rules, self.blocks = rules, partition.blocks
         self.members = [np.sort(row_of_model[block.members]) for block in partition.blocks]
         self.isolated = tuple(np.sort(row_of_model[rows]) for rows in partition.isolated)

@@ -129,7 +129,8 @@ def renumbered(p: Partition, rows: Sequence[IntArray]) -> Partition:
     """
 
     def numbers(side: int, members: IntArray) -> IntArray:
-        return np.sort(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
+        # A row that is there more than once is named once: equal points are always together.
+        return np.unique(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
 
     blocks = tuple(Block(b.side, numbers(b.side, b.members), b.ellipsoid, b.iteration) for b in p.blocks)
     isolated = tuple(numbers(side, alone) for side, alone in enumerate(p.isolated))

@@ -13,6 +13,7 @@ from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import Problem
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag
 from sepc.persist.saved_common import (
+    MOST_ROWS,
     TrainingSummary,
     pack_common,
     pack_outline,
@@ -86,9 +87,13 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     # Labels by counts need a problem for each of several classes.
     require(reads_densities or n_classes == 2 or len(problems) == n_classes, "number of problems")
     partitions = [
-        unpack_partition(reader.under(f"problem{k}"), of_problem, summary.dim, summary.n, len(problem.labels))
+        unpack_partition(
+            reader.under(f"problem{k}"), of_problem, summary.dim, summary.n, len(problem.labels), MOST_ROWS
+        )
         for k, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
     ]
+    if records is not None:
+        _require_rows_exist(partitions, records)
     densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
     shares = None if densities is None else densities.shares
     clf._model = PartitionModel(
@@ -110,6 +115,12 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale
     return clf
+
+
+def _require_rows_exist(partitions: list[Partition], records: TrainingRecords) -> None:
+    for p in partitions:
+        named = np.concatenate([*(block.members for block in p.blocks), *p.isolated])
+        require(bool(np.isin(named, records.rows).all()), "rows of a partition")
 
 
 def _rules(

@@ -129,6 +129,10 @@ def unpack_policy(reader: ArrayReader, summary: TrainingSummary) -> Policy | Non
     return replace(policy, prior=prior, shift=prior / (summary.class_count / summary.n))
 
 
+# More than any table has.
+MOST_ROWS = 1 << 48
+
+
 def pack_records(writer: ArrayWriter, records: TrainingRecords) -> None:
     """Put training records into arrays."""
     for name in ("points", "codes", "rows"):
@@ -140,9 +144,8 @@ def pack_records(writer: ArrayWriter, records: TrainingRecords) -> None:
 def unpack_records(reader: ArrayReader, summary: TrainingSummary) -> TrainingRecords:
     """Return the training records."""
     codes = reader.integers("codes", (summary.n,), 0, len(summary.classes))
-    rows = reader.integers("rows", (summary.n,), 0, summary.n)
+    rows = reader.integers("rows", (summary.n,), 0, MOST_ROWS)
     require(np.array_equal(np.bincount(codes, minlength=len(summary.classes)), summary.class_count), "class counts")
-    require(len(np.unique(rows)) == summary.n, "rows")
     points = reader.numbers("points", (summary.n, summary.dim))
     return TrainingRecords(points, codes, rows, _unpacked_gaps(reader, points.shape))
 

@@ -118,7 +118,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     if summary.has_rows:
         plain = unpack_records(reader, summary)
         records = plain, plain._replace(points=reader.numbers("scores", (summary.n, summary.dim)))
-        clf.honest_proba_ = reader.any_numbers("honest_proba", (summary.n, len(summary.classes)))
+        clf.honest_proba_ = reader.any_numbers("honest_proba", (None, len(summary.classes)))
     readers = [reader.under(f"member{m}") for m in range(n)]
     pairs = zip(readers, header["members"], strict=True)
     members = [_unpacked_member(of_member, of_header, summary) for of_member, of_header in pairs]

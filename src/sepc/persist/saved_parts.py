@@ -51,13 +51,19 @@ def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
     return {"n_iter": int(p.n_iter), "stopped": p.stopped, "n_imp": int(p.n_imp)}
 
 
-def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int, n_sides: int) -> Partition:
-    """Return a partition of at most `n_rows` points of so many labels."""
+def unpack_partition(
+    reader: ArrayReader, header: Header, dim: int, n_rows: int, n_sides: int, numbers_end: int | None = None
+) -> Partition:
+    """Return a partition of at most `n_rows` points of so many labels, whose numbers are below some end.
+
+    That end is `n_rows` by default; weights leave rows out, and the numbers of the others stay.
+    """
+    end = n_rows if numbers_end is None else numbers_end
     centers = reader.numbers("centers", (None, dim))
     n = len(centers)
     axes, radii = reader.numbers("axes", (n, dim, dim)), reader.positive("radii", (n, dim))
     sides, iterations = reader.integers("sides", (n,), 0, n_sides), reader.integers("iterations", (n,), 0, n_rows + 2)
-    reader.integers("members", (None,), 0, n_rows)
+    reader.integers("members", (None,), 0, end)
     members = reader.split("members", reader.integers("member_ends", (n,), 0, n_rows + 1))
     normals = reader.numbers("normals", (None, dim), _LARGEST_PRODUCT)
     offsets = reader.numbers("offsets", (len(normals),), _LARGEST_PRODUCT)
@@ -67,7 +73,7 @@ def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int,
             Block(int(sides[k]), members[k], Ellipsoid(centers[k], axes[k], radii[k]), int(iterations[k]))
             for k in range(n)
         ),
-        isolated=_isolated_rows(reader, n_rows, n_sides),
+        isolated=_isolated_rows(reader, n_rows, n_sides, end),
         hyperplanes=tuple(Hyperplane(*plane) for plane in zip(normals, offsets.tolist(), strict=True)),
         n_iter=require_integer(header["n_iter"]),
         stopped=header["stopped"],
@@ -75,10 +81,10 @@ def unpack_partition(reader: ArrayReader, header: Header, dim: int, n_rows: int,
     )
 
 
-def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int) -> tuple[IntArray, ...]:
+def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int, end: int) -> tuple[IntArray, ...]:
     if n_sides == 2:
-        return tuple(reader.integers(f"isolated_{name}", (None,), 0, n_rows) for name in "ab")
-    reader.integers("isolated", (None,), 0, n_rows)
+        return tuple(reader.integers(f"isolated_{name}", (None,), 0, end) for name in "ab")
+    reader.integers("isolated", (None,), 0, end)
     return tuple(reader.split("isolated", reader.integers("isolated_ends", (n_sides,), 0, n_rows + 1)))
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
+from sepc.common.sample_weights import checked_weights
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import takes_missing_values
@@ -95,7 +97,7 @@ class TablePipeline(LinkedToSite, Pipeline):
     'smoker: category with 2 values, one feature that says whether it is yes.'
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the encoder to the table, and the classifier to its features.
 
         Parameters
@@ -104,6 +106,8 @@ class TablePipeline(LinkedToSite, Pipeline):
             A pandas or polars frame, a pyarrow table, an array or rows of values.
         y : array-like of shape (n,)
             Labels of any type, none of them missing.
+        sample_weight : array-like of shape (n,), optional
+            As for `SEPClassifier.fit`; for the columns too a row is there as often as its weight says, rounded.
         **params
             As in `sklearn.pipeline.Pipeline`.
 
@@ -117,8 +121,19 @@ class TablePipeline(LinkedToSite, Pipeline):
         [1]
         """
         with as_it_was_on_error(self._encoder):
-            super().fit(X, labels(y), **params)
+            if sample_weight is None:
+                super().fit(X, labels(y), **params)
+            else:
+                self._fit_by_weight(X, labels(y), sample_weight, **params)
         return self
+
+    def _fit_by_weight(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
+        """Fit encoder and classifier, both to rows that are there as often as their weights say."""
+        weight = checked_weights(sample_weight, len(y))
+        copies = np.where(weight > 0.0, np.maximum(np.rint(weight), 1.0), 0.0).astype(np.int64)
+        features = self._encoder.fit(_safe_indexing(X, np.repeat(np.arange(len(y)), copies))).transform(X)
+        own = {name.removeprefix("classifier__"): value for name, value in params.items()}
+        self.steps[-1][1].fit(features, y, sample_weight=weight, **own)
 
     @property
     def _encoder(self) -> TableEncoder:

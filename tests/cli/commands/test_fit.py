@@ -138,3 +138,45 @@ def test_a_model_without_regions_says_why_and_can_be_reported_on(here, capsys):
     assert "100 %" not in told
     for name in ("few.html", "few.md", "few.json"):
         assert do(f"report few.csv --target label -o {name}") == 0
+
+
+@pytest.mark.usefixtures("here")
+class TestWeights:
+    def test_a_weight_of_k_is_the_row_k_times(self, capsys):
+        rows = records(120)
+        weights = [str(k % 3) for k in range(120)]
+        Path("once.csv").write_text(as_csv([row for row, w in zip(rows, weights, strict=True) for _ in range(int(w))]))
+        weighted = [[*row[:-1], w, row[-1]] for row, w in zip(rows, weights, strict=True)]
+        Path("weighted.csv").write_text(as_csv(weighted, (*COLUMNS, "times", "label")))
+        assert do("fit weighted.csv --target label --weight times -o a.sepc") == 0
+        assert do("fit once.csv --target label -o b.sepc") == 0
+        for model in ("a", "b"):
+            assert do(f"predict {model}.sepc new.csv -o {model}.csv") == 0
+        assert read("a.csv") == read("b.csv")
+        assert sum(sepc.load("a.sepc")["classifier"].class_count_) == sum(map(int, weights))
+        capsys.readouterr()
+        assert do("fit weighted.csv --target label --weight times -o a.sepc --n-imp auto") == 2
+        assert "expected --n-imp with a number beside --weight" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ("--weight colour", "column 'colour' holds something else than numbers"),
+            ("--weight nothing", "has no column 'nothing'"),
+            ("--weight label", "--weight names 'label', the column of the labels"),
+            ("--weight size --drop size", "--weight and --drop or --category both name 'size'"),
+        ],
+    )
+    def test_columns_that_are_no_weights_are_refused(self, options, message, capsys):
+        assert do(f"fit train.csv --target label -o m.sepc {options}") in (1, 2)
+        assert message in capsys.readouterr().err
+
+    def test_a_report_takes_them_and_a_test_file_need_not_have_them(self, capsys):
+        rows = [[*row[:-1], "2", row[-1]] for row in records(90)]
+        Path("weighted.csv").write_text(as_csv(rows, (*COLUMNS, "times", "label")))
+        Path("test.csv").write_text(as_csv(records(40, seed=3)))
+        asked = "weighted.csv --target label --weight times --test test.csv"
+        assert do(f"report {asked} -o r.json --max-records 1") == 0
+        assert json.loads(Path("r.json").read_text())
+        assert do("report weighted.csv --target label --weight times --model model.sepc -o r.json") == 2
+        assert "--weight is for a model that is to be fitted" in capsys.readouterr().err

@@ -176,3 +176,20 @@ class TestLabelSets:
         assert do("fit odd.csv --target label --holdout 0.3 -o m.sepc") == 0
         assert do("predict m.sepc new.csv --label-sets 0.999 -o out.csv") == 0
         assert {row["label_set"] for row in read("out.csv")} == {"no|no||yes|yes"}
+
+
+@pytest.mark.usefixtures("here")
+class TestGaps:
+    def test_rows_with_gaps_are_judged_by_what_is_there(self, capsys):
+        Path("gaps.csv").write_text(as_csv([["6", "", "red", ""], ["6", "3", "red", ""]], COLUMNS))
+        assert do("predict model.sepc gaps.csv -o out.csv") == 0
+        incomplete, whole = read("out.csv")
+        assert incomplete["reason"] in ("incomplete", "contested", "outside")
+        assert incomplete["distance"] == ""
+        assert float(incomplete["typicality"]) > 0.01
+        assert whole["distance"] != ""
+        capsys.readouterr()
+        assert do("explain model.sepc gaps.csv --row 1") == 0
+        assert "values 1 is missing (weight); the label rests on the others" in capsys.readouterr().out
+        assert do("explain model.sepc gaps.csv -o why.json") == 0
+        assert json.loads(Path("why.json").read_text())[0]["missing"]["features"] == ["weight"]

@@ -95,6 +95,8 @@ def make_classifier(options: Namespace) -> Any:
 
 def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
     """Choose `n_imp` by cross-validation within the rows to learn from; return what was tried."""
+    if data.weights is not None:
+        raise UsageError("--n-imp auto compares rows that count alike; expected --n-imp with a number beside --weight.")
     features = TableEncoder().fit(data.table).transform(data.table)
     with step_progress("choosing n_imp") as on_step:
         path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
@@ -134,7 +136,7 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
     [0, 0, 0, 1, 1, 1]
     """
     classifier.set_params(verbose=is_watched())
-    model = make_table_pipeline(classifier).fit(data.table, data.labels)
+    model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
     model["columns"].text_notation_ = data.notation
     return model

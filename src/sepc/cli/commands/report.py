@@ -76,7 +76,12 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
 
 def _require_one_model(options: Namespace) -> None:
     """Raise a `UsageError` if a model is named and its making is described, too."""
-    described = {"--ensemble": options.ensemble, "--n-imp": options.n_imp is not None, "--trust": options.trust}
+    described = {
+        "--ensemble": options.ensemble,
+        "--n-imp": options.n_imp is not None,
+        "--trust": options.trust,
+        "--weight": options.weight,
+    }
     given = [name for name, value in described.items() if value]
     if options.model and given:
         raise UsageError(f"{given[0]} is for a model that is to be fitted; expected either it or --model.")

@@ -50,7 +50,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         How much each member's opinion counts; some may be 0.
     honest_proba_ : ndarray of shape (n, n_classes)
         Probabilities of the training rows, each by partitions that have not seen it. Only the weights have; where a
-        row is the only one of its class it is NaN.
+        row is the only one of its class, or has a weight of 0, it is NaN.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
@@ -92,7 +92,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make the members, and learn what their opinions are worth.
 
         Interrupting it leaves the classifier as it was.
@@ -103,6 +103,9 @@ class SEPEnsembleClassifier(TrustClassifier):
             An array, or a pandas or polars frame.
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
+        sample_weight : array-like of shape (n,), optional
+            How often each record is there: a weight of 3 is the record three times, 0 is its absence. Of fractions so
+            many records take part that their numbers are those of the weights.
 
         Returns
         -------
@@ -117,7 +120,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         with as_it_was_on_error(self):
             settings = EnsembleSettings(self.n_estimators, self.n_imp, self.max_features, self.n_jobs)
             settings.check()
-            checked = training_set(X, y, self)
+            checked = training_set(X, y, self, sample_weight)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             progress = Progress(self, ["ensemble"], self.verbose, "members made")
             fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
 from sepc.estimators.ensemble.growth import grow
@@ -17,6 +17,7 @@ from sepc.estimators.ensemble.stacking import learn_stack
 from sepc.estimators.ensemble.strangeness import learn_strangeness
 from sepc.estimators.fitting import ArrangedSet, class_slices
 from sepc.estimators.found_categories import found_categories
+from sepc.estimators.left_out import groups_of
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints
 from sepc.model.fitted_model import Outline, TrainingRecords
@@ -99,6 +100,7 @@ def fit_ensemble(
     columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
     chances = column_chances(X, codes, columns)
+    equal = groups_of(X)
     at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
     jobs = (
@@ -110,6 +112,7 @@ def fit_ensemble(
             settings.n_imp,
             categories.among(plan.features) if categories is not None and plan.view == PLAIN else None,
             None if gaps is None else gaps[:, plan.features],
+            equal,
         )
         for plan in planned
     )
@@ -137,11 +140,11 @@ def fit_ensemble(
     )
     background = strangeness.calibration.with_background
     proba = background(stack.posterior(opinions), strangeness.score(log_densities, beyond))
-    return FittedEnsemble(model, _in_rows(proba, training.rows))
+    return FittedEnsemble(model, _in_rows(proba, training))
 
 
-def _in_rows(values: FloatArray, rows: IntArray) -> FloatArray:
-    """Return values of points in canonical order in the order of the training set."""
-    out = np.empty_like(values)
-    out[rows] = values
+def _in_rows(values: FloatArray, training: ArrangedSet) -> FloatArray:
+    """Return values of points in canonical order in the order of the training set; NaN for rows that are no point."""
+    out = np.full((training.n_rows, values.shape[1]), np.nan)
+    out[training.rows] = values
     return out

@@ -1,8 +1,9 @@
 """Growth of members: three partitions each, every time judged by what they have not seen.
 
-The training points are dealt into three parts. Each part is left out once: the others are partitioned, the ellipsoids
-become local densities, and the part that was left out is judged by them. So each member has an honest opinion of every
-training point, and every ellipsoid is counted on points that did not shape it.
+The training points are dealt into three parts, equal ones into the same, unless nearly all have equals. Each part is
+left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out is
+judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on points
+that did not shape it.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from sepc.estimators.ensemble.feature_views import STEPS
 from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.members import Member, Opinion, Part
 from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.left_out import Groups
 from sepc.model.category_shares import Categories
 from sepc.model.densities import local_densities, log_sum_exp
 from sepc.model.part_blocks import N_PARTS
@@ -40,6 +42,7 @@ def grow(
     n_imp: int | float,
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
+    equal: Groups | None = None,
 ) -> tuple[Member, Opinion]:
     """Make a member; return it, and its honest opinion of the training points.
 
@@ -55,6 +58,8 @@ def grow(
         Among these features. They are read by the shares of their values if that gives the better opinions.
     gaps : ndarray of bool, shape (n, n_features_of_the_plan), optional
         Where values are missing, and something else stands in for them.
+    equal : Groups, optional
+        Records that are equal in all features: a partition that has seen one knows the others.
 
     Returns
     -------
@@ -71,7 +76,10 @@ def grow(
     """
     there = points if gaps is None else np.where(gaps, np.nan, points)
     rng = np.random.default_rng(plan.seed)
-    dealt = deal(codes, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
+    each = codes if equal is None else codes[equal.first]
+    dealt = deal(each, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
+    if equal is not None:
+        dealt = dealt[equal.of_record]
     blocks = []
     for k in range(N_PARTS):
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
