@@ -7,7 +7,7 @@ from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.model import quadratics
-from sepc.model.densities import local_densities
+from sepc.model.block_densities import local_densities
 from sepc.partitions.units import location_and_scale
 
 

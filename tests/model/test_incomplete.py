@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
+from sepc.model.block_densities import local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.densities import local_densities
 from sepc.model.incomplete import TAILS, as_far_in, distances, expected, known_share, rows_by_gaps
 
 

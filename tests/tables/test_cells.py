@@ -12,7 +12,7 @@ from raw_tables import patients
 from sepc import TableEncoder
 from sepc.tables import CellError
 from sepc.tables.cells import as_kind, read_cells
-from sepc.tables.columns import Limits, learn_column
+from sepc.tables.column_learning import Limits, learn_column
 
 
 @pytest.mark.parametrize(

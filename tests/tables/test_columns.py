@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from raw_tables import patients, texts
 
 from sepc import TableEncoder
-from sepc.tables.columns import Limits, learn_column
+from sepc.tables.column_learning import Limits, learn_column
 
 
 def test_each_column_gets_the_kind_that_its_values_have():

@@ -21,8 +21,9 @@ from sepc.estimators.left_out import MOST_RECORDS, LeftOut, learn_from_left_out,
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
 from sepc.geometry.threads import one_blas_thread
+from sepc.model.block_densities import Component, densities_of, local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.densities import Component, LocalDensities, densities_of, local_densities
+from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.incomplete import has_gaps
 from sepc.model.part_blocks import N_PARTS

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.block_densities import local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.densities import LocalDensities, local_densities
+from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
 from sepc.partitions.units import location_and_unit
 

@@ -17,14 +17,12 @@ from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
+from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column
 from sepc.tables.columns import (
     LEFT_OUT,
-    WRITTEN_TEXTS,
     Column,
-    Limits,
     feature_names,
     feature_slices,
-    learn_column,
     nearest_raw,
 )
 from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps

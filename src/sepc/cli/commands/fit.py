@@ -59,7 +59,7 @@ def run(options: Namespace) -> None:
         note(str(finding))
     if path is not None:
         show(_path_text(path))
-    show(summary_text(model, len(train.labels)))
+    show(summary_text(model, int(model["classifier"].class_count_.sum())))
     show(evaluation_text(report["test"], _tested_with(options)))
     for text in evaluation_notes(report["test"]):
         note(text)

@@ -20,8 +20,9 @@ from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.members import Member, Opinion, Part
 from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.left_out import Groups
+from sepc.model.block_densities import local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.densities import local_densities, log_sum_exp
+from sepc.model.densities import log_sum_exp
 from sepc.model.part_blocks import N_PARTS
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import ClassBlock, class_blocks, problems_of

@@ -146,7 +146,7 @@ def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:
 
     Examples
     --------
-    >>> from sepc.model.densities import local_densities
+    >>> from sepc.model.block_densities import local_densities
     >>> points = np.array([[0.0], [1.0], [5.0], [6.0]])
     >>> blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
     >>> local = local_densities(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1))

@@ -1,0 +1,165 @@
+"""Learning of columns: which kind each one is, which of its values get features, and which columns are left out."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import FloatArray
+from sepc.tables.cells import (
+    BOOL,
+    DATE,
+    MISSING,
+    NUMBER,
+    OTHER,
+    TEXT,
+    Cells,
+    are_long_names,
+    as_category,
+    as_kind,
+    parsed,
+    read_cells,
+    text_of,
+)
+from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
+
+# A text that is another one in more than half of the rows, with more than so many values, names the record.
+_MANY_VALUES = 30
+_MOSTLY_DISTINCT = 0.5
+# Texts that are left out, though they are something else in another notation: what, and how to read it.
+WRITTEN_TEXTS = "texts that look like"
+_WRITTEN = {
+    ("dates", "for example by pandas.to_datetime(column, dayfirst=True)"): re.compile(
+        r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}( .*)?"
+    ),
+    ("numbers", 'for example by pandas.read_csv(path, decimal=",", thousands=".")'): re.compile(
+        r"[-+$€£]?\d+([.,' ]\d+)+ ?%?"
+    ),
+}
+_NEARLY_ALL = 0.9
+_MOST_DECIMALS = 6
+
+
+class Limits(NamedTuple):
+    """Limits to the values of a column that get a feature of their own.
+
+    Attributes
+    ----------
+    min_rows : int
+        In how many rows such a value occurs, or none is there, at least.
+    max_levels : int
+        How many such values there are at most.
+    keep_gaps : bool
+        Whether missing values stay missing, where their absence has no feature of its own.
+    """
+
+    min_rows: int
+    max_levels: int
+    keep_gaps: bool = False
+
+
+def learn_column(name: str, raw: Any, limits: Limits, is_category: bool = False) -> Column:
+    """Return the encoding of a column.
+
+    Parameters
+    ----------
+    name : str
+    raw : pandas or polars Series, pyarrow array or ndarray of shape (n,)
+    limits : Limits
+    is_category : bool, default=False
+        Whether it is a category whatever it holds, such as numbers that stand for something else.
+
+    Returns
+    -------
+    Column
+
+    Examples
+    --------
+    >>> learn_column("age", np.array(["61", "40", "?", "?"]), Limits(2, 20)).features
+    ('age', 'age is missing')
+    >>> learn_column("id", np.arange(100).astype(str) + np.array(["a"]), Limits(2, 20)).reason[:41]
+    'text with 100 different values in 100 row'
+    """
+    cells = read_cells(raw)
+    kind = CATEGORY if is_category else _kind_of(cells)
+    if kind == CATEGORY:
+        return _learn_category(name, as_category(cells), limits)
+    return _learn_number(name, kind, as_kind(cells, kind, name), limits)
+
+
+def _kind_of(cells: Cells) -> str:
+    """Return the kind of a column: what all of its texts can be read as, or what it came as."""
+    if cells.kind != TEXT:
+        return cells.kind
+    if are_long_names(cells.texts):
+        return CATEGORY
+    readable = (kind for kind in (NUMBER, BOOL, DATE) if not np.isnan(parsed(cells.texts, kind)).any())
+    return CATEGORY if cells.fixed else next(readable, CATEGORY)
+
+
+def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> Column:
+    known = values[~np.isnan(values)]
+    n_missing = len(values) - len(known)
+    if not len(known):
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason="no row has a value")
+    low, high = float(known.min()), float(known.max())
+    flagged = n_missing >= limits.min_rows
+    if low == high and not flagged:
+        only = Column(name, kind, whole=True, low=low).value_of(low)
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason=f"{text_of(only)} in all rows")
+    origin = low if kind == DATE else 0.0
+    median = float(np.median(known))
+    return Column(
+        name,
+        kind,
+        fill=np.floor(median) if kind == BOOL else median - origin,
+        origin=origin,
+        low=low,
+        high=high,
+        whole=bool((known == np.rint(known)).all()),
+        decimals=_decimals(known),
+        flagged=flagged,
+        n_missing=n_missing,
+        keeps_gaps=limits.keep_gaps,
+    )
+
+
+def _decimals(numbers: FloatArray) -> int:
+    """Return how many digits after the point tell numbers exactly; -1 if it takes more than a few."""
+    return next((n for n in range(_MOST_DECIMALS + 1) if np.array_equal(np.round(numbers, n), numbers)), -1)
+
+
+def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
+    counts = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)
+    n_missing, counts = int(counts[0]), counts[1:]
+    by_frequency = sorted(zip((-counts).tolist(), cells.texts.tolist(), strict=True))
+    by_frequency = [(-count, text) for count, text in by_frequency if count]
+    n_known = len(cells.codes) - n_missing
+    reason = _reason_to_leave_out([text for _, text in by_frequency], n_known)
+    frequent = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.min_rows and text != OTHER]
+    pooled = sorted({text for _, text in by_frequency} - {*frequent})
+    if n_missing >= limits.min_rows:
+        frequent.append(MISSING)
+    elif n_missing and not limits.keep_gaps:
+        pooled.append(MISSING)
+    levels = (*frequent, OTHER) if pooled else tuple(frequent)
+    if not reason and len(levels) < 2:
+        few = f"none of its {len(by_frequency)} values occurs in {limits.min_rows} rows"
+        reason = few if pooled else f"{levels[0]} in all rows"
+    if reason:
+        return Column(name, LEFT_OUT, n_missing=n_missing, reason=reason)
+    pools = tuple(pooled)
+    return Column(name, CATEGORY, levels=levels, pooled=pools, n_missing=n_missing, keeps_gaps=limits.keep_gaps)
+
+
+def _reason_to_leave_out(texts: Sequence[str], n_known: int) -> str:
+    n_values = len(texts)
+    if n_values > _MANY_VALUES and n_values > _MOSTLY_DISTINCT * n_known:
+        for (looks_like, remedy), form in _WRITTEN.items():
+            if sum(form.fullmatch(text) is not None for text in texts) >= _NEARLY_ALL * n_values:
+                return f"{WRITTEN_TEXTS} {looks_like}, such as {texts[0]!r}; convert them first, {remedy}"
+        return (
+            f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
+        )
+    return "" if n_values else "no row has a value"
