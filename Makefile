@@ -50,6 +50,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/novelty.py --most 300
 	$(RUN) bench/calibration_cost.py --repeats 3
 	$(RUN) bench/decisions.py --repeats 1
+	$(RUN) bench/missing.py --sets wdbc vehicle iris --shares 0.2
 	$(RUN) bench/classes.py --quick
 	$(RUN) bench/trust.py --seeds 1
 

@@ -40,8 +40,10 @@ print(fill(clf.explain(loan, fixed=["age", "opened"]).text, 100))
 # %%
 # Where a missing value goes
 # --------------------------
-# A missing number becomes the median, and where there were gaps in training a feature says so. A missing text is none
-# of the known values. A row with more gaps than nearly all training rows is *strange*, whatever its trust.
+# A missing value stays missing, and the loan is judged by the others. Where there were gaps in training a feature says
+# that a number is missing, so that it may speak for a label. The reason is *outside* if no value could bring the loan
+# into a region; else it is not known where it lies, and the reason is *incomplete*. A combination of gaps that is rare
+# in training can be *strange*, as any values can.
 
 gaps = [[], ["savings"], ["housing"], ["savings", "years_in_job"], ["income", "savings", "housing"]]
 rows = pd.concat([loan.to_frame().T] * len(gaps), ignore_index=True)

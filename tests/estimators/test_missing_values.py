@@ -137,7 +137,7 @@ class TestRules:
         X, y = cancer
         clf = SEPClassifier(trust=trust)
         assert not get_tags(clf).input_tags.allow_nan
-        with pytest.raises(sepc.InputError, match=r"contains NaN in columns 0 .*trust='local' takes NaN"):
+        with pytest.raises(sepc.InputError, match=r"contains NaN in columns 0 .*trust='local' takes NaN in memory"):
             clf.fit(with_gaps(X[:100], 0.1), y[:100])
         clf.fit(X[::4], y[::4])
         with pytest.raises(sepc.InputError, match="contains NaN"):

@@ -223,7 +223,7 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
     shown = [f"{j if names is None else repr(names[j])} ({bad[j]} rows)" for j in columns.tolist()]
     remedy = "Drop such rows, or impute them: make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
     if counts[0].any():
-        remedy += " Of arrays in memory the default trust='local' takes NaN for a missing value."
+        remedy += " A classifier with the default trust='local' takes NaN in memory for a missing value."
     return InputError(
         f"X contains {' and '.join(kinds)} in {plural('column', len(columns))} {shortened(shown, 5, 'columns')}; "
         f"expected finite numbers. {remedy}"

@@ -38,7 +38,7 @@ class MissingNote(NamedTuple):
         The trust that could be expected if all values were there: the mean over what the nearest training records have
         there, moved by as much as these differ in what is known. None without training records.
     most_worth : str or None
-        The one whose value would raise the trust most.
+        The one whose value would raise the trust most; None if none would, or if there are more than ten.
     worth : float or None
         The trust that could be expected with this value alone.
 
@@ -79,7 +79,7 @@ expected, with dose alone one of 91 %.
             yield f"With {them} no higher trust could be expected."
             return
         alone = ""
-        if n > 1 and self.worth is not None and self.worth >= self.trust + _WORTH_TELLING:
+        if n > 1 and self.worth is not None:
             alone = f", with {self.most_worth} alone one of {percent(self.worth)}"
         yield f"With {them} a trust of {percent(self.expected_trust)} could be expected{alone}."
 
@@ -123,12 +123,16 @@ def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vo
     if model.records is None or len(words) == len(vocabulary.words):
         return note
     tried = _possible_values(model, x)
-    note = note._replace(expected_trust=_expected_trust(model, x, tried, words))
+    with_all = _expected_trust(model, x, tried, words)
+    note = note._replace(expected_trust=with_all)
     if len(words) > _MOST_VALUES:
         return note
     worth = [_expected_trust(model, x, tried, (word,)) for word in words]
     best = int(np.argmax(worth))
-    return note._replace(most_worth=words[best].name, worth=worth[best])
+    if worth[best] < trust + _WORTH_TELLING:
+        return note
+    # Whoever knows all of them can be expected to know no less than who knows one.
+    return note._replace(expected_trust=max(with_all, worth[best]), most_worth=words[best].name, worth=worth[best])
 
 
 def _possible_values(model: FittedModel, x: FloatArray) -> FloatArray:

@@ -273,7 +273,9 @@ def _by_columns(
     vocabulary: Vocabulary,
 ) -> tuple[FeatureTerm, ...]:
     """Return the terms of the features, shape (d,), by what is spoken of; the largest first."""
-    told = [FeatureTerm(word.name, float(terms[word.at].sum())) for word in vocabulary.words]
+    # Of a missing value only a feature that says so can speak.
+    names = [f"that {word.name} is missing" if has_gaps(x[word.at]) else word.name for word in vocabulary.words]
+    told = [FeatureTerm(name, float(terms[w.at].sum())) for name, w in zip(names, vocabulary.words, strict=True)]
     if densities.shares is not None:
         logs = np.full((2, len(z)), np.nan)
         for row, component in zip(logs, components, strict=True):

@@ -58,9 +58,17 @@ def predicted_codes(model: PartitionModel, a: Assessment) -> IntArray:
 
 
 def outside_and_wrong(model: PartitionModel, a: Assessment, codes: IntArray | None) -> tuple[int, int]:
-    """Count the records outside every ellipsoid, and, if their true classes are known, the wrong verdicts."""
+    """Count the records outside every ellipsoid, and, if their true classes are known, the wrong verdicts.
+
+    Of a record with missing values it may not be known where it lies: only complete ones count as outside.
+    """
     wrong = 0 if codes is None else np.count_nonzero(predicted_codes(model, a) != codes)
-    return int(np.count_nonzero(a.rule == Rule.R3.name)), int(wrong)
+    return int(np.count_nonzero((a.rule == Rule.R3.name) & (a.known == 1.0))), int(wrong)
+
+
+def n_complete(a: Assessment) -> int:
+    """Return of how many records all values are known."""
+    return int(np.count_nonzero(a.known == 1.0))
 
 
 def held_out_counts(model: PartitionModel, models: list[Any], parts: list[IntArray]) -> tuple[IntArray, IntArray]:
@@ -69,13 +77,18 @@ def held_out_counts(model: PartitionModel, models: list[Any], parts: list[IntArr
     Returns
     -------
     outside, wrong : ndarray of int, shape (n_models, 2)
-        How many, and out of how many.
+        How many, and out of how many: complete ones, and all.
     """
     X = model.original(model.training.as_they_came)
     outside, wrong = [], []
     for one, part in zip(models, parts, strict=True):
-        counts = outside_and_wrong(model, one.assess(X[part]), model.codes[part]) if len(part) else (0, 0)
-        outside.append([counts[0], len(part)])
+        if not len(part):
+            outside.append([0, 0])
+            wrong.append([0, 0])
+            continue
+        a = one.assess(X[part])
+        counts = outside_and_wrong(model, a, model.codes[part])
+        outside.append([counts[0], n_complete(a)])
         wrong.append([counts[1], len(part)])
     return np.array(outside), np.array(wrong)
 

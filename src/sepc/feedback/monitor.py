@@ -20,6 +20,7 @@ from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.held_out_models import (
     held_out_counts,
     models_without,
+    n_complete,
     outside_and_wrong,
     parts_of,
     require_new_records,
@@ -114,7 +115,7 @@ class FeedbackMonitor:
         require_new_records(self._model, self._rows(X))
         codes = None if y is None else self._observations.encoded(y, len(a), "reference_labels").codes
         outside, wrong = outside_and_wrong(self._model, a, codes)
-        return np.array([[outside, len(a)]]), None if y is None else np.array([[wrong, len(a)]])
+        return np.array([[outside, n_complete(a)]]), None if y is None else np.array([[wrong, len(a)]])
 
     def _rows(self, X: Any) -> FloatArray:
         return new_points(self.clf, X)
@@ -156,7 +157,7 @@ class FeedbackMonitor:
         outside, wrong = zip(*(outside_and_wrong(self._model, one, codes) for one in assessments), strict=True)
         # Nothing is refused from here on.
         self._observations.add(a, rows, truth)
-        self._outside_test.add(len(a), list(outside))
+        self._outside_test.add(n_complete(a), list(outside))
         if truth is not None and self._error_test is not None:
             self._error_test.add(len(a), list(wrong))
         return self
@@ -236,7 +237,8 @@ class FeedbackMonitor:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            `observed` counts the records up to the end of the batch; `share` is meant as in `drift`.
+            `observed` counts the records up to the end of the batch; `share` is meant as in `drift`. Records with
+            missing values have no part in it: where they lie may not be known.
 
         Examples
         --------
@@ -248,11 +250,12 @@ class FeedbackMonitor:
         """
         test = self._outside_test
         counts = np.array(test.batches, dtype=np.int64).reshape(-1, 1 + len(test.held_out))
+        n = np.where(counts[:, 0] > 0, counts[:, 0], np.nan)
         return self.clf._frames.frame(
             {
                 "observed": np.cumsum(counts[:, 0]),
                 "n": counts[:, 0],
-                "share": counts[:, 1:].mean(axis=1) / counts[:, 0],
+                "share": counts[:, 1:].mean(axis=1) / n,
                 "log_evidence": np.array(test.log_evidence, dtype=np.float64),
             }
         )

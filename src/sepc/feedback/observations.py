@@ -24,6 +24,9 @@ from sepc.model.assessment import Assessment
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
+# What stands for a region where values are missing.
+_NO_REGIONS = (Rule.unknown.name, "outside")
+
 
 class EncodedLabels(NamedTuple):
     """Labels as numbers, and what all numbers stand for by now."""
@@ -92,7 +95,7 @@ class Observations:
         """Count a batch of verdicts; keep the records if their true labels are known."""
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
-        self.n_outside += int(np.count_nonzero(a.rule == Rule.R3.name))
+        self.n_outside += int(np.count_nonzero((a.rule == Rule.R3.name) & (a.known == 1.0)))
         problem = label if len(self.model.rules) > 1 else np.zeros_like(label)
         for k in np.unique(problem).tolist():
             mine = np.flatnonzero(problem == k)
@@ -132,7 +135,9 @@ class Observations:
 
     def region_records(self, n_imp: list[int]) -> list[RegionRecord]:
         """Return the row of each region, the most wrong verdicts first."""
-        records = [region_record(name, counts, n_imp[k]) for (k, name), counts in self.regions.items()]
+        found = ((k, name, counts) for (k, name), counts in self.regions.items())
+        # Records with missing values lie in no region of which it is known how many others it may hold.
+        records = [region_record(name, counts, n_imp[k]) for k, name, counts in found if name not in _NO_REGIONS]
         return sorted(records, key=lambda r: (-r.n_wrong, -r.n, r.region))
 
     def trust_records(self) -> list[TrustRecord]:

@@ -12,6 +12,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import new_points
 from sepc.estimators.classifier import SEPClassifier
+from sepc.model.incomplete import has_gaps
 from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, outline, plane_of
 from sepc.plot.scores import labels_of, partitioned, prepared
 from sepc.plot.style import (
@@ -356,11 +357,19 @@ def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray,
         if y is not None:
             raise InputError("y is given without X; expected both, or neither for the training points.")
         records = fitted._model.records
-        return (np.empty((0, fitted.n_features_in_)), np.empty(0, int)) if records is None else records[:2]
+        if records is None:
+            return np.empty((0, fitted.n_features_in_)), np.empty(0, int)
+        return _with_a_place(records.as_they_came, records.codes)
     points = fitted._model.units(new_points(fitted, prepared(clf, X)))
-    codes = None if y is None else labels_of(y, len(points), fitted.classes_)
-    has_place = ~np.isnan(points).any(axis=1)
-    return points[has_place], None if codes is None else codes[has_place]
+    return _with_a_place(points, None if y is None else labels_of(y, len(points), fitted.classes_))
+
+
+def _with_a_place(points: FloatArray, codes: IntArray | None) -> tuple[FloatArray, IntArray | None]:
+    """Return the points that have all their values, and their classes."""
+    if not has_gaps(points):
+        return points, codes
+    whole = ~np.isnan(points).any(axis=1)
+    return points[whole], None if codes is None else codes[whole]
 
 
 def _require_two_features(clf: SEPClassifier, **asked: bool) -> None:

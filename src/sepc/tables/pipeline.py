@@ -131,7 +131,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         """Fit encoder and classifier, both to rows that are there as often as their weights say."""
         weight = checked_weights(sample_weight, len(y))
         copies = np.where(weight > 0.0, np.maximum(np.rint(weight), 1.0), 0.0).astype(np.int64)
-        features = self._encoder.fit(_safe_indexing(X, np.repeat(np.arange(len(y)), copies))).transform(X)
+        table = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        features = self._encoder.fit(_safe_indexing(table, np.repeat(np.arange(len(y)), copies))).transform(X)
         own = {name.removeprefix("classifier__"): value for name, value in params.items()}
         self.steps[-1][1].fit(features, y, sample_weight=weight, **own)
 
