@@ -90,7 +90,7 @@ class TestIntegrals:
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
+@given(seed=st.integers(0, 10_000), d=st.integers(1, 12))
 def test_laws(seed, d):
     """Complete rows keep their bits, rows do not depend on each other, and nothing known gives the priors."""
     rng = np.random.default_rng(seed)

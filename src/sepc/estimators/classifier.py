@@ -83,6 +83,8 @@ class SEPClassifier(TrustClassifier):
     Notes
     -----
     The result does not depend on the order of the training rows, and no verdict depends on the other rows of a batch.
+    A record with missing values, NaN, is judged by what is there: the others are integrated out of the densities. For
+    the partition alone a gap of a training record is filled with what its other values let expect, whatever its label.
     The trust is calibrated on average over points like the training points; `sepc.select_min_trust` finds a threshold
     with a promise. At most 6,000 points, from all over each class, take part in the calibration.
 
@@ -137,6 +139,7 @@ class SEPClassifier(TrustClassifier):
             An array, or a pandas or polars frame. Dask arrays and frames stay on their cluster, arrays of 256 MB and
             more that are mapped from a file (``numpy.load(path, mmap_mode="r")``) stay on disk, and PyTorch and CuPy
             arrays on their device under scikit-learn's ``array_api_dispatch``; the model then has no training records.
+            In memory NaN is a missing value if `trust` is "local" or "raw".
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
         sample_weight : array-like of shape (n,), optional

@@ -134,18 +134,17 @@ def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tupl
         some = covariances * known[..., :, None] * known[..., None, :]
         some[..., diagonal, diagonal] += 1.0 - known
         factor = np.linalg.cholesky(some)
-        log_scales[rows] = np.log(factor[..., diagonal, diagonal]).sum(axis=-1)[which]
         if len(patterns) > 1:
             factor = factor[which]
         away = np.where(there[:, None], z[rows, None] - means, 0.0)
+        # Feature after feature: sums over features may depend on how many other points there are, in the last bit.
+        square, log_scale = np.zeros((2, *away.shape[:2]))
         for j in range(d):
-            # Feature by feature, and no sums over features: nothing depends on the other points, to the last bit.
             away[..., j] /= factor[..., j, j]
             away[..., j + 1 :] -= away[..., j, None] * factor[..., j + 1 :, j]
-        square = np.zeros(away.shape[:2])
-        for j in range(d):
             square += np.square(away[..., j])
-        squares[rows] = square
+            log_scale += np.log(factor[..., j, j])
+        squares[rows], log_scales[rows] = square, log_scale
     return squares, log_scales
 
 

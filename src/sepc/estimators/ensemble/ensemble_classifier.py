@@ -100,7 +100,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            An array, or a pandas or polars frame.
+            An array, or a pandas or polars frame; NaN is a missing value.
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
         sample_weight : array-like of shape (n,), optional
