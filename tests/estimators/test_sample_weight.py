@@ -160,6 +160,11 @@ class TestBadWeights:
         with pytest.raises(sepc.InputError, match=message):
             make().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3, sample_weight=weight)
 
+    def test_a_column_that_only_absent_records_know_is_refused(self):
+        X = [[0.0, np.nan], [1.0, np.nan], [2.0, 5.0], [5.0, np.nan], [6.0, np.nan], [9.0, np.nan]]
+        with pytest.raises(sepc.InputError, match="X has no value in any row of column 1"):
+            SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3, sample_weight=[1, 1, 0, 1, 1, 1])
+
     def test_not_where_records_are_not_in_memory(self, iris):
         da = pytest.importorskip("dask.array")
         X, y, weight = iris

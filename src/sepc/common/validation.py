@@ -110,7 +110,6 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
     names = getattr(holder, "feature_names_in_", None)
     if not are_numbers(X):
         require_numbers(X, names, takes_missing_values(holder))
-        _require_some_value(X, names)
     classes, codes = _classes(y)
     rows, n_rows = None, len(X)
     if sample_weight is not None:
@@ -119,6 +118,7 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
         classes, codes = _classes(y[rows])
         X = X[rows]
     require_two_classes(classes)
+    _require_some_value(X, names)
     return TrainingSet(X, codes, classes, feature_labels(names, X.shape[1]), rows, n_rows)
 
 
@@ -159,7 +159,7 @@ def takes_missing_values(estimator: BaseEstimator) -> bool:
 
 def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
     """Raise an `InputError` that names the columns without any value."""
-    empty = np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
+    empty = np.flatnonzero(np.isnan(X).all(axis=0)).tolist() if np.isnan(X.sum()) else []
     if empty:
         shown = [str(j) if names is None else repr(names[j]) for j in empty]
         raise InputError(

@@ -5,7 +5,7 @@ labels, were drawn from one normal distribution. Labels take no part, or the cla
 are. Of features that are 0 or 1 it is the likelier of both, and of those that add up to 1 the likeliest alone is 1.
 
 Only the partition goes by it. Densities are made of what can be expected of each block's records, with the uncertainty
-that is left (`model.densities`), and records that were left out are judged by what is there.
+that is left (`model.block_densities`), and records that were left out are judged by what is there.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.category_shares import category_groups
 from sepc.model.incomplete import expected
 
-# Means and covariances are learnt from at most so many records, in as many rounds.
+# Mean and covariance are learnt from at most so many records, in so many rounds.
 _MOST_RECORDS = 6000
 _ROUNDS = 5
 # Variance, in units of the features, that keeps covariances of few records away from 0.
