@@ -317,3 +317,66 @@ class TestElsewhere:
             (tmp_path / "bad.sepc").write_bytes(raw[:place] + bytes([raw[place] ^ 255]) + raw[place + 1 :])
             with pytest.raises(sepc.ModelFileError):
                 sepc.load(tmp_path / "bad.sepc")
+
+
+class TestTables:
+    def make(self, seed, n=300):
+        rng = np.random.default_rng(seed)
+        pays = np.where(rng.random(n) < 0.5, "yes", "no")
+        full = pd.DataFrame(
+            {
+                "age": rng.normal(np.where(pays == "yes", 45.0, 40.0), 10.0),
+                "income": rng.normal(np.where(pays == "yes", 3500.0, 2500.0), 500.0),
+            }
+        )
+        return full.mask(np.column_stack([np.zeros(n, dtype=bool), rng.random(n) < 0.25])), full, pays
+
+    def test_the_trust_that_is_expected_is_the_trust_that_comes(self):
+        """Also where a feature says that the value is missing: it will say something else."""
+        table, _, pays = self.make(0)
+        new, full, _ = self.make(1)
+        clf = sepc.make_table_pipeline().fit(table, pays)
+        gaps = np.flatnonzero(new.income.isna())[:20]
+        promised = np.mean([clf.explain(new.iloc[[i]]).missing.expected_trust for i in gaps])
+        assert promised == pytest.approx(clf.trust_score(full.iloc[gaps]).mean(), abs=0.05)
+        assert promised > clf.trust_score(new.iloc[gaps]).mean() + 0.05
+
+    def test_what_speaks_of_a_missing_value_is_that_it_is_missing(self):
+        table, _, pays = self.make(0)
+        clf = sepc.make_table_pipeline().fit(table, pays)
+        why = clf.explain(table[table.income.isna()].iloc[[0]])
+        assert {term.feature for term in why.against.terms} == {"age", "that income is missing"}
+
+    @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+    def test_columns_of_pandas_own_types_may_have_no_value_in_a_batch(self, dtype):
+        values = [None if i % 6 == 0 else i % 2 for i in range(60)]
+        table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60), "k": pd.array(values, dtype=dtype)})
+        clf = sepc.make_table_pipeline().fit(table, np.arange(60) % 3 == 0)
+        assert clf.predict(table[:1])[0] == clf.predict(table)[0]
+
+
+class TestFewValues:
+    @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+    def test_the_order_of_rows_does_not_matter_where_gaps_alone_differ(self, make):
+        rng = np.random.default_rng(0)
+        X = with_gaps((rng.random((90, 3)) < 0.4).astype(float), 0.2)
+        y = np.arange(90) % 2
+        expected = make().fit(X, y).predict_proba(X)
+        for seed in range(3):
+            order = np.random.default_rng(seed).permutation(90)
+            assert np.array_equal(make().fit(X[order], y[order]).predict_proba(X), expected)
+
+    def test_a_record_without_any_value_may_have_all_labels(self, cancer):
+        X, y = cancer
+        clf = SEPClassifier(n_imp=0.05).fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+        assert clf.predict_set(np.full((1, 10), np.nan), 0.8).labels() == [("benign", "malignant")]
+
+    def test_an_ensemble_likens_it_to_no_region(self, fitted):
+        a = fitted[0].assess(np.full((1, 10), np.nan))
+        assert (a.region[0], a.counts[0].tolist()) == ("unknown", [0, 0])
+
+    def test_pandas_na_among_objects_gets_a_clear_error(self, cancer):
+        X, y = cancer
+        holes = np.where(np.isnan(with_gaps(X[:50], 0.1)), pd.NA, X[:50].astype(object))
+        with pytest.raises(sepc.InputError, match=r"X holds pandas\.NA among other objects"):
+            SEPClassifier().fit(holes, y[:50])

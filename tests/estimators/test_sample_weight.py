@@ -170,3 +170,19 @@ class TestBadWeights:
         X, y, weight = iris
         with pytest.raises(sepc.InputError, match="sample_weight is given for a training set that is not in memory"):
             SEPClassifier().fit(da.from_array(X), da.from_array(y), sample_weight=weight)
+
+
+def test_neighbours_are_named_once(iris):
+    X, y, _ = iris
+    for make in (SEPClassifier, lambda: SEPEnsembleClassifier(n_estimators=2)):
+        near = make().fit(X, y, sample_weight=np.full(len(y), 3)).explain(X[43]).neighbours
+        assert len({one.row for one in near}) == len(near) == 5
+
+
+def test_fractions_leave_columns_and_records_out_alike():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    table["c"] = np.where(np.arange(60) < 3, 1.0 + np.arange(60), np.nan)
+    weight = rng.random(60) * 0.3 + 0.05
+    clf = make_table_pipeline().fit(table, np.arange(60) % 2, sample_weight=weight)
+    assert clf["classifier"].class_count_.sum() == pytest.approx(weight.sum(), abs=1.0)

@@ -51,7 +51,7 @@ def test_training_records_stay_out_where_they_must():
     open_, closed = (report(clf, X_test, y_test, training_rows=allowed) for allowed in (True, False))
     assert any("row" in finding["evidence"] for finding in open_.to_dict()["landscape"]["findings"])
     assert open_.to_dict()["neighbours"]
-    assert "training records with all values" in open_.to_dict()["training"]
+    assert "training records, and names others" in open_.to_dict()["training"]
     content = closed.to_dict()
     assert content["neighbours"] == {}
     assert all(verdict["neighbours"] == [] for verdict in content["verdicts"])

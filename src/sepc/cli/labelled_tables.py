@@ -169,7 +169,14 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
             f"column {name!r} holds something else than numbers, or has gaps; expected a weight for each row: how "
             "often it is there. Correct the column, or leave --weight out."
         )
-    return np.asarray(values.to_numpy(), dtype=np.float64)
+    weights = np.asarray(values.to_numpy(), dtype=np.float64)
+    negative = np.flatnonzero(weights < 0.0)
+    if len(negative):
+        raise InputError(
+            f"column {name!r} holds {weights[negative[0]]:g} in data row {negative[0] + 1} (the first is 1); expected "
+            "a weight of 0 or more: how often the row is there. Correct the value."
+        )
+    return weights
 
 
 def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:

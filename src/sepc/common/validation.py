@@ -173,6 +173,13 @@ def _texts_told() -> Iterator[None]:
     """Say what to do with texts, where NumPy says that they are no numbers."""
     try:
         yield
+    except TypeError as error:
+        if "NAType" not in str(error):
+            raise
+        raise InputError(
+            "X holds pandas.NA among other objects; expected numbers, and NaN where one is missing. Convert it: "
+            "frame.astype('Float64'), or numpy.nan in its place."
+        ) from None
     except ValueError as error:
         before, _, text = str(error).partition("could not convert string to float: ")
         if before or not text:
@@ -224,6 +231,8 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
     remedy = "Drop such rows, or impute them: make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
     if counts[0].any():
         remedy += " A classifier with the default trust='local' takes NaN in memory for a missing value."
+    else:
+        remedy = "Correct these values, or drop such rows."
     return InputError(
         f"X contains {' and '.join(kinds)} in {plural('column', len(columns))} {shortened(shown, 5, 'columns')}; "
         f"expected finite numbers. {remedy}"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
 from sepc.common.site import LinkedToSite
-from sepc.common.typing import FloatArray
+from sepc.common.typing import BoolArray, FloatArray
 from sepc.common.validation import new_points
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
@@ -21,6 +21,7 @@ from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
+from sepc.scale import predict_in_memory
 from sepc.scale.dispatch import predictor_for
 
 
@@ -221,6 +222,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         """
         clf = self._under_if_asked(class_prior, costs)
         return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf), min_typicality)
+
+    def _is_unknown(self, X: Any) -> BoolArray:
+        """Return which points in memory have no value at all, shape (n, 1)."""
+        if predictor_for(X) is not predict_in_memory:
+            return super()._is_unknown(X)
+        return np.asarray(np.isnan(new_points(self, X)).all(axis=1, keepdims=True))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -127,8 +127,14 @@ def arranged(training: TrainingSet) -> ArrangedSet:
     >>> arranged(training_set([[3.0], [1.0], [2.0]], ["b", "a", "b"])).points.tolist()
     [[1.0], [2.0], [3.0]]
     """
-    X, gaps = completed(training.X) if has_gaps(training.X) else (training.X, None)
-    order = canonical_rows(X, training.codes, len(training.classes))
+    if not has_gaps(training.X):
+        X, gaps = training.X, None
+        order = canonical_rows(X, training.codes, len(training.classes))
+    else:
+        X, gaps = completed(training.X)
+        # Records that are equal but for their gaps are told apart by these.
+        by_gaps = np.lexsort(gaps.T)
+        order = by_gaps[canonical_rows(X[by_gaps], training.codes[by_gaps], len(training.classes))]
     return ArrangedSet(
         X[order],
         order if training.rows is None else training.rows[order],

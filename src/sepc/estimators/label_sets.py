@@ -221,6 +221,10 @@ class LabelSetMixin:
         self._calibration = LabelScores(scores, codes, len(number))
         return self
 
+    def _is_unknown(self, X: Any) -> BoolArray:  # noqa: ARG002
+        """Return which points have no value at all, shape (n, 1), or (1, 1) for all of them."""
+        return np.zeros((1, 1), dtype=bool)
+
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
         """Return for each point the labels that it may well have; the true one is among them with a stated probability.
 
@@ -257,4 +261,5 @@ class LabelSetMixin:
             )
         thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
         sets = np.asarray(self.predict_proba(X)) >= thresholds
+        sets |= self._is_unknown(X)  # a record of which nothing is known may have any label
         return PredictionSets(sets, self.classes_, thresholds, float(coverage), bool(per_class), FrameMaker.like(X))

@@ -392,7 +392,8 @@ def _refused_at_any_trust(n: int, n_eligible: int) -> str:
     if n == n_eligible:
         return ""
     refused = n - n_eligible
-    return f" {refused} of the {n} {'is' if refused == 1 else 'are'} refused at any trust, as strange or contested."
+    are = "is" if refused == 1 else "are"
+    return f" {refused} of the {n} {are} refused at any trust, as strange, contested or without any value."
 
 
 def _eligible(clf: Any, X_cal: Any, y_cal: Any) -> tuple[int, FloatArray, BoolArray]:

@@ -36,7 +36,7 @@ class MissingNote(NamedTuple):
         Trust in the label by what is there.
     expected_trust : float or None
         The trust that could be expected if all values were there: the mean over what the nearest training records have
-        there, moved by as much as these differ in what is known. None without training records.
+        there, moved by as much as these differ in what is known. None without training records that have all of it.
     most_worth : str or None
         The one whose value would raise the trust most; None if none would, or if there are more than ten.
     worth : float or None
@@ -45,7 +45,7 @@ class MissingNote(NamedTuple):
     Examples
     --------
     >>> print(" ".join(MissingNote(("age", "dose"), 5, 0.8, 0.93, "dose", 0.91).sentences()))
-    Of 5 values 2 are missing (age and dose); the label rests on the others. With all of them a trust of 93 % could be \
+    Of 5 values 2 are missing (age, dose); the label rests on the others. With all of them a trust of 93 % could be \
 expected, with dose alone one of 91 %.
     """
 
@@ -122,7 +122,9 @@ def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vo
     note = MissingNote(tuple(word.name for word in words), len(vocabulary.words), trust)
     if model.records is None or len(words) == len(vocabulary.words):
         return note
-    tried = _possible_values(model, x)
+    tried = _possible_values(model, x, words)
+    if not len(tried):
+        return note
     with_all = _expected_trust(model, x, tried, words)
     note = note._replace(expected_trust=with_all)
     if len(words) > _MOST_VALUES:
@@ -135,17 +137,24 @@ def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vo
     return note._replace(expected_trust=max(with_all, worth[best]), most_worth=words[best].name, worth=worth[best])
 
 
-def _possible_values(model: FittedModel, x: FloatArray) -> FloatArray:
+def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...]) -> FloatArray:
     """Return records that a point may be once all of its values are known, shape (n, d).
 
     Numbers are what a linear regression on the known ones expects, and what it misses of the values of the nearest
-    training records. Features that are 0 or 1 are as in these.
+    training records that have them. Features that are 0 or 1 are as in these.
     """
     assert model.records is not None
-    points, z, gaps = model.records.points, model.units(x), np.isnan(x)
+    points, z, gaps = model.records.points, model.units(x), np.zeros(len(x), dtype=bool)
+    for word in words:
+        gaps[word.at] = True  # a feature that says that it is missing will say something else
+    order = order_by_distance(model, x)
+    if model.records.gaps is not None:
+        order = order[~model.records.gaps[order][:, gaps].any(axis=1)]
+    near = points[order[:_N_TRIED]]
+    if not len(near):
+        return near
     mean = points.mean(axis=0)
     covariance = (points - mean).T @ (points - mean) / len(points) + _RIDGE * np.eye(len(z))
-    near = points[order_by_distance(model, x)[:_N_TRIED]]
     in_the_same_gaps = np.repeat(gaps[None], len(near), axis=0)
     missed = near - expected(near, in_the_same_gaps, mean, covariance).points
     moved = model.original(expected(np.where(gaps, mean, z)[None], gaps[None], mean, covariance).points + missed)

@@ -44,8 +44,9 @@ def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -
         return ()
     points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
     distances = _distances(model, x)
-    n = min(_N_NEIGHBOURS, len(distances))
-    nearest = np.argpartition(distances, n - 1)[:n]
+    once = np.unique(rows, return_index=True)[1]  # one that counts more often is near once
+    n = min(_N_NEIGHBOURS, len(once))
+    nearest = once[np.argpartition(distances[once], n - 1)[:n]]
     nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
     return tuple(
         Neighbour(

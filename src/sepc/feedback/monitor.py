@@ -67,6 +67,8 @@ class FeedbackMonitor:
     ellipsoids: the shares that `drift` speaks of are a little higher than that of `clf` itself, which `report` gives.
     With a reference `clf` itself assesses both.
 
+    Of records with missing values it may not be known where they lie: `drift` compares complete ones alone.
+
     The false-alarm rate holds for independent records from an unchanged source. `error_drift` takes the labelled
     records as typical: if labels come for suspicious records only, it will raise an alarm for that reason.
 

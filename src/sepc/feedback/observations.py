@@ -95,7 +95,7 @@ class Observations:
         """Count a batch of verdicts; keep the records if their true labels are known."""
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
-        self.n_outside += int(np.count_nonzero((a.rule == Rule.R3.name) & (a.known == 1.0)))
+        self.n_outside += int(np.count_nonzero(a.rule == Rule.R3.name))
         problem = label if len(self.model.rules) > 1 else np.zeros_like(label)
         for k in np.unique(problem).tolist():
             mine = np.flatnonzero(problem == k)

@@ -25,8 +25,8 @@ MEANINGS = {
     "weight": "how much the opinion of the region's member counts",
     "typicality": "share of the training records, each judged unseen, that are at least as strange",
     "stability": "share of the partitions without a part of the training records that give the same label",
-    "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; contested or strange whatever "
-    "the place",
+    "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; incomplete where that depends "
+    "on missing values; contested, strange or without any value whatever the place",
     "records in the ellipsoids of both": "training records of these two classes that lie in the smallest ellipsoids "
     "around both of them",
     "likeness (OVL)": "overlap coefficient: the area under both of two normal distributions fitted to the classes; 0 "

@@ -204,7 +204,8 @@ def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray
 
 def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the lower and the upper ends of both axes."""
-    first, last = (points if len(points) else ends).min(axis=0), (points if len(points) else ends).max(axis=0)
+    shown = next((some for some in (points, ends) if len(some)), np.zeros((1, 2)))
+    first, last = shown.min(axis=0), shown.max(axis=0)
     size = np.where(last > first, last - first, 1.0)
-    around = np.vstack([points, np.clip(ends, first - _MOST * size, last + _MOST * size)])
+    around = np.vstack([shown, np.clip(ends, first - _MOST * size, last + _MOST * size)])
     return around.min(axis=0) - _MARGIN * size, around.max(axis=0) + _MARGIN * size

@@ -131,7 +131,7 @@ def _training_in_words(subject: Subject, told: dict[str, Any], training_rows: bo
     if subject.model.records is None:
         return "The model was saved without its training records, and none is shown in this report."
     return (
-        f"This report shows {many(len(told['neighbours']), 'training record')} with all values, and names others by "
+        f"This report shows all values of {many(len(told['neighbours']), 'training record')}, and names others by "
         "their row: pass it on only to those who may see them, or make it without training rows."
     )
 

@@ -61,8 +61,14 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         # What is found of the regions takes the place of the same on whole classes.
         codes = {finding.code for finding in of_regions}
         found = [finding for finding in found if finding.code not in codes] + of_regions
+    note = f"{view.title}."
+    if records.gaps is not None:
+        n_gaps = int(np.count_nonzero(records.gaps.any(axis=1)))
+        note += (
+            f" {many(n_gaps, 'record')} of these lack values; what is said of them goes by what stands in for those."
+        )
     return {
-        "note": f"{view.title}.",
+        "note": note,
         "findings": [finding.to_dict() for finding in gravest_first(found)],
         "pairs": _pairs(view),
     }

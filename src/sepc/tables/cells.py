@@ -235,7 +235,8 @@ def _object_cells(series: Any) -> Cells:
 
 
 def _is_long(whole: Any) -> bool:
-    return bool(whole.max() > LARGEST_EXACT or whole.min() < -LARGEST_EXACT)
+    known = whole.dropna() if hasattr(whole, "dropna") else whole
+    return len(known) > 0 and bool(known.max() > LARGEST_EXACT or known.min() < -LARGEST_EXACT)
 
 
 def are_long_names(texts: Iterable[str]) -> bool:

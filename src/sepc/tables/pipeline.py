@@ -8,13 +8,14 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
-from sepc.common.sample_weights import checked_weights
+from sepc.common.sample_weights import checked_weights, copies_by_weight
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import takes_missing_values
@@ -107,7 +108,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         y : array-like of shape (n,)
             Labels of any type, none of them missing.
         sample_weight : array-like of shape (n,), optional
-            As for `SEPClassifier.fit`; for the columns too a row is there as often as its weight says, rounded.
+            As for `SEPClassifier.fit`; for the columns too a row is there as often as its weight says.
         **params
             As in `sklearn.pipeline.Pipeline`.
 
@@ -130,11 +131,17 @@ class TablePipeline(LinkedToSite, Pipeline):
     def _fit_by_weight(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
         """Fit encoder and classifier, both to rows that are there as often as their weights say."""
         weight = checked_weights(sample_weight, len(y))
-        copies = np.where(weight > 0.0, np.maximum(np.rint(weight), 1.0), 0.0).astype(np.int64)
-        table = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        features = self._encoder.fit(_safe_indexing(table, np.repeat(np.arange(len(y)), copies))).transform(X)
+        table, encoder = X if hasattr(X, "shape") else np.array(X, dtype=object), self._encoder
+        copies = weight.astype(np.int64)
+        if not np.array_equal(copies, weight):
+            # Which records of a fraction take part depends on their features: of all rows first.
+            rows = np.flatnonzero(weight > 0.0)
+            features = np.asarray(clone(encoder).fit(_safe_indexing(table, rows)).transform(X), dtype=np.float64)
+            classes, codes = np.unique(y, return_inverse=True)
+            copies = copies_by_weight(weight, features, codes, classes)
+        features = encoder.fit(_safe_indexing(table, np.repeat(np.arange(len(y)), copies))).transform(X)
         own = {name.removeprefix("classifier__"): value for name, value in params.items()}
-        self.steps[-1][1].fit(features, y, sample_weight=weight, **own)
+        self.steps[-1][1].fit(features, y, sample_weight=copies, **own)
 
     @property
     def _encoder(self) -> TableEncoder:

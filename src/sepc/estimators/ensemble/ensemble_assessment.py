@@ -70,6 +70,7 @@ class EnsembleAssessment(Assessment):
         self.agreement = _agreement(model.stack.weights, evidence.opinions.argmax(axis=2) == label)
         self.rule = np.array([r.name for r in Rule])[rule]
         self.known = np.ones(n) if decision.known is None else decision.known
+        self.counts[self.known == 0.0] = 0
         self.reason = self.reasons(rule, self.contested, self.typicality, self.known)
         self._classes, self._frames, self._stability = model.classes, frames, stability
         self._has_regions, self._typicality_is_lost = model.has_regions, model.strangeness is None
@@ -87,6 +88,7 @@ class EnsembleAssessment(Assessment):
         region = np.empty(len(self), dtype=object)
         for lead in self._leads:
             region[lead.citation.rows] = lead.citation.regions
+        region[self.known == 0.0] = Rule.unknown.name
         return region
 
     @cached_property

@@ -212,7 +212,7 @@ class EnsembleExplanation(TextExplanation):
             return ""
         favoured = self.label if self.leaning > 0.0 else self.runner_up
         without = sum(voice.evidence for voice in self.voices) + self.background
-        decides = f"; without these it would be {self.runner_up}" if self.leaning > 0.0 > without else ""
+        decides = f"; without these it would be {self.runner_up}" if self.leaning > 0.0 and without <= -_AUDIBLE else ""
         return f"Of every record {favoured} has odds of {np.exp(abs(self.leaning)):.3g} beforehand{decides}."
 
     def _caution(self) -> str:
