@@ -110,18 +110,27 @@ class TestElsewhere:
         assert clf.honest_proba_.shape == (len(y), 3)
         assert np.array_equal(np.isnan(clf.honest_proba_[:, 0]), weight == 0)
 
-    def test_copies_are_left_out_together(self, iris):
-        """A record that counts five times is not known beforehand for that."""
+    @pytest.mark.parametrize("times", [3, 8])
+    def test_copies_are_left_out_together(self, iris, times):
+        """A record that counts eight times is not known beforehand for that."""
         X, y, _ = iris
         rng = np.random.default_rng(2)
         noisy = np.where(rng.random(len(y)) < 0.3, rng.permutation(y), y)
         once = SEPEnsembleClassifier(n_estimators=3).fit(X, noisy)
-        often = SEPEnsembleClassifier(n_estimators=3).fit(X, noisy, sample_weight=np.full(len(y), 3))
+        often = SEPEnsembleClassifier(n_estimators=3).fit(X, noisy, sample_weight=np.full(len(y), times))
         losses = []
         for clf in (once, often):
             own = clf.honest_proba_[np.arange(len(y)), np.searchsorted(clf.classes_, noisy)]
             losses.append(-np.log(own).mean())
         assert losses[1] > 0.8 * losses[0]
+
+    def test_trust_does_not_grow_with_the_weight_of_all(self, iris):
+        X, y, _ = iris
+        rng = np.random.default_rng(2)
+        noisy = np.where(rng.random(len(y)) < 0.3, rng.permutation(y), y)
+        clf = SEPClassifier().fit(X[::2], noisy[::2], sample_weight=np.full(75, 8))
+        a = clf.assess(X[1::2])
+        assert a.trust.mean() < np.mean(a.label == noisy[1::2]) + 0.1
 
     def test_tables_take_them(self, iris):
         X, y, weight = iris

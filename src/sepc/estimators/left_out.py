@@ -2,7 +2,7 @@
 
 The records are dealt into three parts. Each part is left out once: the others are partitioned, the blocks become local
 densities, and these judge the part that they have not seen. Equal records are in the same part, or a partition would
-have seen them, unless nearly all records have equals. At most `MOST_RECORDS` take part, from all over each class.
+have seen them, unless it is a table of a few values. At most `MOST_RECORDS` take part, from all over each class.
 
 Where there are categories the records that were left out also tell how to read them: by the shares of their values, or
 as features like all others, whose covariances tell which values come together.
@@ -27,8 +27,12 @@ from sepc.partitions.units import location_and_unit
 
 # One record more in a partition costs more than its share; two numbers are learnt well from so many.
 MOST_RECORDS = 6000
-# Up to this share of different ones equal records are no copies: a table of a few values has them by its nature.
+# Up to this share of different ones equal records may be no copies: a table of a few values has them by its nature.
+# Then this share of them has an equal with another label, which no copy has, or no feature has more values than so many
+# times the root of the number of different records: these are combinations of a few values.
 _FEW_DISTINCT = 0.2
+_CONTRADICTED = 0.5
+_VALUES_PER_ROOT = 2.0
 
 
 def taking_part(class_count: IntArray) -> IntArray:
@@ -174,7 +178,8 @@ def _reading(
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     """Return the part of each record; equal records are in the same one, and each class is in all parts.
 
-    Where no more than a fifth of the records differ, new ones will be equal to some, too: each is dealt by itself.
+    Where no more than a fifth of the records differ, and they are combinations of a few values or half of them have an
+    equal with another label, these are no copies, and new records will be equal to some, too: each is dealt by itself.
 
     Parameters
     ----------
@@ -193,7 +198,7 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     """
     order, begins = _equal_records(points)
     parts = np.empty(len(order), dtype=np.int64)
-    if np.count_nonzero(begins) <= _FEW_DISTINCT * len(order):
+    if _has_few_values(points[order[begins]], begins, codes[order]):
         parts[order] = deal(codes[order], N_PARTS)
     else:
         # Equal records are one group, dealt with the class of its first.
@@ -208,27 +213,43 @@ class Groups(NamedTuple):
     first: IntArray
 
 
-def groups_of(points: FloatArray) -> Groups | None:
-    """Return which records are equal, and so belong into the same part; None if none are, or if nearly all are.
+def groups_of(points: FloatArray, codes: IntArray) -> Groups | None:
+    """Return which records are equal, and so belong into the same part; None if none are, or if they are no copies.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Their classes.
 
     Examples
     --------
-    >>> groups_of(np.array([[2.0], [0.0], [2.0], [1.0]])).of_record.tolist()
+    >>> groups_of(np.array([[2.0], [0.0], [2.0], [1.0]]), np.array([0, 0, 1, 1])).of_record.tolist()
     [2, 0, 2, 1]
-    >>> groups_of(np.array([[2.0], [0.0]])) is None
+    >>> groups_of(np.array([[2.0], [0.0]]), np.array([0, 1])) is None
     True
     """
     order, begins = _equal_records(points)
-    n_distinct = np.count_nonzero(begins)
-    if n_distinct == len(order) or n_distinct <= _FEW_DISTINCT * len(order):
+    if begins.all() or _has_few_values(points[order[begins]], begins, codes[order]):
         return None
     of_record = np.empty(len(order), dtype=np.int64)
     of_record[order] = np.cumsum(begins) - 1
     return Groups(of_record, order[begins])
+
+
+def _has_few_values(different: FloatArray, begins: BoolArray, codes: IntArray) -> bool:
+    """Return whether equal records, which follow each other, are no copies but those of a table of a few values.
+
+    `different` are those that differ, shape (n_different, d).
+    """
+    if len(different) > _FEW_DISTINCT * len(begins):
+        return False
+    if max(len(np.unique(column)) for column in different.T) <= _VALUES_PER_ROOT * np.sqrt(len(different)):
+        return True
+    group = np.cumsum(begins) - 1
+    is_mixed = np.zeros(group[-1] + 1, dtype=bool)
+    is_mixed[group[1:][(codes[1:] != codes[:-1]) & ~begins[1:]]] = True
+    return bool(np.mean(is_mixed[group]) >= _CONTRADICTED)
 
 
 def _equal_records(points: FloatArray) -> tuple[IntArray, BoolArray]:

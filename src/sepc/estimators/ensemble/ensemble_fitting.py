@@ -100,7 +100,7 @@ def fit_ensemble(
     columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
     chances = column_chances(X, codes, columns)
-    equal = groups_of(X)
+    equal = groups_of(X, codes)
     at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
     jobs = (

@@ -1,9 +1,9 @@
 """Growth of members: three partitions each, every time judged by what they have not seen.
 
-The training points are dealt into three parts, equal ones into the same, unless nearly all have equals. Each part is
-left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out is
-judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on points
-that did not shape it.
+The training points are dealt into three parts, equal ones into the same, unless it is a table of a few values. Each
+part is left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out
+is judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on
+points that did not shape it.
 """
 
 from collections.abc import Sequence
