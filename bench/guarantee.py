@@ -25,8 +25,8 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer
 
 from sepc import SEPClassifier, select_min_trust
-from sepc.estimators import promises
 from sepc.estimators.label_sets import LabelScores
+from sepc.promises import safe_thresholds
 
 CONFIDENCE = 0.95
 ERRORS = (0.01, 0.05, 0.1)
@@ -149,11 +149,11 @@ def compare(truth: Truth, n: int, runs: int, max_errors: tuple[float, ...]) -> d
     tables = {max_error: p_values(n, max_error) for max_error in max_errors}
     outcomes: dict[float, list] = {max_error: [] for max_error in max_errors}
     for _ in range(runs):
-        values, accepted, errors = promises.accepted_and_errors(*truth.draw(n, rng))
-        levels = promises.entering_levels(values, accepted, CONFIDENCE)
+        values, accepted, errors = safe_thresholds.accepted_and_errors(*truth.draw(n, rng))
+        levels = safe_thresholds.entering_levels(values, accepted, CONFIDENCE)
         for max_error, p_of in tables.items():
             p = p_of[accepted, np.minimum(errors, p_of.shape[1] - 1)]
-            found = promises.fixed_sequence_test(p, *levels)
+            found = safe_thresholds.fixed_sequence_test(p, *levels)
             lasts = (
                 None if found is None else found[0],
                 last(errors <= max_error * accepted),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
     from sepc.estimators.label_sets import PredictionSets
     from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
-    from sepc.estimators.promises import TrustThreshold, select_min_trust
     from sepc.explanations.explanation import Explanation
     from sepc.feedback import Drift, FeedbackMonitor, FeedbackReport, PartitionChanges
     from sepc.geometry.coefficient import overlap_coefficient
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
         ReliabilityDisplay,
         RiskCoverageDisplay,
     )
+    from sepc.promises import PartPromise, PartPromises, TrustThreshold, select_min_trust
     from sepc.reports import Report, report
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 
@@ -69,6 +69,8 @@ _HOME = {
     "MVE": "geometry.mve",
     "ModelFileError": "common.errors",
     "NImpPath": "estimators.n_imp_selection",
+    "PartPromise": "promises",
+    "PartPromises": "promises",
     "Partition": "partitions.blocks",
     "PartitionChanges": "feedback",
     "PartitionDisplay": "plot",
@@ -85,7 +87,7 @@ _HOME = {
     "TableEncoder": "tables",
     "TablePipeline": "tables",
     "Terrain": "landscapes.fitted_landscape",
-    "TrustThreshold": "estimators.promises",
+    "TrustThreshold": "promises",
     "cover_intersection": "geometry.intersection",
     "landscape": "landscapes.data_landscape",
     "load": "persist",
@@ -97,7 +99,7 @@ _HOME = {
     "rules_dict": "persist",
     "save": "persist",
     "report": "reports",
-    "select_min_trust": "estimators.promises",
+    "select_min_trust": "promises",
     "select_n_imp": "estimators.n_imp_selection",
     "separate": "geometry.separation",
 }
@@ -123,6 +125,8 @@ __all__ = [
     "LandscapeDisplay",
     "ModelFileError",
     "NImpPath",
+    "PartPromise",
+    "PartPromises",
     "Partition",
     "PartitionChanges",
     "PartitionDisplay",

@@ -13,7 +13,6 @@ from sklearn.metrics import log_loss
 import sepc
 from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder, make_table_pipeline
 from sepc.explanations.feature_terms import feature_terms
-from sepc.explanations.shares import region_names
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +193,7 @@ class TestSamples:
         assert set(np.unique(X[:, 2:])) == {0.0, 1.0}
         for group in ([2, 3, 4], [5, 6, 7, 8], list(range(10, 15))):
             assert (X[:, group].sum(axis=1) == 1).all()
-        shares = clf._model.densities.shares.shares(region_names(clf._model).index(name))
+        shares = clf._model.densities.shares.shares(clf._model.region_names().index(name))
         assert X[:, 2:].mean(axis=0) == pytest.approx(shares, abs=0.04)
 
     def test_rows_of_a_table_have_raw_values(self):

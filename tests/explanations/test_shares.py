@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
 from sepc.explanations.explanation import explain
-from sepc.explanations.shares import BACKGROUND, Parting, region_names
+from sepc.explanations.shares import BACKGROUND, Parting
 from sepc.model.incomplete import TAILS
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
@@ -133,7 +133,7 @@ def test_shares_are_those_of_the_densities_and_the_background():
     why = clf.explain(x)
     z = model.units(x)[None]
     logs = model.densities.by_component(z)[0]
-    names = region_names(model)
+    names = model.region_names()
     by_label = softmax(model.densities.log_joint(z)[0] / model.calibration.temperature)
     b = float(model.calibration.background(np.logaddexp.reduce(logs, keepdims=True))[0])
     for one in why.shares:
@@ -148,7 +148,7 @@ def test_shares_are_those_of_the_densities_and_the_background():
 def test_terms_are_the_squared_distances_feature_by_feature():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = SEPClassifier().fit(X[::2], y[::2])
-    densities, names = clf._model.densities, region_names(clf._model)
+    densities, names = clf._model.densities, clf._model.region_names()
     for i in range(1, 150, 10):
         why = clf.explain(X.iloc[i])
         z = clf._model.units(X.iloc[i].to_numpy())
@@ -202,7 +202,7 @@ def test_records_are_those_of_the_partition_with_and_without_training_rows(n_cla
     model = replace(clf._model, records=None)
     sizes = {name: n for of_label in sizes_by_region(clf).values() for name, n in of_label.items()}
     found = [model.densities.size(k, len(X)) for k in range(len(model.densities.codes))]
-    assert dict(zip(region_names(model), found, strict=True)) == sizes
+    assert dict(zip(model.region_names(), found, strict=True)) == sizes
     assert sum(found) == len(X)
 
 

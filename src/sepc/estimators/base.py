@@ -16,11 +16,12 @@ from sepc.common.typing import BoolArray, FloatArray
 from sepc.common.validation import new_points
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
-from sepc.estimators.promises import TrustThreshold, promised_trust
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
+from sepc.model.promise import Promise
+from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.scale import predict_in_memory
 from sepc.scale.dispatch import predictor_for
 
@@ -185,12 +186,13 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] | TrustThreshold = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
         class_prior: Any = None,
         costs: Any = None,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return the labels that are accepted, and `abstain_label` for the other points.
 
@@ -200,7 +202,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        min_trust : float, dict or TrustThreshold, default=0.95
+        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
             one that bounds the error. By default 0 with costs, which then decide.
         abstain_label : object, default=None
@@ -208,6 +210,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
             Typicality from which a label is given; 0 gives those of strange points too.
         class_prior, costs
             As for `under`.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            The groups that the points belong to, if `min_trust` is a promise by groups.
 
         Returns
         -------
@@ -221,7 +225,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [1, None, None]
         """
         clf = self._under_if_asked(class_prior, costs)
-        return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf), min_typicality)
+        warn_if_stated_otherwise(min_trust, clf)
+        return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def _is_unknown(self, X: Any) -> BoolArray:
         """Return which points in memory have no value at all, shape (n, 1)."""

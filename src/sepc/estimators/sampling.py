@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
-from sepc.explanations.shares import region_names
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.assessment import Assessment
 from sepc.model.partition_model import PartitionModel
@@ -68,7 +67,7 @@ def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.rand
     """
     if model.densities is None or model.densities.shares is None:
         return Z
-    categories, component = model.densities.shares.categories, region_names(model).index(region)
+    categories, component = model.densities.shares.categories, model.region_names().index(region)
     shares = model.densities.shares.shares(component)
     for at in categories.slices:
         group = categories.features[at]

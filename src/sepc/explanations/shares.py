@@ -23,7 +23,6 @@ from sepc.explanations.feature_terms import feature_terms, squares_to
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
-from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.partition_model import PartitionModel
@@ -211,7 +210,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     if calibration is not None:
         by_all = by_all + background * calibration.class_share
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
-    n, names = int(model.class_count.sum()), region_names(model)
+    n, names = int(model.class_count.sum()), model.region_names()
     shares: list[RegionShare] = []
     for k in (label, rival):
         name = plain(model.classes[k])
@@ -239,29 +238,6 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             + float(np.log(shift[label]) - np.log(shift[rival])),
         ),
     )
-
-
-def region_names(model: PartitionModel) -> list[str]:
-    """Return what the components of a model's densities are called: as its ellipsoids, ``@`` for isolated records.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
-    >>> region_names(SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model)
-    ['high#1', 'low#1']
-    """
-    assert model.densities is not None
-    return [name for k, of_class in model.densities.of_classes() for name in _names(model, k, of_class)]
-
-
-def _names(model: PartitionModel, k: int, of_class: slice) -> Iterator[str]:
-    (problem,), (side,) = deciding_problem(np.array([k]), len(model.rules))
-    rules = model.rules[problem]
-    ellipsoids = [name for name, own in zip(rules.names, rules.sides, strict=True) if own == side]
-    yield from ellipsoids
-    if of_class.stop - of_class.start > len(ellipsoids):
-        yield f"{rules.labels[side]}@"
 
 
 def _by_columns(

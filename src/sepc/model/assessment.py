@@ -12,6 +12,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
+from sepc.model.promise import Promise
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
@@ -21,7 +22,7 @@ _CONTESTED, _STRANGE, _NO_VALUES = 3, 4, 6
 
 # Why a label is not accepted; of several reasons the first.
 NO_REGION, IS_STRANGE, IS_CONTESTED, IS_OUTSIDE, LOW_TRUST = "no region", "strange", "contested", "outside", "trust"
-TOO_DEAR, NO_VALUES = "cost", REASONS[_NO_VALUES]
+TOO_DEAR, NO_VALUES, NO_PROMISE = "cost", REASONS[_NO_VALUES], "promise"
 # Reasons of records with gaps: nothing is said of them where there are none.
 OF_GAPS = ("incomplete", NO_VALUES)
 REFUSALS = {
@@ -30,6 +31,7 @@ REFUSALS = {
     IS_STRANGE: "the record is strange",
     IS_CONTESTED: "another label is nearly as likely, or the records there are divided",
     IS_OUTSIDE: "the record is outside of every region",
+    NO_PROMISE: "nothing is promised of such records",
     LOW_TRUST: "the trust is too low",
     TOO_DEAR: "asking a person costs less",
 }
@@ -46,6 +48,8 @@ class UsualTrust(float):
 
 
 USUAL_TRUST = UsualTrust(0.95)
+# What holds for all points of an assessment alike.
+_OF_MODEL = ("_classes", "_has_regions", "_typicality_is_lost", "_has_costs", "model_key")
 _TYPICALITY_IS_UNKNOWN = (
     "how typical the records are is not known, so none is refused as strange: the model was saved before there was a "
     "typicality. Fit again to have it, or ask for min_typicality=0."
@@ -90,6 +94,9 @@ class Assessment:
     stability : ndarray of shape (n,)
         Share of the partitions without a part of the training records that give the same label, made when it is asked
         for; NaN where there are none.
+    main_region : ndarray of object, shape (n,)
+        Name of the label's region that gives most of its probability, made when it is asked for; None where regions
+        give none, as for other readings than "local" and "raw", and in ensembles.
     local_overlap : ndarray of shape (n,)
         How alike the ellipsoids of different labels that hold the point are there, up to one half; NaN where no two do.
     expected_cost, asking_cost : ndarray of shape (n,)
@@ -118,6 +125,7 @@ class Assessment:
         "distance",
         "typicality",
         "stability",
+        "main_region",
         "local_overlap",
         "expected_cost",
         "asking_cost",
@@ -132,6 +140,8 @@ class Assessment:
         classes: NDArray[Any],
         frames: FrameMaker,
         stability: Callable[[], FloatArray] | None = None,
+        main_region: Callable[[], NDArray[np.object_]] | None = None,
+        key: Callable[[], str] | None = None,
         typicality_is_lost: bool = False,
     ) -> None:
         problem = deciding_problem(decision.label, len(verdicts))[0]
@@ -149,6 +159,7 @@ class Assessment:
         self.reason = self.reasons(rule, decision.contested, self.typicality, self.known)
         self._classes, self._problem = classes, problem
         self._rules, self._verdicts, self._stability = rules, verdicts, stability
+        self._main_region, self._key = main_region, key
         self._frames = frames
         self._typicality_is_lost = typicality_is_lost
         self.contested, self._has_regions = decision.contested, any(len(r.sides) for r in rules)
@@ -174,6 +185,16 @@ class Assessment:
         unknown = np.full(len(self), np.nan)
         # Where no value is known there is nothing to agree on.
         return unknown if self._stability is None else np.where(self.known > 0.0, self._stability(), unknown)
+
+    @cached_property
+    def main_region(self) -> NDArray[np.object_]:
+        """Name of the label's region that gives most of its probability, shape (n,); None where regions give none."""
+        return np.full(len(self), None, dtype=object) if self._main_region is None else self._main_region()
+
+    @cached_property
+    def model_key(self) -> str | None:
+        """What tells the model that made it from others; None where that is not known."""
+        return None if self._key is None else self._key()
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -214,7 +235,7 @@ class Assessment:
 
     def _of_model(self) -> dict[str, Any]:
         """Return what holds for all points alike."""
-        return {name: getattr(self, name) for name in ("_classes", "_has_regions", "_typicality_is_lost", "_has_costs")}
+        return {name: getattr(self, name) for name in _OF_MODEL}
 
     def __len__(self) -> int:
         return len(self.trust)
@@ -257,9 +278,11 @@ class Assessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> BoolArray:
         """Return which labels to accept; the others are for a person to look at.
 
@@ -270,14 +293,16 @@ class Assessment:
 
         Parameters
         ----------
-        min_trust : float or dict, default=0.95
-            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label. By
-            default 0 where costs are known.
+        min_trust : float, dict or promise, default=0.95
+            Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label. What
+            `sepc.select_min_trust` returns goes here as it is. By default 0 where costs are known.
         min_typicality : float, default=0.01
             Typicality from which a label is accepted: about this share of ordinary points is refused as strange. A
             typicality that is not known refuses nothing.
         allow_outside : bool, default=True
             Whether points outside every ellipsoid may be accepted.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            The groups that the points belong to, if the promise goes by groups.
 
         Returns
         -------
@@ -290,28 +315,30 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        refused = self._refused(min_trust, min_typicality, allow_outside)
+        refused = self._refused(min_trust, min_typicality, allow_outside, groups)
         return np.asarray(~np.logical_or.reduce(list(refused.values())))
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return why labels are not accepted, of several reasons the first.
 
         Parameters
         ----------
-        min_trust, min_typicality, allow_outside
+        min_trust, min_typicality, allow_outside, groups
             As for `accepted`.
 
         Returns
         -------
         ndarray of object, shape (n,)
             ``no values`` (all are missing), ``no region`` (the model has none), ``strange``, ``contested``, ``outside``
-            (if it is not allowed), ``trust`` (too low) or ``cost`` (asking a person costs less); None where the label
-            is accepted.
+            (if it is not allowed), ``promise`` (of such records nothing is promised), ``trust`` (too low) or ``cost``
+            (asking a person costs less); None where the label is accepted.
 
         Examples
         --------
@@ -321,16 +348,20 @@ class Assessment:
         [None, 'contested', 'trust']
         """
         why = np.full(len(self), None, dtype=object)
-        refused = self._refused(min_trust, min_typicality, allow_outside)
+        refused = self._refused(min_trust, min_typicality, allow_outside, groups)
         for reason in reversed(REFUSALS):
             why[refused[reason]] = reason
         return why
 
     def _refused(
-        self, min_trust: float | Mapping[Any, float], min_typicality: float, allow_outside: bool
+        self,
+        min_trust: float | Mapping[Any, float] | Promise,
+        min_typicality: float,
+        allow_outside: bool,
+        groups: Any,
     ) -> dict[str, BoolArray]:
         """Return which points are refused, by reason, each of shape (n,)."""
-        limits, least = self.limits(min_trust), _as_share(min_typicality, "min_typicality")
+        limits, least = self.limits(min_trust, groups), _as_share(min_typicality, "min_typicality")
         if least > 0.0 and self._typicality_is_lost:
             warn(_TYPICALITY_IS_UNKNOWN)
         return {
@@ -339,20 +370,27 @@ class Assessment:
             IS_STRANGE: self.typicality < least,
             IS_CONTESTED: self.contested & (not self._has_costs),
             IS_OUTSIDE: (self.rule == Rule.R3.name) & (not allow_outside),
+            NO_PROMISE: np.isinf(limits),
             LOW_TRUST: self.trust < limits,
             TOO_DEAR: self.expected_cost > self.asking_cost,
         }
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
+        self,
+        abstain_label: Any,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_typicality: float = STRANGE,
+        *,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others.
 
         Parameters
         ----------
         abstain_label : object
-        min_trust : float or dict, default=0.95
+        min_trust : float, dict or promise, default=0.95
         min_typicality : float, default=0.01
+        groups : array-like, optional
             As for `accepted`.
 
         Returns
@@ -367,7 +405,7 @@ class Assessment:
         [0, 'unsure']
         """
         labels = self.label.astype(object)
-        labels[~self.accepted(min_trust, min_typicality)] = abstain_label
+        labels[~self.accepted(min_trust, min_typicality, groups=groups)] = abstain_label
         return labels
 
     def no_more_typical_than(self, typicality: FloatArray) -> Self:
@@ -392,8 +430,8 @@ class Assessment:
         other.reason = self.reasons(rule, other.contested, other.typicality, other.known)
         return other
 
-    def limits(self, min_trust: float | Mapping[Any, float]) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,).
+    def limits(self, min_trust: float | Mapping[Any, float] | Promise, groups: Any = None) -> FloatArray:
+        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
 
         Examples
         --------
@@ -402,6 +440,13 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
         [0.9, 0.8]
         """
+        if isinstance(min_trust, Promise):
+            return min_trust.limits(self, groups)
+        if groups is not None:
+            raise InputError(
+                f"groups were given, and min_trust={min_trust!r} does not ask for them; expected a promise by groups "
+                "in its place. Pass what select_min_trust(..., by=groups) returned."
+            )
         if isinstance(min_trust, UsualTrust) and self._has_costs:
             return np.zeros(len(self))
         if not isinstance(min_trust, Mapping):

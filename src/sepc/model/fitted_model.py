@@ -144,6 +144,9 @@ class FittedModel(Protocol):
     def policy(self) -> Policy | None:
         """Other shares of the classes than in training, and costs of errors; None without."""
 
+    def key(self) -> str:
+        """Return a text that two models share only if they give the same labels with the same trust."""
+
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""
 

@@ -1,5 +1,6 @@
 """The model of one partitioned training set: all that is needed to judge new points, and nothing that checks input."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -14,12 +15,13 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import Calibration, log_density
 from sepc.model.counts import records_are_missing
-from sepc.model.decision import Decision, decide_by_counts, decide_by_probability
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
 from sepc.model.incomplete import known_share
 from sepc.model.part_blocks import PartBlocks
 from sepc.model.policy import Policy
+from sepc.model.promise import key_of
 from sepc.model.readings import GROWING_READINGS
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
@@ -191,8 +193,70 @@ class PartitionModel:
         """Return a full record of each point."""
         Z = self.units(X)
         decision, verdicts = self.judge(Z)
-        stability = partial(self.stability, Z, decision.label)
-        return Assessment(decision, verdicts, self.rules, self.classes, frames, stability, self.is_not_calibrated)
+        return Assessment(
+            decision,
+            verdicts,
+            self.rules,
+            self.classes,
+            frames,
+            stability=partial(self.stability, Z, decision.label),
+            main_region=None if self.densities is None else partial(self.main_regions, Z, decision.label),
+            key=self.key,
+            typicality_is_lost=self.is_not_calibrated,
+        )
+
+    def region_names(self) -> list[str]:
+        """Return what the components of the densities are called: as the ellipsoids, ``@`` for isolated records.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.region_names()
+        ['high#1', 'low#1']
+        """
+        if self.densities is None:
+            return []
+        return [name for k, of_class in self.densities.of_classes() for name in self._names(k, of_class)]
+
+    def _names(self, k: int, of_class: slice) -> Iterator[str]:
+        (problem,), (side,) = deciding_problem(np.array([k]), len(self.rules))
+        rules = self.rules[problem]
+        ellipsoids = [name for name, own in zip(rules.names, rules.sides, strict=True) if own == side]
+        yield from ellipsoids
+        if of_class.stop - of_class.start > len(ellipsoids):
+            yield f"{rules.labels[side]}@"
+
+    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:
+        """Return the name of the region that gives most of the probability of each label, shape (n,).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, d)
+            Points in the model's units.
+        label : ndarray of int, shape (n,)
+            Numbers of their classes.
+        """
+        assert self.densities is not None
+        component = np.empty(len(Z), dtype=np.int64)
+        for k in np.unique(label).tolist():
+            rows = np.flatnonzero(label == k)
+            component[rows] = self.densities.claims(Z[rows], k)
+        return np.asarray(np.array(self.region_names(), dtype=object)[component])
+
+    def key(self) -> str:
+        """Return a text that two models share only if they give the same labels with the same trust."""
+        texts = [repr(self.classes.tolist()), *self.features, self.trust]
+        arrays: list[Any] = [self.mean, self.scale, self.class_count]
+        if self.densities is None:
+            for rules in self.rules:
+                ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]
+                arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]
+        else:
+            arrays += [self.densities.coefficients, self.densities.log_weights]
+        if self.calibration is not None:
+            arrays.append([self.calibration.temperature, self.calibration.unexplained, self.calibration.level])
+        return key_of(texts, arrays)
 
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""

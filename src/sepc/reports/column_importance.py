@@ -11,7 +11,6 @@ from sepc.common.text import listed, percent
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.explanations.feature_terms import feature_terms
-from sepc.explanations.shares import region_names
 from sepc.model.partition_model import PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
@@ -99,7 +98,7 @@ def column_terms(subject: Subject) -> ColumnTerms | None:
         terms, deciders = _of_members(subject, model), np.array(subject.labels, dtype=object)[subject.predicted]
     elif isinstance(model, PartitionModel) and model.densities is not None:
         found = feature_terms(model.densities, subject.points, subject.predicted, subject.rival)
-        terms, deciders = found.values, np.array(region_names(model), dtype=object)[found.best]
+        terms, deciders = found.values, np.array(model.region_names(), dtype=object)[found.best]
     else:
         return None
     return ColumnTerms(np.stack([terms[:, word.at].sum(axis=1) for word in subject.words], axis=1), deciders)

@@ -17,6 +17,7 @@ from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import CONTESTED, Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.partition_model import PartitionModel
+from sepc.model.promise import Promise
 from sepc.model.verdicts import Verdicts
 from sepc.scale.array_api import (
     Array,
@@ -153,11 +154,18 @@ class _PointsThere:
         """Return a full record of each point."""
         model = self.model
         decision, verdicts, which = self._by_counts if model.densities is None else self._by_density()
-        of_cases = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
+        of_cases = Assessment(
+            decision,
+            verdicts,
+            model.rules,
+            model.classes,
+            FrameMaker(),
+            key=model.key,
+            typicality_is_lost=model.is_not_calibrated,
+        )
         problem = deciding_problem(decision.label, len(verdicts))[0]
         between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]
         local_overlap = partial(self._local_overlap, np.where(between, problem, -1), which)
-        of_cases._typicality_is_lost = model.is_not_calibrated
         return ArrayAssessment(of_cases, which, self.decision, local_overlap, self._stability, self.place)
 
     def _local_overlap(self, problem_of_case: IntArray, which: Array) -> Array:
@@ -331,9 +339,11 @@ class ArrayAssessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> Array:
         """Return which labels to accept, shape (n,); see `Assessment.accepted`.
 
@@ -344,6 +354,8 @@ class ArrayAssessment:
         >>> assess(clf, np.array([[0.5], [3.5]])).accepted(min_trust=0.9).tolist()
         [True, False]
         """
+        if groups is not None:
+            return self._place.put(self.to_numpy().accepted(min_trust, min_typicality, allow_outside, groups=groups))
         # Whatever their numbers, the points of a case may be refused; their numbers decide where they are.
         alike = self._cases.with_numbers(trust=1.0, contested=False, typicality=np.nan)
         may_be = self._place.look_up(alike.accepted(min_trust, min_typicality, allow_outside), self._which)
@@ -352,9 +364,11 @@ class ArrayAssessment:
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return why labels are not accepted, as a NumPy array of shape (n,); see `Assessment.refusals`.
 
@@ -365,10 +379,15 @@ class ArrayAssessment:
         >>> assess(clf, np.array([[3.5]])).refusals().tolist()
         ['contested']
         """
-        return self.to_numpy().refusals(min_trust, min_typicality, allow_outside)
+        return self.to_numpy().refusals(min_trust, min_typicality, allow_outside, groups=groups)
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
+        self,
+        abstain_label: Any,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_typicality: float = STRANGE,
+        *,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
 
@@ -379,7 +398,7 @@ class ArrayAssessment:
         >>> assess(clf, np.array([[0.5], [3.5]])).label_or("unsure").tolist()
         [0, 'unsure']
         """
-        return self.to_numpy().label_or(abstain_label, min_trust, min_typicality)
+        return self.to_numpy().label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def to_numpy(self) -> Assessment:
         """Return the same assessment as for a NumPy array.

@@ -23,6 +23,7 @@ from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
+from sepc.model.promise import Promise
 
 _NOTHING = np.empty(0, dtype=object)
 
@@ -134,9 +135,11 @@ class DaskAssessment:
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> da.Array:
         """Return which labels to accept, shape (n,); see `Assessment.accepted`.
 
@@ -147,13 +150,15 @@ class DaskAssessment:
         >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).accepted(0.9).compute().tolist()
         [True, False]
         """
-        return self._asked("accepted", min_trust, min_typicality, allow_outside)
+        return self._asked(groups, "accepted", min_trust, min_typicality, allow_outside)
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
+        *,
+        groups: Any = None,
     ) -> da.Array:
         """Return why labels are not accepted, shape (n,); see `Assessment.refusals`.
 
@@ -164,10 +169,15 @@ class DaskAssessment:
         >>> clf.assess(da.from_array(np.array([[3.5]]))).refusals().compute().tolist()
         ['contested']
         """
-        return self._asked("refusals", min_trust, min_typicality, allow_outside)
+        return self._asked(groups, "refusals", min_trust, min_typicality, allow_outside)
 
     def label_or(
-        self, abstain_label: Any, min_trust: float | Mapping[Any, float] = USUAL_TRUST, min_typicality: float = STRANGE
+        self,
+        abstain_label: Any,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_typicality: float = STRANGE,
+        *,
+        groups: Any = None,
     ) -> da.Array:
         """Return the accepted labels, and `abstain_label` in place of the others, shape (n,).
 
@@ -178,9 +188,14 @@ class DaskAssessment:
         >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).label_or("unsure", 0.9).compute().tolist()
         [0, 'unsure']
         """
-        return self._asked("label_or", abstain_label, min_trust, min_typicality)
+        return self._asked(groups, "label_or", abstain_label, min_trust, min_typicality)
 
-    def _asked(self, method: str, *args: Any) -> da.Array:
+    def _asked(self, groups: Any, method: str, *args: Any) -> da.Array:
+        if groups is not None:
+            raise InputError(
+                "groups are looked up for records in memory, and these are on Dask; expected none. Ask the assessment "
+                "that compute() returns."
+            )
         answer = getattr(self._nothing, method)(*args)  # wrong arguments are refused now
         return self._parts.map_blocks(_asked, method, args, meta=answer, dtype=answer.dtype)
 

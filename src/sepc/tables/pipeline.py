@@ -23,11 +23,12 @@ from sepc.estimators.base import as_it_was_on_error, as_one_row
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
-from sepc.estimators.promises import TrustThreshold, promised_trust
 from sepc.explanations.explanation import Explanation
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import PartitionModel
+from sepc.model.promise import Promise
+from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
 from sepc.tables.region_places import region_places
@@ -230,25 +231,28 @@ class TablePipeline(LinkedToSite, Pipeline):
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] | TrustThreshold = USUAL_TRUST,
+        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
         class_prior: Any = None,
         costs: Any = None,
+        groups: Any = None,
     ) -> NDArray[np.object_]:
         """Return the labels that are accepted, and `abstain_label` for the other rows.
 
         Parameters
         ----------
         X : table of shape (n, n_columns)
-        min_trust : float, dict or TrustThreshold, default=0.95
+        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
             Trust from which a label is given; a dict gives one number for each label.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
             Typicality from which a label is given; 0 gives those of strange rows too.
         class_prior, costs
             As for `SEPClassifier.under`.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            The groups that the rows belong to, if `min_trust` is a promise by groups.
 
         Returns
         -------
@@ -261,7 +265,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         [1, None]
         """
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        return clf.assess(X).label_or(abstain_label, promised_trust(min_trust, clf.steps[-1][1]), min_typicality)
+        warn_if_stated_otherwise(min_trust, clf)
+        return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
         """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.

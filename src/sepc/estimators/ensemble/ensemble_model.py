@@ -24,6 +24,7 @@ from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.policy import Policy
+from sepc.model.promise import key_of
 from sepc.model.rules import Rules
 
 _PART_NAMES = "abc"
@@ -144,6 +145,15 @@ class EnsembleModel:
         stability = partial(self.stability, X, evidence)
         leads = self.leads(X, evidence)
         return EnsembleAssessment(evidence, leads, self, frames, stability)
+
+    def key(self) -> str:
+        """Return a text that two models share only if they give the same labels with the same trust."""
+        arrays: list[Any] = [self.mean, self.scale, self.class_count, self.stack.weights, self.stack.leaning]
+        for member in self.members:
+            arrays.append(member.plan.features)
+            for part in member.parts:
+                arrays += [part.densities.coefficients, part.densities.log_weights]
+        return key_of([repr(self.classes.tolist()), *self.features, self.trust], arrays)
 
     def stability(self, X: FloatArray, evidence: Evidence) -> FloatArray:
         """Return the share of the ensembles of one part of each member that give the same label, shape (n,).

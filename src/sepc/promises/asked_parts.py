@@ -1,0 +1,146 @@
+"""Which parts a promise is asked for, and what is to be promised of each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.errors import InputError
+from sepc.common.frames import plain
+from sepc.common.typing import FloatArray
+from sepc.common.validation import require_share
+from sepc.model.policy import Policy
+from sepc.promises.calibration_verdicts import CalibrationVerdicts
+from sepc.promises.criteria import CostLimit, Criterion, ErrorLimit
+from sepc.promises.parts import (
+    ALL,
+    EVERYTHING,
+    GROUP,
+    GROUPS,
+    LABEL,
+    NO_GROUP,
+    REGION,
+    Groups,
+    Parts,
+    other_regions,
+    required_regions,
+)
+from sepc.promises.risk_sharing import shared_risks
+from sepc.promises.trust_threshold import model_of
+
+
+class AskedLimits(NamedTuple):
+    """What was asked for: one limit, or one for each part; and what labels cost, where costs are bounded."""
+
+    limits: Any
+    matrix: FloatArray | None
+    classes: list[str]
+
+    def criterion(self, limit: float, label: str | None = None) -> Criterion:
+        """Return a limit on the labels that are given in one part, of one label if that is known."""
+        if self.matrix is None:
+            return ErrorLimit(limit)
+        given = self.matrix if label is None else self.matrix[:, self.classes.index(label)]
+        return CostLimit(limit, float(given.min()), float(given.max()))
+
+    def of(self, keys: Sequence[str]) -> list[float]:
+        """Return the limit of each key, checked."""
+        what = "max_error" if self.matrix is None else "max_cost"
+        if not isinstance(self.limits, Mapping):
+            return [self._checked(self.limits, what)] * len(keys)
+        given = {None if key is None else str(plain(key)): value for key, value in self.limits.items()}
+        unknown = [key for key in given if key is not None and key not in keys]
+        if unknown:
+            raise InputError(f"{what} names {unknown[0]!r}; expected some of {', '.join(map(repr, keys))}, or None.")
+        missing = [key for key in keys if key not in given and None not in given]
+        if missing:
+            raise InputError(
+                f"{what} has no entry for {missing[0]!r}; expected one for each of {', '.join(map(repr, keys))}. Add "
+                "it, or give an entry for None, which stands for all others."
+            )
+        return [self._checked(given.get(key, given.get(None)), f"{what}[{key!r}]") for key in keys]
+
+    def _checked(self, value: Any, name: str) -> float:
+        if self.matrix is None:
+            require_share(value, name, 0.05)
+        elif isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= value < np.inf:
+            raise InputError(f"{name} is {value!r}; expected a number of 0 or more, in the units of costs.")
+        return float(value)
+
+
+def asked_parts(
+    clf: Any, cal: CalibrationVerdicts, by: Any, limits: AskedLimits, confidence: float
+) -> tuple[Parts, list[Criterion]]:
+    """Return the parts that a promise is made for, and what is to be promised of each."""
+    if by is None:
+        return Parts(ALL, (EVERYTHING,)), [limits.criterion(limits.of([EVERYTHING])[0])]
+    if isinstance(by, str) and by == LABEL:
+        named = zip(limits.of(cal.classes), cal.classes, strict=True)
+        return Parts(LABEL, tuple(cal.classes)), [limits.criterion(limit, label) for limit, label in named]
+    if isinstance(by, str) and by == REGION:
+        return _by_region(clf, cal, limits, confidence)
+    if isinstance(by, str) or not hasattr(by, "__len__"):
+        raise InputError(
+            f"by is {by!r}; expected 'label', 'region', or the groups of the calibration records: a vector with one "
+            "for each, or a table of yes and no."
+        )
+    groups = Groups.of(by, len(cal.trust))
+    names = groups.names()
+    if any(name is None for name in names.tolist()):
+        row = [name is None for name in names.tolist()].index(True)
+        raise InputError(
+            f"by has no group in row {row}; expected one for each calibration record. Fill it in, or give such records "
+            "a group of their own."
+        )
+    found = sorted(set(names.tolist()))
+    if not groups.columns:
+        return Parts(GROUP, tuple(found)), [limits.criterion(limit) for limit in limits.of(found)]
+    of_column = dict(zip([*groups.columns, NO_GROUP], limits.of([*groups.columns, NO_GROUP]), strict=True))
+    members = groups.members()
+    smallest = [min(of_column[column] for column in members[name]) for name in found]
+    return Parts(GROUPS, tuple(found), groups.columns), [limits.criterion(limit) for limit in smallest]
+
+
+def _by_region(
+    clf: Any, cal: CalibrationVerdicts, limits: AskedLimits, confidence: float
+) -> tuple[Parts, list[Criterion]]:
+    model = model_of(clf)
+    required_regions(cal.main_region)
+    if model is None or model.densities is None:
+        required_regions(None)
+    densities, n = model.densities, int(model.class_count.sum())
+    limit_of = dict(zip(cal.classes, limits.of(cal.classes), strict=True))
+    labels = [cal.classes[code] for code in densities.codes.tolist()]
+    criteria = [limits.criterion(limit_of[label], label) for label in labels]
+    n_eligible = int(np.count_nonzero(cal.eligible))
+    expected = [n_eligible * densities.size(c, n) // n for c in range(len(labels))]
+    signed = [share > 0.0 for share in shared_risks(expected, criteria, 1.0 - confidence)]
+    names, chosen = [], []
+    regions = list(zip(model.region_names(), labels, criteria, signed, strict=True))
+    for label in cal.classes:
+        own = [(name, criterion) for name, of, criterion, alone in regions if of == label and alone]
+        if any(of == label and not alone for _, of, _, alone in regions):
+            own.append((other_regions(label), limits.criterion(limit_of[label], label)))
+        names += [name for name, _ in own]
+        chosen += [criterion for _, criterion in own]
+    return Parts(REGION, tuple(names)), chosen
+
+
+def cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
+    """Return what it costs to give the label of a column where that of a row is true."""
+    if unknown_labels != "error":
+        raise InputError(
+            "max_cost needs a price for each true label, and there is none for labels that the classifier does not "
+            "know; expected unknown_labels='error'. Bound the error with max_error to count them as wrong."
+        )
+    model = model_of(clf)
+    policy = getattr(model, "policy", None)
+    if costs is not None:
+        classes = np.asarray(clf.classes_)
+        policy = Policy.of(classes, np.ones(len(classes), dtype=np.int64), None, costs)
+    if policy is None or policy.costs is None:
+        raise InputError(
+            f"max_cost needs to know what errors cost, and {type(clf).__name__} was not told; expected costs. Pass "
+            "costs={true: {given: cost}}, or a classifier under(costs=...)."
+        )
+    return np.asarray(policy.costs)

@@ -1,0 +1,96 @@
+"""What a classifier says of calibration records, and what is true."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.frames import plain
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.validation import known_labels
+from sepc.promises.parts import texts_of
+
+
+class CalibrationVerdicts(NamedTuple):
+    """What a classifier says of calibration records, and what is true.
+
+    Attributes
+    ----------
+    classes : list of str
+        Labels that it knows, as texts.
+    label : ndarray of shape (n,)
+        What was predicted.
+    truth : list
+    trust : ndarray of shape (n,)
+    wrong, eligible : ndarray of bool, shape (n,)
+        Which labels are wrong; which records some threshold accepts.
+    main_region : ndarray of object, shape (n,), or None
+    key : str or None
+        Of the model.
+    """
+
+    classes: list[str]
+    label: NDArray[Any]
+    truth: list[Any]
+    trust: FloatArray
+    wrong: BoolArray
+    eligible: BoolArray
+    main_region: NDArray[Any] | None
+    key: str | None
+
+    @classmethod
+    def of(cls, clf: Any, X_cal: Any, y_cal: Any, unknown_labels: str) -> "CalibrationVerdicts":
+        """Return verdicts on records, checked."""
+        missing = [name for name in ("predict", "trust_score") if not callable(getattr(clf, name, None))]
+        if missing:
+            raise InputError(
+                f"clf is {clf if isinstance(clf, type) else type(clf).__name__}, without {' and '.join(missing)}; "
+                "expected a fitted classifier with both. Pass an SEPClassifier; of a pipeline its last step, with "
+                "X_cal transformed by the steps before."
+            )
+        labels = known_labels(X_cal, y_cal)
+        main_region, key = None, None
+        if callable(getattr(clf, "assess", None)):
+            a = clf.assess(X_cal)
+            trust, predicted, eligible = np.asarray(a.trust), np.asarray(a.label), np.asarray(a.accepted(min_trust=0.0))
+            main_region, key = getattr(a, "main_region", None), getattr(a, "model_key", None)
+        else:
+            trust, predicted = np.asarray(clf.trust_score(X_cal)), np.asarray(clf.predict(X_cal))
+            eligible = np.full(trust.shape, True)
+        if trust.shape != (len(labels),) or not ((trust >= 0.0) & (trust <= 1.0)).all():
+            raise InputError(
+                f"trust_score returned an array of shape {trust.shape}; expected {len(labels)} numbers between 0 and "
+                "1. Scale other scores into this range, for all records alike."
+            )
+        known = np.asarray(getattr(clf, "classes_", predicted))
+        # Of a classifier without classes_ it is not known which labels it may give besides.
+        _require_known(labels, known.tolist(), unknown_labels if hasattr(clf, "classes_") else "wrong")
+        wrong = np.array([a != b for a, b in zip(labels, predicted.tolist(), strict=True)], dtype=bool)
+        trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
+        return cls(
+            list(dict.fromkeys(texts_of(known).tolist())), predicted, labels, trust, wrong, eligible, main_region, key
+        )
+
+    def costs(self, matrix: FloatArray) -> FloatArray:
+        """Return what each label costs, shape (n,)."""
+        number = {label: k for k, label in enumerate(self.classes)}
+        given = np.array([number[text] for text in texts_of(self.label).tolist()])
+        true = np.array([number[str(plain(label))] for label in self.truth])
+        return np.asarray(matrix[true, given])
+
+
+def _require_known(labels: Sequence[Any], known: Sequence[Any], unknown_labels: str) -> None:
+    if set(known).isdisjoint(labels):
+        raise InputError(
+            f"y_cal holds {labels[0]!r}, and none of the labels that the classifier knows, such as {known[0]!r}; "
+            "expected labels of the same kind. Encode y_cal as the training labels were."
+        )
+    unknown = [label for label in labels if label not in set(known)]
+    if unknown and unknown_labels == "error":
+        raise InputError(
+            f"y_cal holds {unknown[0]!r}, which the classifier does not know, in {len(unknown)} of {len(labels)} "
+            "records; expected labels that it was fitted to. Correct the label, fit with records of it, or pass "
+            "unknown_labels='wrong' to count such records as wrong, which they will be in use."
+        )

@@ -1,0 +1,216 @@
+"""Parts of the records, each with a promise of its own: by label, by region or by group.
+
+Which part a record belongs to depends on nothing but the record and the classifier, and every record is in one part.
+So, given how many calibration records each part has, these are independent draws from the part, and parts tell nothing
+of each other: promises that fail with the probabilities r1, r2, ... all hold with (1 - r1) (1 - r2) ....
+
+Regions: one that can be expected to have too few calibration records to get a share of the risk, by how many training
+records shaped it, is pooled with all others like it of the same label. The calibration records have no say in that: a
+region that is pooled because few of them fell into it would be underrated in the pool.
+
+Groups that overlap: the part of a record is the combination of its groups. What is promised in each combination holds
+in each group, which is made of some of them. A threshold for each group would promise nothing of records in two groups,
+which are a chosen few of each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.frames import plain
+from sepc.common.typing import BoolArray
+
+ALL, LABEL, REGION, GROUP, GROUPS = "all", "label", "region", "group", "groups"
+EVERYTHING = "all labels"
+NO_GROUP = "none of the groups"
+
+
+def other_regions(label: Any) -> str:
+    """Return the name of the pool of a label's regions that are not signed by themselves.
+
+    Examples
+    --------
+    >>> other_regions("ill")
+    'other regions of ill'
+    """
+    return f"other regions of {label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups that records belong to: one each, or any number where they overlap.
+
+    Attributes
+    ----------
+    values : ndarray of object, shape (n,), or of bool, shape (n, n_groups)
+        Texts, None where it is missing; or which of the groups each record belongs to.
+    columns : tuple of str
+        Names of groups that may overlap; none for others.
+
+    Examples
+    --------
+    >>> Groups.of(["north", "south"], 2).names().tolist()
+    ['north', 'south']
+    >>> Groups.of(np.array([[True, True], [False, False]]), 2).names().tolist()
+    ['group 0 & group 1', 'none of the groups']
+    """
+
+    values: NDArray[Any]
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, groups: Any, n: int) -> "Groups":
+        """Return the groups of n records, checked.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n,) or (n, n_groups)
+            A group for each record, or a table of yes and no.
+        n : int
+        """
+        columns = [str(name) for name in groups.columns] if hasattr(groups, "columns") else None
+        values = np.asarray(groups if not isinstance(groups, list | tuple) else _as_array(groups))
+        if values.ndim not in (1, 2) or len(values) != n:
+            raise InputError(
+                f"groups has the shape {values.shape}; expected {n} rows, one for each record: a group each, or a "
+                "table of yes and no with a column for each group. Take the groups of the same records."
+            )
+        if values.ndim == 1:
+            return cls(np.array([_text(value) for value in values.tolist()], dtype=object))
+        names = columns or [f"group {j}" for j in range(values.shape[1])]
+        return cls(_yes_or_no(values, names), tuple(names))
+
+    def names(self) -> NDArray[np.object_]:
+        """Return the group of each record, or the combination of its groups, shape (n,); None where it is missing."""
+        if not self.columns:
+            return self.values
+        kinds, back = np.unique(self.values, axis=0, return_inverse=True)
+        named = [" & ".join(self._of(row)) for row in kinds]
+        return np.asarray(np.array(named, dtype=object)[back.ravel()])
+
+    def members(self) -> dict[str, list[str]]:
+        """Return the groups of each combination that occurs."""
+        return {" & ".join(self._of(row)): self._of(row) for row in np.unique(self.values, axis=0)}
+
+    def _of(self, row: BoolArray) -> list[str]:
+        return [column for column, yes in zip(self.columns, row.tolist(), strict=True) if yes] or [NO_GROUP]
+
+
+def _as_array(groups: Sequence[Any]) -> NDArray[Any]:
+    """Return a list as an array of the objects that it holds: NumPy would make texts of a list with one text."""
+    nested = len(groups) > 0 and isinstance(groups[0], list | tuple)
+    return np.array(groups) if nested else np.fromiter(groups, dtype=object, count=len(groups))
+
+
+def _text(value: Any) -> str | None:
+    is_missing = value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    return None if is_missing else str(plain(value))
+
+
+def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
+    is_yes = np.isin(values, [True]) if values.dtype == object else values == 1
+    is_no = np.isin(values, [False]) if values.dtype == object else values == 0
+    bad = np.argwhere(~(is_yes | is_no))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise InputError(
+            f"groups has {values[row, column]!r} in row {row} of the column {names[column]!r}; expected True or False, "
+            "for a table of groups that may overlap. Give one column of names where each record has one group."
+        )
+    return np.asarray(is_yes)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts by name, and how to tell which one a record belongs to.
+
+    Attributes
+    ----------
+    by : {"all", "label", "region", "group", "groups"}
+    names : tuple of str
+    columns : tuple of str
+        Names of groups that may overlap.
+
+    Examples
+    --------
+    >>> parts = Parts("label", ("ill", "well"))
+    >>> parts.of(np.array(["well", "ill"]), None, None).tolist()
+    [1, 0]
+    """
+
+    by: str
+    names: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+    def of(self, label: NDArray[Any], main_region: NDArray[Any] | None, groups: Any) -> NDArray[np.int64]:
+        """Return the part of each record, shape (n,); -1 where it is in none.
+
+        Parameters
+        ----------
+        label : ndarray of shape (n,)
+            What was predicted.
+        main_region : ndarray of object, shape (n,), or None
+            For parts by region.
+        groups : array-like of shape (n,) or (n, n_groups), or None
+            For parts by group.
+        """
+        if groups is not None and self.by not in (GROUP, GROUPS):
+            raise InputError(
+                f"groups were given for a promise by {self.by}; expected none. Leave groups out, or make a promise "
+                "with select_min_trust(..., by=groups)."
+            )
+        if self.by == ALL:
+            return np.zeros(len(label), dtype=np.int64)
+        number = {name: k for k, name in enumerate(self.names)}
+        if self.by == REGION:
+            return self._by_region(label, main_region, number)
+        keys = texts_of(label) if self.by == LABEL else self._groups(groups, len(label)).names()
+        return np.array([number.get(key, -1) for key in keys.tolist()], dtype=np.int64)
+
+    def _by_region(
+        self, label: NDArray[Any], main_region: NDArray[Any] | None, number: dict[str, int]
+    ) -> NDArray[np.int64]:
+        regions = required_regions(main_region)
+        pools = [number.get(other_regions(text), -1) for text in texts_of(label).tolist()]
+        return np.array([number.get(r, pool) for r, pool in zip(regions.tolist(), pools, strict=True)], dtype=np.int64)
+
+    def _groups(self, groups: Any, n: int) -> Groups:
+        if groups is None:
+            raise InputError(
+                "the promise goes by groups, and none were given; expected those of the records. Pass groups=, as "
+                "select_min_trust got them by."
+            )
+        found = Groups.of(groups, n)
+        if found.columns != self.columns:
+            was, now = (", ".join(columns) or "one group for each record" for columns in (self.columns, found.columns))
+            raise InputError(
+                f"groups has {now}; expected what the promise was made by: {was}. Give the same groups in the same "
+                "order."
+            )
+        return found
+
+
+def texts_of(label: NDArray[Any]) -> NDArray[np.object_]:
+    """Return labels as texts, shape (n,).
+
+    Examples
+    --------
+    >>> texts_of(np.array([3, 5])).tolist()
+    ['3', '5']
+    """
+    return np.array([str(plain(one)) for one in label.tolist()], dtype=object)
+
+
+def required_regions(main_region: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the regions of verdicts; an error where they have none."""
+    if main_region is None or (len(main_region) and main_region[0] is None):
+        raise InputError(
+            "by='region' needs a region that gives each label its probability, and this classifier names none: an "
+            "ensemble has many for each label, other readings than trust='local' and 'raw' count records, and on a "
+            "device regions are not looked up. Use an SEPClassifier with NumPy arrays, or by='label'."
+        )
+    return main_region

@@ -1,0 +1,335 @@
+"""Promises by label, region and group, and by cost."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sepc import InputError, SEPClassifier, SepcWarning, SEPEnsembleClassifier, make_table_pipeline, select_min_trust
+from sepc.promises.criteria import CostLimit, ErrorLimit
+from sepc.promises.risk_sharing import equal_share, shared_risks
+from sepc.promises.safe_thresholds import lowest_safe_threshold
+
+COSTS = {"ill": {"well": 5.0}, "well": {"ill": 1.0}}
+
+
+def patients(n, seed=0):
+    """Two classes that overlap, the rarer one in two groups far from each other."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.35, "ill", "well")
+    X = rng.normal(size=(n, 2))
+    X[y == "ill"] += np.where(rng.random((np.count_nonzero(y == "ill"), 1)) < 0.5, [3.0, 0.0], [-3.0, 3.0])
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return SEPClassifier(n_imp=0.1).fit(*patients(600))
+
+
+@pytest.fixture(scope="module")
+def cal():
+    return patients(800, seed=1)
+
+
+def accepts(clf, X, promise, **kwargs):
+    return np.array([label is not None for label in clf.predict_or_abstain(X, promise, **kwargs)])
+
+
+class TestByLabel:
+    def test_each_label_gets_the_threshold_of_its_own_records_at_its_share_of_the_risk(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.1, by="label")
+        a = clf.assess(cal[0])
+        for label in ("ill", "well"):
+            mine = (a.label == label) & a.accepted(min_trust=0.0)
+            own = lowest_safe_threshold(a.trust[mine], (a.label != cal[1])[mine], 0.1, 1 - equal_share(0.05, 2))
+            part = found[label]
+            assert (part.status, part.min_trust) == ("promised", own.threshold)
+            assert (part.n_calibration, part.n_accepted) == (mine.sum(), own.n_accepted)
+            taken = mine & (a.trust >= part.min_trust)
+            assert part.n_errors == np.count_nonzero(a.label[taken] != cal[1][taken])
+            assert part.n_errors / part.n_accepted <= part.bound <= 0.1
+
+    def test_what_is_accepted_is_what_was_counted(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.1, by="label")
+        accepted = accepts(clf, cal[0], found)
+        assert accepted.sum() == found.n_accepted
+        a = clf.assess(cal[0])
+        assert np.array_equal(a.accepted(found), accepted)
+        assert np.array_equal(a.accepted({p.part: p.min_trust for p in found.parts}), accepted)
+
+    def test_a_label_without_enough_records_costs_the_others_nothing(self, clf, cal):
+        few = np.concatenate(
+            [np.flatnonzero(clf.predict(cal[0]) == "well"), np.flatnonzero(clf.predict(cal[0]) == "ill")[:5]]
+        )
+        X, y = cal[0][few], cal[1][few]
+        found = select_min_trust(clf, X, y, max_error=0.1, by="label")
+        assert found["ill"].status == "too few records"
+        assert found["ill"].n_more > 30
+        a = clf.assess(X)
+        mine = (a.label == "well") & a.accepted(min_trust=0.0)
+        own = lowest_safe_threshold(a.trust[mine], (a.label != y)[mine], 0.1, 0.95)
+        assert (found["well"].min_trust, found["well"].n_accepted) == (own.threshold, own.n_accepted)
+        reasons = clf.assess(cal[0]).refusals(found)
+        assert set(reasons[(clf.predict(cal[0]) == "ill")]) <= {"promise", "strange", "contested"}
+
+    def test_enough_more_records_that_are_right_make_the_promise(self):
+        class Sure:
+            classes_ = np.array(["a", "b"])
+
+            def predict(self, X):
+                return np.where(np.asarray(X)[:, 0] > 0, "a", "b")
+
+            def trust_score(self, X):
+                return np.full(len(X), 0.9)
+
+        def found(n_b):
+            X = np.repeat([[1.0], [-1.0]], [300, n_b], axis=0)
+            return select_min_trust(Sure(), X, Sure().predict(X), by="label")
+
+        more = found(40)["b"].n_more
+        assert found(40 + more)["b"].status == "promised"
+        assert found(39 + more)["b"].status == "too few records"
+
+    def test_too_many_wrong(self, clf):
+        X, y = patients(400, seed=2)
+        rng = np.random.default_rng(0)
+        y = np.where(rng.random(400) < 0.4, np.where(y == "ill", "well", "ill"), y)
+        found = select_min_trust(clf, X, y, by="label")
+        assert {part.status for part in found.parts} == {"too many wrong"}
+        assert not accepts(clf, X, found).any()
+        assert "too many of the surest of its" in repr(found)
+
+    def test_limits_may_differ(self, clf, cal):
+        both = select_min_trust(clf, *cal, max_error={"ill": 0.2, None: 0.1}, by="label")
+        assert [part.limit for part in both.parts] == [0.2, 0.1]
+        strict = select_min_trust(clf, *cal, max_error=0.1, by="label")
+        assert both["ill"].min_trust <= strict["ill"].min_trust
+        assert both["well"].min_trust == strict["well"].min_trust
+
+
+class TestByRegion:
+    def test_the_region_is_the_one_with_the_largest_share_of_the_label(self, clf, cal):
+        a = clf.assess(cal[0][:40])
+        for i in range(40):
+            own = [s for s in clf.explain(cal[0][i]).shares if s.label == a.label[i] and s.region != "background"]
+            assert a.main_region[i] == max(own, key=lambda s: s.share).region
+
+    def test_regions_are_signed_or_pooled_and_every_record_is_in_one(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.15, by="region")
+        names = [part.part for part in found.parts]
+        assert len(set(names)) == len(names)
+        assert any(name.startswith("other regions of ") for name in names)
+        which = found.part_of(clf.assess(cal[0]))
+        assert (which >= 0).all()
+        eligible = clf.assess(cal[0]).accepted(min_trust=0.0)
+        assert [part.n_calibration for part in found.parts] == np.bincount(
+            which[eligible], minlength=len(names)
+        ).tolist()
+        assert accepts(clf, cal[0], found).sum() == found.n_accepted > 0
+
+    def test_which_regions_are_pooled_does_not_depend_on_where_calibration_records_fell(self, clf):
+        sets = [patients(500, seed) for seed in range(3, 6)]
+        n = min(np.count_nonzero(clf.assess(X).accepted(min_trust=0.0)) for X, _ in sets)
+        named = []
+        for X, y in sets:
+            rows = np.flatnonzero(clf.assess(X).accepted(min_trust=0.0))[:n]
+            named.append([p.part for p in select_min_trust(clf, X[rows], y[rows], by="region", max_error=0.2).parts])
+        assert named[0] == named[1] == named[2]
+
+    @pytest.mark.parametrize("model", [SEPEnsembleClassifier(n_estimators=2), SEPClassifier(trust="paper")], ids=str)
+    def test_without_regions_a_clear_error(self, model, cal):
+        with pytest.raises(InputError, match=r"by='region' needs a region that gives each label its probability"):
+            select_min_trust(model.fit(*patients(120)), *cal, by="region")
+
+
+class TestByGroups:
+    def test_each_group_has_its_own_threshold(self, clf, cal):
+        groups = np.where(cal[0][:, 1] > 0, "north", "south")
+        found = select_min_trust(clf, *cal, max_error=0.1, by=groups)
+        assert [part.part for part in found.parts] == ["north", "south"]
+        assert accepts(clf, cal[0], found, groups=groups).sum() == found.n_accepted
+        for kind in (pd.Series(groups), pl.Series(groups.tolist()), groups.tolist()):
+            assert np.array_equal(accepts(clf, cal[0], found, groups=kind), accepts(clf, cal[0], found, groups=groups))
+
+    def test_overlapping_groups_are_promised_by_combination_at_the_strictest_limit(self, clf, cal):
+        table = pd.DataFrame({"old": cal[0][:, 0] > 0.5, "woman": np.arange(800) % 2 == 0})
+        found = select_min_trust(clf, *cal, max_error={"old": 0.2, "woman": 0.3, None: 0.25}, by=table)
+        limits = {part.part: part.limit for part in found.parts}
+        assert limits == {"none of the groups": 0.25, "old": 0.2, "old & woman": 0.2, "woman": 0.3}
+        accepted = accepts(clf, cal[0], found, groups=table)
+        assert accepted.sum() == found.n_accepted
+        assert np.array_equal(accepted, accepts(clf, cal[0], found, groups=pl.from_pandas(table)))
+
+    def test_an_unknown_or_missing_group_is_refused_and_the_others_are_not(self, clf, cal):
+        groups = np.where(cal[0][:, 1] > 0, "north", "south")
+        found = select_min_trust(clf, *cal, max_error=0.1, by=groups)
+        new = groups.astype(object)
+        new[0], new[1] = "west", None
+        accepted, usual = (accepts(clf, cal[0], found, groups=g) for g in (new, groups))
+        assert not accepted[:2].any()
+        assert np.array_equal(accepted[2:], usual[2:])
+
+    @pytest.mark.parametrize(
+        ("by", "message"),
+        [
+            (["a", "b"], r"groups has the shape \(2,\); expected 800 rows"),
+            (np.full((800, 2), 0.5), r"groups has .*0\.5.* in row 0 of the column 'group 0'; expected True or False"),
+            (["a"] * 799 + [None], "by has no group in row 799"),
+            ("sex", "by is 'sex'; expected 'label', 'region', or the groups"),
+            (3, "by is 3; expected 'label'"),
+        ],
+    )
+    def test_groups_that_do_not_fit(self, clf, cal, by, message):
+        with pytest.raises(InputError, match=message):
+            select_min_trust(clf, *cal, by=by)
+
+    def test_groups_are_given_again(self, clf, cal):
+        table = pd.DataFrame({"old": cal[0][:, 0] > 0.5, "woman": np.arange(800) % 2 == 0})
+        found = select_min_trust(clf, *cal, max_error=0.3, by=table)
+        with pytest.raises(InputError, match="the promise goes by groups, and none were given"):
+            clf.predict_or_abstain(cal[0], found)
+        with pytest.raises(
+            InputError, match="groups has woman, old; expected what the promise was made by: old, woman"
+        ):
+            clf.predict_or_abstain(cal[0], found, groups=table[["woman", "old"]])
+        with pytest.raises(InputError, match="groups has one group for each record; expected"):
+            clf.predict_or_abstain(cal[0], found, groups=table["old"])
+        with pytest.raises(InputError, match="groups were given for a promise by label"):
+            clf.predict_or_abstain(cal[0], select_min_trust(clf, *cal, by="label"), groups=table)
+        with pytest.raises(InputError, match=r"groups were given, and min_trust=0\.9 does not ask for them"):
+            clf.predict_or_abstain(cal[0], 0.9, groups=table)
+
+
+class TestCosts:
+    def test_the_mean_cost_of_accepted_labels_is_bounded(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_cost=0.3, costs=COSTS)
+        (part,) = found.parts
+        accepted = accepts(clf, cal[0], found)
+        given, true = clf.predict(cal[0])[accepted], cal[1][accepted]
+        cost = np.where(given == true, 0.0, np.where(true == "ill", 5.0, 1.0))
+        assert part.cost == pytest.approx(cost.mean())
+        assert part.cost < part.bound <= 0.3
+        assert part.n_accepted == accepted.sum() > 0
+
+    def test_by_label_only_what_that_label_can_cost_counts(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_cost={"ill": 1.0, "well": 0.2}, costs=COSTS, by="label")
+        assert (found["ill"].min_trust, found["ill"].status) == (0.0, "promised")  # none costs more than 1
+        assert 0.0 < found["well"].min_trust < 1.0
+
+    def test_costs_that_the_classifier_was_told_are_taken(self, clf, cal):
+        careful = clf.under(costs=COSTS)
+        found = select_min_trust(careful, *cal, max_cost=0.3, by="label")
+        assert found == select_min_trust(careful, *cal, max_cost=0.3, by="label", costs=[[0.0, 5.0], [1.0, 0.0]])
+        assert accepts(careful, cal[0], found).sum() == found.n_accepted
+        with pytest.warns(SepcWarning, match="the promise does not hold here"):
+            clf.predict_or_abstain(cal[0], found)
+
+    def test_dearer_than_anything_promises_nothing(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_cost=0.0, costs=COSTS)
+        assert found.parts[0].status == "too few records"  # no number of records shows a cost of 0
+        dear = select_min_trust(clf, *cal, max_cost=0.05, costs=COSTS)
+        assert dear.parts[0].status in ("too dear", "too few records")
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"costs": COSTS}, "costs came without max_cost"),
+            ({"max_cost": 0.3}, "max_cost needs to know what errors cost"),
+            ({"max_cost": -1.0, "costs": COSTS}, "max_cost is -1.0; expected a number of 0 or more"),
+            ({"max_cost": {"ill": 1.0}, "costs": COSTS, "by": "label"}, "max_cost has no entry for 'well'"),
+            ({"max_cost": {"sick": 1.0}, "costs": COSTS, "by": "label"}, "max_cost names 'sick'; expected some of"),
+            ({"max_cost": 0.3, "costs": [[0, 1]]}, r"costs has the shape \(1, 2\)"),
+            ({"max_cost": 0.3, "costs": COSTS, "unknown_labels": "wrong"}, "expected unknown_labels='error'"),
+            ({"unknown_labels": "maybe"}, "unknown_labels is 'maybe'; expected one of error, wrong"),
+            ({"max_error": {"ill": 0.1}}, "max_error is .*; expected a number"),
+        ],
+    )
+    def test_bad_requests(self, clf, cal, change, message):
+        with pytest.raises(InputError, match=message):
+            select_min_trust(clf, *cal, **change)
+
+
+class TestSharing:
+    @given(st.lists(st.integers(0, 600), min_size=1, max_size=8), st.sampled_from([0.01, 0.05, 0.2]))
+    def test_no_more_than_the_risk_is_shared_out_and_nothing_where_it_is_lost(self, sizes, limit):
+        criteria = [ErrorLimit(limit)] * len(sizes)
+        risks = shared_risks(sizes, criteria, 0.05)
+        assert np.prod([1 - r for r in risks]) >= 0.95 - 1e-12
+        for n, r in zip(sizes, risks, strict=True):
+            assert r == 0.0 or n >= ErrorLimit(limit).needed(r)
+        m = sum(r > 0 for r in risks)
+        more = equal_share(0.05, m + 1)
+        assert sum(n >= ErrorLimit(limit).needed(more) for n in sizes) < m + 1
+
+    def test_a_limit_that_all_keep_needs_no_record(self):
+        assert shared_risks([0], [CostLimit(3.0, 0.0, 2.0)], 0.05) == [0.05]
+
+
+class TestAnyModel:
+    def test_ensembles_and_tables(self, cal):
+        X, y = patients(150)
+        ensemble = SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(X, y)
+        found = select_min_trust(ensemble, *cal, max_error=0.15, by="label")
+        assert accepts(ensemble, cal[0], found).sum() == found.n_accepted
+        table = pd.DataFrame(cal[0], columns=["a", "b"])
+        pipeline = make_table_pipeline().fit(pd.DataFrame(X, columns=["a", "b"]), y)
+        for by in ("label", "region"):
+            found = select_min_trust(pipeline, table, cal[1], max_error=0.15, by=by)
+            assert accepts(pipeline, table, found).sum() == found.n_accepted
+        careful = pipeline.under(class_prior={"ill": 0.1})
+        with pytest.warns(SepcWarning, match="the promise does not hold here"):
+            careful.predict_or_abstain(table, found)
+
+    def test_a_promise_of_another_model_is_refused(self, clf, cal):
+        other = SEPClassifier().fit(*patients(300, seed=9))
+        for by in (None, "label"):
+            found = select_min_trust(clf, *cal, max_error=0.15, by=by)
+            for use in (
+                lambda f=found: other.predict_or_abstain(cal[0], f),
+                lambda f=found: other.assess(cal[0]).accepted(f),
+            ):
+                with pytest.raises(InputError, match="the promise was made for another model"):
+                    use()
+
+    def test_a_model_that_was_fitted_again_to_the_same_records_is_the_same(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.15, by="label")
+        again = SEPClassifier(n_imp=0.1).fit(*patients(600))
+        assert np.array_equal(accepts(again, cal[0], found), accepts(clf, cal[0], found))
+
+    def test_the_order_of_records_does_not_matter(self, clf, cal):
+        order = np.random.default_rng(0).permutation(800)
+        groups = np.where(cal[0][:, 1] > 0, "north", "south")
+        for by in ("label", "region", groups):
+            shuffled = by if isinstance(by, str) else by[order]
+            one = select_min_trust(clf, *cal, max_error=0.1, by=by)
+            assert one == select_min_trust(clf, cal[0][order], cal[1][order], max_error=0.1, by=shuffled)
+
+    def test_everything_as_json_and_as_a_frame(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.1, by="label")
+        assert json.loads(json.dumps(found.to_dict()))["parts"][0]["part"] == "ill"
+        assert found.to_frame()["min_trust"].tolist() == [part.min_trust for part in found.parts]
+        assert "with a confidence of 95 %" in found._repr_html_()
+        with pytest.raises(KeyError):
+            found["maybe"]
+
+    def test_three_classes_a_weak_one_does_not_block_the_others(self):
+        X, y = three_classes(1200, 0)
+        clf = SEPClassifier(n_imp=0.1).fit(X[:400], y[:400])
+        found = select_min_trust(clf, X[400:], y[400:], max_error=0.05, by="label")
+        status = {part.part: part.status for part in found.parts}
+        assert status["far"] == "promised"
+        assert "promised" not in (status["near"], status["nearer"])
+
+
+def three_classes(n, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["far", "near", "nearer"], n)
+    X = rng.normal(size=(n, 2))
+    X[y == "far"] += 8.0
+    X[y == "nearer", 0] += 0.4
+    return X, y
