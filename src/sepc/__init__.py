@@ -42,7 +42,14 @@ if TYPE_CHECKING:
         ReliabilityDisplay,
         RiskCoverageDisplay,
     )
-    from sepc.promises import PartPromise, PartPromises, TrustThreshold, select_min_trust
+    from sepc.promises import (
+        PartPromise,
+        PartPromises,
+        PromisePreview,
+        TrustThreshold,
+        preview_promise,
+        select_min_trust,
+    )
     from sepc.reports import Report, report
     from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 
@@ -75,6 +82,7 @@ _HOME = {
     "PartitionChanges": "feedback",
     "PartitionDisplay": "plot",
     "PredictionSets": "estimators.label_sets",
+    "PromisePreview": "promises",
     "RegionTrustDisplay": "plot",
     "ReliabilityDisplay": "plot",
     "RiskCoverageDisplay": "plot",
@@ -96,6 +104,7 @@ _HOME = {
     "nearest_points": "geometry.hulls",
     "overlap_coefficient": "geometry.coefficient",
     "partition": "partitions.algorithm",
+    "preview_promise": "promises",
     "rules_dict": "persist",
     "save": "persist",
     "report": "reports",
@@ -131,6 +140,7 @@ __all__ = [
     "PartitionChanges",
     "PartitionDisplay",
     "PredictionSets",
+    "PromisePreview",
     "RegionTrustDisplay",
     "ReliabilityDisplay",
     "Report",
@@ -152,6 +162,7 @@ __all__ = [
     "nearest_points",
     "overlap_coefficient",
     "partition",
+    "preview_promise",
     "report",
     "rules_dict",
     "save",

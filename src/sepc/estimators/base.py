@@ -20,7 +20,7 @@ from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
-from sepc.model.promise import Promise
+from sepc.model.promise import Promise, require_key
 from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.scale import predict_in_memory
 from sepc.scale.dispatch import predictor_for
@@ -37,6 +37,46 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     """
 
     _model: FittedModel
+    _promise: Promise | None = None
+
+    @property
+    def promise(self) -> Promise | None:
+        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        return self._promise
+
+    def sign(self, promise: Promise | None) -> Self:
+        """Keep a promise with the classifier; a file of it holds the promise, too.
+
+        A later `fit` forgets it. ``clf.predict_or_abstain(X, clf.promise)`` accepts by it, as ``sepc predict`` does.
+
+        Parameters
+        ----------
+        promise : TrustThreshold, PartPromises or None
+            What `sepc.select_min_trust` found for this classifier; None takes it back.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier, select_min_trust
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2])
+        >>> clf.sign(select_min_trust(clf, X[1::2], y[1::2], max_error=0.2, by="label")).promise.by
+        'label'
+        """
+        check_is_fitted(self)
+        if promise is not None:
+            if not isinstance(promise, Promise):
+                raise InputError(
+                    f"promise is {promise!r}; expected what select_min_trust returns. A number promises nothing: pass "
+                    "it as min_trust."
+                )
+            require_key(getattr(promise, "key", None), self._model.key())
+        self._promise = promise
+        return self
 
     def under(self, class_prior: Any = None, costs: Any = None) -> Self:
         """Return the same classifier where classes have other shares than in training, or errors have costs.

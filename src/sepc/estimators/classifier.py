@@ -195,7 +195,7 @@ class SEPClassifier(TrustClassifier):
         self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.mean_, self.scale_ = model.mean, model.scale
-        self._calibration = None  # it spoke of the classifier that was
+        self._calibration, self._promise = None, None  # they spoke of the classifier that was
 
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]

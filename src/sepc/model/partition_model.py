@@ -19,7 +19,7 @@ from sepc.model.decision import Decision, decide_by_counts, decide_by_probabilit
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
 from sepc.model.incomplete import known_share
-from sepc.model.part_blocks import PartBlocks
+from sepc.model.part_blocks import LEFT_OUT, PartBlocks
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
 from sepc.model.readings import GROWING_READINGS
@@ -188,6 +188,25 @@ class PartitionModel:
         known = known_share(Z)
         parts = (part.log_joint_in(self.densities.unit, Z) for part in self.part_blocks.densities)
         return np.asarray(np.mean([self._by_densities(joint, known).label == label for joint in parts], axis=0))
+
+    def left_out_probabilities(self) -> tuple[IntArray, FloatArray]:
+        """Return training points, by number, and what the partition that had not seen each says of it.
+
+        Returns
+        -------
+        points : ndarray of int, shape (m,)
+        proba : ndarray of shape (m, n_classes)
+            Under the shares of the classes in training.
+        """
+        if self.records is None or self.densities is None or self.calibration is None or self.part_blocks is None:
+            return np.empty(0, dtype=np.int64), np.empty((0, len(self.classes)))
+        there, points, proba = self.records.as_they_came, [], []
+        for part, blocks in zip(self.part_blocks.densities, self.part_blocks.blocks, strict=True):
+            out = self.part_blocks.rows[blocks == LEFT_OUT]
+            joint = part.log_joint_in(self.densities.unit, there[out])
+            points.append(out)
+            proba.append(self.calibration.posterior(joint, known_share(there[out])))
+        return np.concatenate(points), np.concatenate(proba)
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point."""

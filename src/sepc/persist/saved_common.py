@@ -19,6 +19,8 @@ from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
+from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises.promise_dicts import promise_from_dict
 
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
 
@@ -76,6 +78,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "features_have_names": hasattr(clf, "feature_names_in_"),
         "frames": clf._frames.library,
         "training_rows": training_rows,
+        **({} if clf.promise is None else {"promise": _told(clf.promise)}),
     }
 
 
@@ -93,7 +96,18 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(header["frames"] in LIBRARIES, "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
+    clf._promise = promise_from_dict(header["promise"]) if "promise" in header else None
     return clf, summary
+
+
+def _told(promise: Any) -> Header:
+    """Return a promise as JSON; one of another kind than ours has no form in a file."""
+    if not isinstance(promise, TrustThreshold | PartPromises):
+        raise InputError(
+            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold or PartPromises, which can "
+            "be saved. Call sign(None) to save the model without it."
+        )
+    return promise.to_dict()
 
 
 def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 from sepc.promises.parts import texts_of
 
@@ -71,6 +71,17 @@ class CalibrationVerdicts(NamedTuple):
         trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
         return cls(
             list(dict.fromkeys(texts_of(known).tolist())), predicted, labels, trust, wrong, eligible, main_region, key
+        )
+
+    def taken(self, rows: IntArray) -> "CalibrationVerdicts":
+        """Return the verdicts on some of the records, of each as often as it is in `rows`."""
+        return self._replace(
+            label=self.label[rows],
+            truth=[self.truth[row] for row in rows.tolist()],
+            trust=self.trust[rows],
+            wrong=self.wrong[rows],
+            eligible=self.eligible[rows],
+            main_region=None if self.main_region is None else self.main_region[rows],
         )
 
     def costs(self, matrix: FloatArray) -> FloatArray:

@@ -117,7 +117,7 @@ def select_min_trust(
         bounds="error" if matrix is None else "cost",
         confidence=float(confidence),
         n_calibration=len(which),
-        parts=tuple(_part_promises(cal, parts, which, criteria, loss, 1.0 - float(confidence), matrix is not None)),
+        parts=tuple(part_promises(cal, parts, which, criteria, loss, 1.0 - float(confidence), matrix is not None)),
         columns=parts.columns,
         costs=None if matrix is None else tuple(map(tuple, matrix.tolist())),
         made_on=date.today().isoformat(),
@@ -159,7 +159,7 @@ def _for_all(clf: Any, cal: CalibrationVerdicts, max_error: float, confidence: f
     )
 
 
-def _part_promises(
+def part_promises(
     cal: CalibrationVerdicts,
     parts: Parts,
     which: NDArray[np.int64],
@@ -168,6 +168,24 @@ def _part_promises(
     risk: float,
     is_cost: bool,
 ) -> list[PartPromise]:
+    """Return what is promised of each part.
+
+    Parameters
+    ----------
+    cal : CalibrationVerdicts
+        On n records.
+    parts : Parts
+    which : ndarray of int, shape (n,)
+        The part of each record; -1 for none.
+    criteria : sequence of Criterion
+        What is to be promised of each part.
+    loss : ndarray of shape (n,)
+        What each label loses: 1 if it is wrong, or its cost.
+    risk : float
+        Shared out over the parts.
+    is_cost : bool
+        Whether losses are costs.
+    """
     rows = [np.flatnonzero(cal.eligible & (which == k)) for k in range(len(parts.names))]
     risks = shared_risks([len(mine) for mine in rows], criteria, risk)
     # What a part that got nothing would get if it had enough records, beside those that have.

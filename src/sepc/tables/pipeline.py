@@ -289,6 +289,33 @@ class TablePipeline(LinkedToSite, Pipeline):
         self.steps[-1][1].calibrate(self._features(X_cal), y_cal)
         return self
 
+    @property
+    def promise(self) -> Promise | None:
+        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        signed: Promise | None = self.steps[-1][1].promise
+        return signed
+
+    def sign(self, promise: Promise | None) -> Self:
+        """Keep a promise with the pipeline, as `SEPClassifier.sign` does.
+
+        Parameters
+        ----------
+        promise : TrustThreshold, PartPromises or None
+            What `sepc.select_min_trust` found for this pipeline; None takes it back.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, [0, 1] * 6)
+        >>> clf.sign(None).promise is None
+        True
+        """
+        self.steps[-1][1].sign(promise)
+        return self
+
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
         """Return for each row the labels that it may well have; the true one is among them with a stated probability.
 

@@ -136,7 +136,7 @@ class SEPEnsembleClassifier(TrustClassifier):
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.weights_ = model.stack.weights
-        self._calibration = None  # it spoke of the classifier that was
+        self._calibration, self._promise = None, None  # they spoke of the classifier that was
 
     def explain(
         self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None

@@ -1,0 +1,237 @@
+"""A preview of promises, without any record but those of training: an estimate, and no promise.
+
+The calibrated classifier and the ensemble have been asked about every training record by partitions that had not seen
+it. From these verdicts calibration sets of several sizes are drawn, and promises made with each. The records chose the
+classifier's settings and its temperature, and the partitions that judged them had fewer records than the classifier
+has: the first flatters, the second does not. A promise takes records that had no part in any of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.errors import InputError
+from sepc.common.text import many, percent
+from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import require_share
+from sepc.model.decision import decide_by_probability
+from sepc.promises.asked_parts import AskedLimits, asked_parts, cost_matrix
+from sepc.promises.calibration_verdicts import CalibrationVerdicts
+from sepc.promises.criteria import Criterion
+from sepc.promises.parts import LABEL, Parts, texts_of
+from sepc.promises.selection import part_promises
+from sepc.promises.trust_threshold import model_of
+
+SIZES = (100, 200, 400, 800, 1600, 3200)
+_DRAWS = 100
+# Of the calibration sets that were drawn so many have a promise where records are called enough.
+_MOSTLY = 0.8
+
+
+class PreviewRow(NamedTuple):
+    """What promises of one part would be like with some number of calibration records.
+
+    Attributes
+    ----------
+    part : str
+        A label, or ``all labels``.
+    n_calibration : int
+        Calibration records of all parts together.
+    promised : float
+        Share of the calibration sets that allow a promise.
+    accepted : float
+        Share of the part's records that is accepted, in the mean over these sets; 0 where nothing is promised.
+    """
+
+    part: str
+    n_calibration: int
+    promised: float
+    accepted: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PromisePreview:
+    """Estimate of what a promise would accept; `preview_promise` returns it.
+
+    Attributes
+    ----------
+    rows : tuple of PreviewRow
+        For each part and each number of calibration records.
+    n_needed : dict of str to int or None
+        The least of these numbers from which on four of five calibration sets allow a promise of the part; None if
+        that takes more, or cannot be.
+    n_left_out : int
+        Training records behind the estimate, each judged by a partition that had not seen it.
+    confidence : float
+
+    Examples
+    --------
+    >>> PromisePreview((PreviewRow("all labels", 100, 0.9, 0.8),), {"all labels": 100}, 300, 0.95)
+    Estimate from 300 training records that were left out, and no promise; confidence 95 %:
+      all labels: from about 100 calibration records on; 80 % of them accepted then, 80 % with 100
+    """
+
+    rows: tuple[PreviewRow, ...]
+    n_needed: dict[str, int | None]
+    n_left_out: int
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and texts, ready for JSON.
+
+        Examples
+        --------
+        >>> PromisePreview((), {}, 300, 0.95).to_dict()["n_left_out"]
+        300
+        """
+        return {**asdict(self), "rows": [row._asdict() for row in self.rows]}
+
+    def lines(self) -> list[str]:
+        """Return one sentence for each part."""
+        return [self._line(part) for part in self.n_needed]
+
+    def _line(self, part: str) -> str:
+        own = [row for row in self.rows if row.part == part]
+        most, needed = own[-1], self.n_needed[part]
+        if needed is None:
+            return (
+                f"{part}: with {many(most.n_calibration, 'calibration record')} {percent(most.promised)} of the sets "
+                "allow a promise"
+            )
+        then = next(row for row in own if row.n_calibration == needed)
+        return (
+            f"{part}: from about {many(needed, 'calibration record')} on; {percent(then.accepted)} of them accepted "
+            f"then, {percent(most.accepted)} with {most.n_calibration:,}"
+        )
+
+    def __repr__(self) -> str:
+        head = (
+            f"Estimate from {many(self.n_left_out, 'training record')} that were left out, and no promise; confidence "
+            f"{percent(self.confidence)}:"
+        )
+        return "\n  ".join([head, *self.lines()])
+
+
+def preview_promise(
+    clf: Any,
+    *,
+    max_error: float | Mapping[Any, float] = 0.05,
+    confidence: float = 0.95,
+    by: str | None = None,
+    max_cost: float | Mapping[Any, float] | None = None,
+    costs: Any = None,
+    sizes: Sequence[int] = SIZES,
+) -> PromisePreview:
+    """Estimate what a promise would accept, and how many calibration records it needs, from training records alone.
+
+    Parameters
+    ----------
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+        Fitted; a single partition with the calibrated trust, which is the default.
+    max_error, confidence, max_cost, costs
+        As for `select_min_trust`.
+    by : {"label"}, optional
+        Estimates of regions and groups take records of their own.
+    sizes : sequence of int, default=(100, 200, 400, 800, 1600, 3200)
+        Numbers of calibration records to try.
+
+    Returns
+    -------
+    PromisePreview
+
+    Notes
+    -----
+    An estimate, and no promise: the records have shaped the classifier. Contested records count as refused, as they
+    will be; strange ones, about one in a hundred, do not.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit(*load_breast_cancer(return_X_y=True))
+    >>> found = preview_promise(clf, sizes=(50, 200, 800))
+    >>> found.n_needed
+    {'all labels': 200}
+    """
+    require_share(confidence, "confidence", 0.95)
+    if by is not None and not (isinstance(by, str) and by == LABEL):
+        raise InputError(
+            f"by is {by!r}; expected None or 'label': of regions and groups the training records tell nothing new. "
+            "Keep calibration records apart, and pass them to select_min_trust."
+        )
+    if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
+        raise InputError(f"sizes is {sizes!r}; expected numbers of calibration records, such as (100, 400).")
+    cal = _left_out(clf)
+    matrix = None if max_cost is None else cost_matrix(clf, costs, "error")
+    limits = AskedLimits(max_error if max_cost is None else max_cost, matrix, cal.classes)
+    parts, criteria = asked_parts(clf, cal, by, limits, float(confidence))
+    which = parts.of(cal.label, None, None)
+    loss = cal.wrong.astype(np.float64) if matrix is None else cal.costs(matrix)
+    rows = []
+    for n in sorted({int(n) for n in sizes}):
+        told = _drawn(cal, parts, which, criteria, loss, 1.0 - float(confidence), n)
+        rows += [PreviewRow(name, n, *told[k]) for k, name in enumerate(parts.names)]
+    enough = {row.part: row.n_calibration for row in reversed(rows) if row.promised >= _MOSTLY}
+    needed = {name: enough.get(name) for name in parts.names}
+    return PromisePreview(tuple(rows), needed, len(which), float(confidence))
+
+
+def _drawn(
+    cal: CalibrationVerdicts,
+    parts: Parts,
+    which: IntArray,
+    criteria: Sequence[Criterion],
+    loss: FloatArray,
+    risk: float,
+    n: int,
+) -> list[tuple[float, float]]:
+    """Return for each part the share of drawn calibration sets with a promise, and the share that it accepts."""
+    rng = np.random.default_rng(n)
+    promised, accepted = np.zeros(len(parts.names)), np.zeros(len(parts.names))
+    of_part = np.bincount(which, minlength=len(parts.names))
+    for _ in range(_DRAWS):
+        rows = rng.integers(len(which), size=n)
+        for k, part in enumerate(part_promises(cal.taken(rows), parts, which[rows], criteria, loss[rows], risk, False)):
+            if part.min_trust is not None:
+                promised[k] += 1.0
+                sure = cal.eligible & (which == k) & (cal.trust >= part.min_trust)
+                accepted[k] += np.count_nonzero(sure) / max(of_part[k], 1)
+    return [(p / _DRAWS, a / _DRAWS) for p, a in zip(promised.tolist(), accepted.tolist(), strict=True)]
+
+
+def _left_out(clf: Any) -> CalibrationVerdicts:
+    """Return verdicts on training records by partitions that had not seen them."""
+    model = model_of(clf)
+    last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
+    points: IntArray = np.empty(0, dtype=np.int64)
+    if hasattr(last, "honest_proba_") and model.records is not None:
+        proba = last.honest_proba_[model.records.rows]
+        points = np.flatnonzero(np.isfinite(proba).all(axis=1))
+        proba = proba[points]
+    elif hasattr(model, "left_out_probabilities"):
+        points, proba = model.left_out_probabilities()
+    if not len(points):
+        raise _nothing_was_left_out(clf)
+    decision = decide_by_probability(proba, policy=model.policy)
+    truth = model.records.codes[points]
+    return CalibrationVerdicts(
+        classes=texts_of(model.classes).tolist(),
+        label=model.classes[decision.label],
+        truth=model.classes[truth].tolist(),
+        trust=decision.trust,
+        wrong=decision.label != truth,
+        eligible=~decision.contested,
+        main_region=None,
+        key=None,
+    )
+
+
+def _nothing_was_left_out(clf: Any) -> InputError:
+    return InputError(
+        f"{type(clf).__name__} has no verdicts on records that were left out; expected a fitted SEPClassifier with "
+        "trust='local', an SEPEnsembleClassifier, or a pipeline of one, with its training records. Use "
+        "select_min_trust with calibration records."
+    )

@@ -1,0 +1,79 @@
+"""Promises from the dicts that their `to_dict` makes, as files of models hold them."""
+
+from dataclasses import fields
+from typing import Any
+
+from sepc.promises.part_promises import PROMISED, TOO_DEAR, TOO_FEW, TOO_MANY_WRONG, PartPromise, PartPromises
+from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION
+from sepc.promises.trust_threshold import TrustThreshold
+
+_STATUS = (PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR)
+
+
+def promise_from_dict(told: dict[str, Any]) -> TrustThreshold | PartPromises:
+    """Return the promise that a dict tells of; raise a ValueError for anything else.
+
+    Parameters
+    ----------
+    told : dict
+        What `to_dict` returned, perhaps by way of JSON.
+
+    Examples
+    --------
+    >>> promise = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
+    >>> promise_from_dict(promise.to_dict()) == promise
+    True
+    """
+    _require(isinstance(told, dict))
+    return _parts(told) if "parts" in told else _threshold(told)
+
+
+def _threshold(told: dict[str, Any]) -> TrustThreshold:
+    found = TrustThreshold(**_fields(TrustThreshold, told))
+    _require_trust(found.min_trust)
+    for name in ("max_error", "confidence"):
+        _require_number(getattr(found, name), 0.0, 1.0)
+    prior = None if found.class_prior is None else tuple(map(float, found.class_prior))
+    return TrustThreshold(**{**_fields(TrustThreshold, told), "class_prior": prior})
+
+
+def _parts(told: dict[str, Any]) -> PartPromises:
+    values = _fields(PartPromises, told)
+    parts = tuple(PartPromise(**_fields(PartPromise, part)) for part in values["parts"])
+    for part in parts:
+        _require_trust(part.min_trust)
+        _require_number(part.limit, 0.0, float("inf"))
+        _require(isinstance(part.part, str) and part.status in _STATUS)
+        _require((part.min_trust is None) == (part.status != PROMISED))
+    _require_number(values["confidence"], 0.0, 1.0)
+    _require(values["by"] in (ALL, LABEL, REGION, GROUP, GROUPS) and values["bounds"] in ("error", "cost"))
+    _require(len({part.part for part in parts}) == len(parts))
+    costs = values["costs"]
+    return PartPromises(
+        **values
+        | {
+            "parts": parts,
+            "columns": tuple(map(str, values["columns"])),
+            "costs": None if costs is None else tuple(tuple(map(float, row)) for row in costs),
+        }
+    )
+
+
+def _fields(kind: type[Any], told: Any) -> dict[str, Any]:
+    names = [field.name for field in fields(kind)]
+    _require(isinstance(told, dict) and all(name in told for name in names))
+    return {name: told[name] for name in names}
+
+
+def _require_trust(value: Any) -> None:
+    if value is not None:
+        _require_number(value, 0.0, 1.0)
+
+
+def _require_number(value: Any, least: float, most: float) -> None:
+    _require(isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most)
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError("a promise that nothing can be made of")
