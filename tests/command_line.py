@@ -11,7 +11,19 @@ import numpy as np
 from sepc.cli import main
 
 COLUMNS = ("size", "weight", "colour", "note")
-COMMANDS = ("landscape", "fit", "predict", "explain", "report", "compare", "feedback", "inspect", "demo", "completion")
+COMMANDS = (
+    "landscape",
+    "fit",
+    "promise",
+    "predict",
+    "explain",
+    "report",
+    "compare",
+    "feedback",
+    "inspect",
+    "demo",
+    "completion",
+)
 
 
 def records(n, seed=0):

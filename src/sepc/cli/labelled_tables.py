@@ -47,6 +47,8 @@ class LabelledTable:
         How the file is written, for a model to remember.
     weights : ndarray of shape (n,), or None
         How often each row is there; None if each is there once.
+    groups : ndarray of object, shape (n,), or None
+        The group of each row, as a text, None where it is missing; for promises by groups.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class LabelledTable:
     row_numbers: NDArray[np.int64] | None = None
     notation: TextNotation = field(default_factory=TextNotation)
     weights: FloatArray | None = None
+    groups: NDArray[np.object_] | None = None
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -81,6 +84,7 @@ class LabelledTable:
             labels=labels,
             row_numbers=self._in_file[numbers],
             weights=None if self.weights is None else self.weights[numbers],
+            groups=None if self.groups is None else self.groups[numbers],
         )
 
     @property
@@ -112,7 +116,11 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 
 def read_labelled_table(
-    options: Namespace, path: str | None = None, category: Sequence[str] = (), notation: TextNotation | None = None
+    options: Namespace,
+    path: str | None = None,
+    category: Sequence[str] = (),
+    notation: TextNotation | None = None,
+    group_column: str | None = None,
 ) -> LabelledTable:
     r"""Read the file that `options` names, or another one like it, without the columns that are to be left out.
 
@@ -127,6 +135,8 @@ def read_labelled_table(
         Columns whose numbers are mere names, besides those that `options` names.
     notation : TextNotation, optional
         How the file was written that a model has learned from; this one is read alike.
+    group_column : str, optional
+        A column that tells the group of each row; it may be learned from besides.
 
     Returns
     -------
@@ -149,7 +159,9 @@ def read_labelled_table(
     _require_sense(options.target, drop, named, weight)
     category = [*named, *category]
     with open_as_asked(options, path or options.data, before) as source:
-        require_columns([options.target, *drop, *category, *weight[: path is None]], source.schema.names, source.name)
+        grouped = [] if group_column is None else [group_column]
+        wanted = [options.target, *drop, *category, *weight[: path is None], *grouped]
+        require_columns(wanted, source.schema.names, source.name)
         names = _names_without(source, [options.target, *drop, *weight])
         table = _all_rows(source)
     cell_parser = CellParser.of(options, source.delimiter, before)
@@ -158,7 +170,20 @@ def read_labelled_table(
     values = _values(columns, cell_parser, category)
     weights = _weights(table.column(*weight).combine_chunks(), cell_parser, *weight) if weight and not path else None
     notation = TextNotation(source.delimiter, cell_parser.notations)
-    return LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights)
+    groups = None if group_column is None else group_texts(table.column(group_column).combine_chunks(), cell_parser)
+    return LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights, groups=groups)
+
+
+def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_]:
+    """Return the groups that a column names, as texts without blanks around them; None where it has a gap.
+
+    Examples
+    --------
+    >>> group_texts(pa.array(["north ", "", "south"]), CellParser()).tolist()
+    ['north', None, 'south']
+    """
+    texts = [None if text is None else text.strip() for text in cell_parser.texts(column).to_pylist()]
+    return np.fromiter(texts, dtype=object, count=len(texts))
 
 
 def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
-from sepc.cli.labelled_tables import open_as_asked, require_columns
+from sepc.cli.labelled_tables import group_texts, open_as_asked, require_columns
 from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
 from sepc.common.errors import InputError
@@ -199,6 +199,10 @@ class BatchPredictor:
         if self.kinds[name] in ("number", "date"):
             return self.cell_parser.values(name, column, rows_before)
         return self.cell_parser.texts(column) if is_text(column) else column
+
+    def groups(self, batch: pa.RecordBatch, column: str | None) -> Any:
+        """Return the groups that a column of a batch names; None if there is none."""
+        return None if column is None else group_texts(batch.column(column), self.cell_parser)
 
     def assess(self, table: pa.Table, rows_before: int) -> Assessment:
         """Return the assessment of a table that `table` has made."""

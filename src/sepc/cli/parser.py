@@ -61,8 +61,57 @@ def _fit(commands: Any) -> None:
     test.add_argument(
         "--holdout", type=_share, metavar="SHARE", help="keep this share of the rows back, to test the model with"
     )
+    command.add_argument(
+        "--promise",
+        type=_share,
+        metavar="ERROR",
+        help="promise that at most this share of accepted labels is wrong, such as 0.05; the model keeps the promise, "
+        "and predict accepts by it",
+    )
+    _by_and_confidence(command)
+    command.add_argument(
+        "--calibration",
+        type=_share,
+        default=0.3,
+        metavar="SHARE",
+        help="of the rows of each label that the promise is made from, beside those of --holdout or --test; the model "
+        "does not learn from them (default: 0.3)",
+    )
     _seed(command, "of what is drawn: the rows held back, the folds of --n-imp auto, an ensemble's members")
     _output(command, "MODEL", "the model to write", required=True)
+
+
+def _promise(commands: Any) -> None:
+    command = _command(
+        commands, "promise", "Make a promise, or renew one; from labelled rows that the model has not learned from"
+    )
+    _model_and_data(command)
+    command.add_argument("--target", required=True, metavar="COL", help="column of the true labels")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument(
+        "--max-error",
+        type=_share,
+        metavar="ERROR",
+        help="largest share of wrong labels among the accepted ones (default: as the model has promised, else 0.05)",
+    )
+    what.add_argument(
+        "--max-cost", type=_number, metavar="NUMBER", help="in its place: what an accepted label may cost; needs --cost"
+    )
+    _by_and_confidence(command)
+    _policy(command)
+    _output(command, "MODEL", "the model with its promise (default: only show it)")
+
+
+def _by_and_confidence(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--confidence", type=_share, help="with which all that is promised holds together (default: 0.95)"
+    )
+    command.add_argument(
+        "--by",
+        metavar="PART",
+        help="a promise for each label, for each region, or for each value of a column, which may be one of --drop "
+        "(default: one for all labels)",
+    )
 
 
 def _predict(commands: Any) -> None:
@@ -74,7 +123,7 @@ def _predict(commands: Any) -> None:
     )
     _model_and_data(command)
     _policy(command)
-    _acceptance(command)
+    _acceptance(command, "as the model has promised, else 0.95; 0 with --cost, which then decides")
     command.add_argument(
         "--label-sets",
         type=_share,
@@ -300,11 +349,11 @@ def _policy(command: ArgumentParser) -> None:
     )
 
 
-def _acceptance(command: ArgumentParser) -> None:
+def _acceptance(command: ArgumentParser, usual: str = "0.95") -> None:
     command.add_argument(
         "--min-trust",
         type=_trust,
-        help="trust from which a label is accepted (default: 0.95; 0 with --cost, which then decides)",
+        help=f"trust from which a label is accepted (default: {usual})",
     )
     command.add_argument(
         "--min-typicality",
@@ -410,6 +459,7 @@ def _encoding(text: str) -> str:
 _COMMANDS = (
     _landscape,
     _fit,
+    _promise,
     _predict,
     _explain,
     _report,

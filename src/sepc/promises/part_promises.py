@@ -96,8 +96,10 @@ class PartPromises(Promise):
         Names of groups that may overlap.
     costs : tuple of tuple of float, or None
         ``costs[true][given]``, in the order of the classes, where costs are bounded.
-    made_on : str
-        The day, as in 2026-03-01; empty if it is not known.
+    group_column : str
+        The column of a table that the groups were taken from, by the command line; empty elsewhere.
+    made_on, made_from : str
+        The day, as in 2026-03-01, and the calibration records, where somebody has named them; else empty.
 
     Examples
     --------
@@ -116,7 +118,9 @@ class PartPromises(Promise):
     parts: tuple[PartPromise, ...]
     columns: tuple[str, ...] = ()
     costs: tuple[tuple[float, ...], ...] | None = None
+    group_column: str = ""
     made_on: str = ""
+    made_from: str = ""
     key: str | None = field(default=None, repr=False)
     stated: Any = field(default=None, repr=False)
 
@@ -181,6 +185,10 @@ class PartPromises(Promise):
         """
         rows = [asdict(part) for part in self.parts]
         return FrameMaker().frame({name: [row[name] for row in rows] for name in PartPromise.__slots__})
+
+    def lines_short(self) -> list[str]:
+        """Return what is promised of each part, in a few words."""
+        return [f"{part.part}: {self._promised(part)}" for part in self.parts]
 
     def lines(self) -> list[str]:
         """Return one sentence for each part."""

@@ -31,8 +31,8 @@ class TrustThreshold(Promise):
         The same in a sentence.
     class_prior : tuple of float, or None
         Shares of the classes that were stated when it was found; None where those in training were taken.
-    made_on : str
-        The day, as in 2026-03-01; empty if it is not known.
+    made_on, made_from : str
+        The day, as in 2026-03-01, and the calibration records, where somebody has named them; else empty.
 
     Examples
     --------
@@ -51,6 +51,7 @@ class TrustThreshold(Promise):
     message: str
     class_prior: tuple[float, ...] | None = None
     made_on: str = ""
+    made_from: str = ""
     key: str | None = field(default=None, repr=False)
     stated: Any = field(default=None, repr=False)
 

@@ -9,6 +9,7 @@ import numpy as np
 from sepc.cli.console import aligned, counted, is_watched, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, summarize, summary_text
+from sepc.cli.promised import group_column, is_kept, kept_text, make_promise, note_no_promise, promise_text
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
@@ -30,9 +31,15 @@ def run(options: Namespace) -> None:
     """Fit a pipeline, write it, and say what was done."""
     classifier = make_classifier(options)
     require_writable(options.output, options.data, *([options.test] if options.test else []))
-    data = read_labelled_table(options)
+    _require_promise(options)
+    data = read_labelled_table(options, group_column=group_column(options.by))
     require_labels(data, options.target)
     train, test = _split(options, data)
+    cal = None
+    if options.promise is not None:
+        held_back = train is not test
+        train, cal = hold_out(train, options.calibration, options.seed + 1)
+        test = test if held_back else train
     path = set_n_imp(classifier, train, options.seed) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     test = test.with_labels_of(model.classes_)
@@ -48,6 +55,8 @@ def run(options: Namespace) -> None:
     if is_new:
         _calibrate_label_sets(model, test)
     _note_unknown_labels(test, model.classes_.tolist())
+    promise = None if cal is None else _sign(model, cal, options)
+    report["promise"] = None if promise is None else promise.to_dict()
     save(model, options.output, training_rows=not options.no_training_rows)
     say(f"model written to {options.output}")
     if options.json:
@@ -61,8 +70,33 @@ def run(options: Namespace) -> None:
         show(_path_text(path))
     show(summary_text(model, int(model["classifier"].class_count_.sum())))
     show(evaluation_text(report["test"], _tested_with(options)))
+    if promise is not None:
+        kept = kept_text(model, test) if is_new else None
+        show("\n".join([*([] if kept is None else [kept]), promise_text(promise)]))
     for text in evaluation_notes(report["test"]):
         note(text)
+
+
+def _require_promise(options: Namespace) -> None:
+    """Raise a `UsageError` for options of a promise that is not asked for."""
+    if options.promise is None:
+        for name in ("by", "confidence"):
+            if getattr(options, name) is not None:
+                raise UsageError(f"--{name} is about a promise; expected --promise with it, such as --promise 0.05.")
+    elif options.by == options.target:
+        raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
+
+
+def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
+    """Make a promise from rows that were kept back, and let the model keep it if there is one."""
+    confidence = 0.95 if options.confidence is None else options.confidence
+    made_from = f"{many(len(cal.labels), 'row')} of {cal.name} that were kept back"
+    promise = make_promise(model, cal, made_from, options.by, confidence, max_error=options.promise)
+    if is_kept(promise):
+        model.sign(promise)
+    else:
+        note_no_promise(model, promise, max_error=options.promise)
+    return promise
 
 
 def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:

@@ -13,7 +13,8 @@ from sepc.cli.console import counted, note, progress, say, show_json
 from sepc.cli.label_set_columns import LabelSetColumns
 from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
 from sepc.cli.model_summary import no_typicality
-from sepc.cli.policies import least_trust, under_policy
+from sepc.cli.policies import under_policy
+from sepc.cli.promised import Acceptance
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -34,6 +35,7 @@ ADDED_COLUMNS = (
 )
 SET_COLUMNS = ("label_set", "label_set_size")
 COST_COLUMNS = ("expected_cost", "asking_cost")
+PROMISE_COLUMNS = ("promise",)
 # So many different values are remembered for each column: a file may hold more than fit into memory.
 _REMEMBERED = 1000
 _MAX_LISTED = 5
@@ -52,9 +54,16 @@ def run(options: Namespace) -> None:
     sets = None if options.label_sets is None else LabelSetColumns(model, options.label_sets, options.per_class)
     with open_for_model(options, model) as (source, predictor):
         has_costs = predictor.has_costs
-        usual = (*ADDED_COLUMNS, *(COST_COLUMNS if has_costs else ()), *(() if sets is None else SET_COLUMNS))
+        acceptance = Acceptance(model, options)
+        acceptance.require_groups(source.schema.names, source.name)
+        usual = (
+            *ADDED_COLUMNS,
+            *(() if acceptance.promise is None else PROMISE_COLUMNS),
+            *(COST_COLUMNS if has_costs else ()),
+            *(() if sets is None else SET_COLUMNS),
+        )
         names = added_names(source.schema.names, usual)
-        predictions = _CountedPredictions(predictor, least_trust(options), options.min_typicality, sets)
+        predictions = _CountedPredictions(predictor, acceptance, sets)
         _write(output, source, names, predictions)
     _note_renamed(usual, names)
     predictions.tell()
@@ -87,6 +96,8 @@ def _note_renamed(usual: Sequence[str], names: list[str]) -> None:
 def _write(output: str, source: Source, names: list[str], predictions: "_CountedPredictions") -> None:
     number, text = pa.float64(), pa.string()
     types = [predictions.predictor.label_type, number, text, text, number, number, number, pa.bool_(), text]
+    if predictions.acceptance.promise is not None:
+        types += [text]
     if predictions.predictor.has_costs:
         types += [number, number]
     if predictions.sets is not None:
@@ -115,10 +126,8 @@ def answer_delimiter(source: Source, decimal: str) -> str:
 class _CountedPredictions:
     """Predictions for the batches of a table, counted by label, reason and refusal."""
 
-    def __init__(
-        self, predictor: BatchPredictor, min_trust: float, min_typicality: float, sets: LabelSetColumns | None
-    ) -> None:
-        self.predictor, self.min_trust, self.min_typicality, self.sets = predictor, min_trust, min_typicality, sets
+    def __init__(self, predictor: BatchPredictor, acceptance: Acceptance, sets: LabelSetColumns | None) -> None:
+        self.predictor, self.acceptance, self.sets = predictor, acceptance, sets
         self.n_rows = 0
         self.labels: Counter[Any] = Counter(dict.fromkeys(predictor.classes, 0))
         self.reasons: Counter[str] = Counter()
@@ -129,21 +138,23 @@ class _CountedPredictions:
         """Return the added columns for a batch of rows."""
         table = self.predictor.table(batch, self.n_rows)
         a: Assessment = self.predictor.assess(table, self.n_rows)
-        refusals = self._refusals(a)
+        groups = self.predictor.groups(batch, self.acceptance.group_column)
+        refusals = self._refusals(a, groups)
         self._count(a, refusals)
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
         costs = (a.expected_cost, a.asking_cost) if self.predictor.has_costs else ()
         sets = () if self.sets is None else self.sets.columns(self.predictor.label_sets(table, self.sets.how))
+        promised = () if self.acceptance.promise is None else (self.acceptance.promised(a, refusals, groups),)
         verdicts = a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals
-        return *verdicts, *costs, *sets
+        return *verdicts, *promised, *costs, *sets
 
-    def _refusals(self, a: Assessment) -> Any:
+    def _refusals(self, a: Assessment, groups: Any) -> Any:
         with warnings.catch_warnings():
             # That nothing is known of the typicality is told once, at the end, not for each batch.
             warnings.simplefilter("ignore", SepcWarning)
-            return a.refusals(self.min_trust, self.min_typicality)
+            return self.acceptance.refusals(a, groups)
 
     def _count(self, a: Assessment, refusals: Any) -> None:
         self.n_rows += len(a)
@@ -166,7 +177,7 @@ class _CountedPredictions:
     @property
     def unknown_typicality(self) -> str | None:
         """Why nothing is refused as strange, where that could be expected."""
-        return no_typicality(self.predictor.model) if self.min_typicality > 0.0 else None
+        return no_typicality(self.predictor.model) if self.acceptance.min_typicality > 0.0 else None
 
     def tell(self) -> None:
         """Say what was done."""
@@ -176,7 +187,7 @@ class _CountedPredictions:
         share = self.n_accepted / self.n_rows
         say(
             f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with {self._least} and a "
-            f"typicality of at least {self.min_typicality:g}"
+            f"typicality of at least {self.acceptance.min_typicality:g}"
         )
         if self.refused:
             say(f"refused: {'; '.join(self._refused_in_words())}")
@@ -192,11 +203,12 @@ class _CountedPredictions:
     @property
     def _least(self) -> str:
         """What is asked of a label that is accepted."""
-        trusted = f"a trust of at least {self.min_trust:g}"
+        trusted = self.acceptance.in_words()
         if not self.predictor.has_costs:
             return trusted
         cheap = "an expected cost no larger than that of " + ("asking a person" if self.predictor.can_ask else "others")
-        return cheap if isinstance(self.min_trust, UsualTrust) else f"{cheap}, {trusted}"
+        by_cost_alone = self.acceptance.promise is None and isinstance(self.acceptance.min_trust, UsualTrust)
+        return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
         named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]
@@ -208,8 +220,9 @@ class _CountedPredictions:
             "rows": self.n_rows,
             "accepted": self.n_accepted,
             "refused": {why: self.refused[why] for why in REFUSALS if self.refused[why]},
-            "min_trust": self.min_trust,
-            "min_typicality": self.min_typicality,
+            "min_trust": self.acceptance.min_trust if self.acceptance.promise is None else None,
+            "min_typicality": self.acceptance.min_typicality,
+            **({} if self.acceptance.promise is None else {"promise": self.acceptance.promise.to_dict()}),
             "labels": dict(self.labels),
             "reasons": dict(self.reasons),
             "unseen": {column: dict(values) for column, values in self.unseen.items()},

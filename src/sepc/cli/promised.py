@@ -1,0 +1,215 @@
+"""Promises on the command line: made from labelled rows, kept in a model, and accepted by."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.cli.console import note
+from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.common.errors import InputError
+from sepc.common.text import percent
+from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.promises import PartPromises, TrustThreshold, preview_promise, select_min_trust
+from sepc.promises.parts import LABEL, REGION
+from sepc.promises.trust_threshold import stated_of
+
+# What --by can name besides a column.
+PARTS = (LABEL, REGION)
+_USUAL_TYPICALITY = 0.01
+
+
+def group_column(by: str | None) -> str | None:
+    """Return the column that ``--by`` names; None if it names none.
+
+    Examples
+    --------
+    >>> group_column("label") is None, group_column("hospital")
+    (True, 'hospital')
+    """
+    return None if by is None or by in PARTS else by
+
+
+def make_promise(
+    model: Any, data: LabelledTable, made_from: str, by: str | None, confidence: float, **limit: Any
+) -> TrustThreshold | PartPromises:
+    """Return the promise that labelled rows allow.
+
+    Parameters
+    ----------
+    model : TablePipeline or classifier
+        It has not learned from these rows.
+    data : LabelledTable
+        With groups, if `by` names a column.
+    made_from : str
+        What these rows are.
+    by : str or None
+        label, region, or a column.
+    confidence : float
+    **limit : float
+        max_error or max_cost.
+
+    Examples
+    --------
+    >>> from sepc import make_table_pipeline
+    >>> table, labels = pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0] * 20}), np.array([0, 0, 0, 1, 1, 1] * 20)
+    >>> model = make_table_pipeline().fit(table[:6], labels[:6])
+    >>> make_promise(model, LabelledTable("a.csv", table, labels), "a.csv", None, 0.95, max_error=0.1).n_errors
+    0
+    """
+    if group_column(by) is not None and data.groups is not None:
+        groups = data.groups
+        missing = [value is None for value in groups.tolist()]
+        if any(missing):
+            raise InputError(
+                f"{data.name}: column {by!r} has no value in row {missing.index(True) + 1}; expected the group of each "
+                "row that the promise is made from. Fill it in, or take these rows out."
+            )
+        found = select_min_trust(model, _rows(model, data), data.labels, confidence=confidence, by=groups, **limit)
+        assert isinstance(found, PartPromises)
+        return replace(found, group_column=str(by), made_from=made_from)
+    found = select_min_trust(model, _rows(model, data), data.labels, confidence=confidence, by=by, **limit)
+    return replace(found, made_from=made_from)
+
+
+def _rows(model: Any, data: LabelledTable) -> Any:
+    return data.table if hasattr(model, "steps") else data.table.to_pandas()
+
+
+def is_kept(promise: TrustThreshold | PartPromises) -> bool:
+    """Return whether anything is promised.
+
+    Examples
+    --------
+    >>> is_kept(TrustThreshold(None, 0.05, 0.95, 10, 0, 0, 0.0, None, "No."))
+    False
+    """
+    if isinstance(promise, TrustThreshold):
+        return promise.min_trust is not None
+    return any(part.min_trust is not None for part in promise.parts)
+
+
+def promise_text(promise: TrustThreshold | PartPromises) -> str:
+    """Return a promise as lines of text.
+
+    Examples
+    --------
+    >>> fine = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.", made_on="2026-03-01")
+    >>> print(promise_text(fine))
+    promise of 2026-03-01: Fine.
+    """
+    source = f" of {promise.made_on}" + (f", from {promise.made_from}" if promise.made_from else "")
+    if isinstance(promise, TrustThreshold):
+        return f"promise{source}: {promise.message}"
+    by = "" if promise.by == "all" else f" by {promise.group_column or promise.by}"
+    head = (
+        f"promise{by}{source}; all together with a confidence of {percent(promise.confidence)}; "
+        f"{promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
+    )
+    return "\n".join([head, *(f"  {line}" for line in promise.lines())])
+
+
+def note_no_promise(model: Any, promise: TrustThreshold | PartPromises, **limit: Any) -> None:
+    """Say that nothing could be promised, and how many rows it may take."""
+    by = promise.by if isinstance(promise, PartPromises) and promise.by == LABEL else None
+    try:
+        told = preview_promise(model, confidence=promise.confidence, by=by, **limit)
+    except InputError:  # a model that has left nothing out
+        lines = ["more calibration rows, a larger limit or a better model may allow one"]
+    else:
+        lines = [f"estimate: {line}" for line in told.lines()]
+    note(f"nothing can be promised; {'; '.join(lines)}.")
+
+
+def kept_text(model: Any, data: LabelledTable) -> str | None:
+    """Return what the promise of a model accepts of labelled rows; None if it has none, or goes by groups."""
+    promise = model.promise
+    if promise is None or getattr(promise, "by", "") in ("group", "groups"):
+        return None
+    a = model.assess(_rows(model, data))
+    accepted = a.accepted(promise)
+    n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
+    right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
+    share = f", right on {right} of {n_accepted} ({percent(right / n_accepted)})" if n_accepted else ""
+    return f"by its promise: {n_accepted} of {n} ({percent(n_accepted / n)}) accepted{share}"
+
+
+class Acceptance:
+    """How labels are accepted: from a trust on, or by the promise that a model keeps.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    options : argparse.Namespace
+        With `min_trust` and `min_typicality`.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> how = Acceptance(clf, Namespace(min_trust=None, min_typicality=0.01))
+    >>> how.min_trust, how.promise is None, how.refusals(clf.assess([[3.5]]), None).tolist()
+    (0.95, True, ['contested'])
+    """
+
+    def __init__(self, model: Any, options: Namespace) -> None:
+        self.min_typicality = float(options.min_typicality)
+        self.promise: TrustThreshold | PartPromises | None = None
+        self.min_trust = USUAL_TRUST if options.min_trust is None else float(options.min_trust)
+        if options.min_trust is None and getattr(model, "promise", None) is not None:
+            self.promise = model.promise
+            self._note_what_voids(model)
+
+    def _note_what_voids(self, model: Any) -> None:
+        assert self.promise is not None
+        if self.promise.stated != stated_of(model):
+            note("the promise does not hold here: it was made with other shares of the classes, or other costs.")
+        if self.min_typicality != _USUAL_TYPICALITY:
+            note(
+                f"the promise does not hold with --min-typicality {self.min_typicality:g}: it was made for rows that "
+                f"are accepted with {_USUAL_TYPICALITY:g}."
+            )
+
+    @property
+    def group_column(self) -> str | None:
+        """The column that the promise goes by; None if it goes by none."""
+        return None if self.promise is None else getattr(self.promise, "group_column", None) or None
+
+    def require_groups(self, names: Sequence[str], source: str) -> None:
+        """Raise an error where the table has not the column that the promise goes by."""
+        if self.group_column is not None:
+            require_columns([self.group_column], names, source)
+        elif self.promise is not None and getattr(self.promise, "by", "") in ("group", "groups"):
+            raise InputError(
+                "the model keeps a promise by groups that are no column of a table, as Python has made it; expected "
+                "another one. Pass --min-trust to accept by trust, or make a promise with sepc promise --by COLUMN."
+            )
+
+    def refusals(self, a: Assessment, groups: Any) -> NDArray[np.object_]:
+        """Return why labels are not accepted, shape (n,); None where they are."""
+        return a.refusals(self.min_trust if self.promise is None else self.promise, self.min_typicality, groups=groups)
+
+    def promised(self, a: Assessment, refusals: NDArray[np.object_], groups: Any) -> list[str | None]:
+        """Return what is promised of each label that is accepted."""
+        if isinstance(self.promise, PartPromises):
+            parts = [*self.promise.lines_short(), None]
+            told = [parts[k] for k in self.promise.part_of(a, groups).tolist()]
+        else:
+            assert self.promise is not None
+            told = [f"at most {percent(self.promise.max_error)} wrong"] * len(a)
+        return [text if why is None else None for text, why in zip(told, refusals.tolist(), strict=True)]
+
+    def in_words(self) -> str:
+        """Return what is asked of a label that is accepted."""
+        if self.promise is None:
+            return f"a trust of at least {self.min_trust:g}"
+        if isinstance(self.promise, TrustThreshold):
+            return (
+                f"the promise of {self.promise.made_on} (at most {percent(self.promise.max_error)} wrong, with a "
+                f"confidence of {percent(self.promise.confidence)}; a trust of at least {self.promise.min_trust:g})"
+            )
+        by = "" if self.promise.by == "all" else f" by {self.promise.group_column or self.promise.by}"
+        return f"the promise of {self.promise.made_on}{by} (with a confidence of {percent(self.promise.confidence)})"

@@ -1,0 +1,187 @@
+"""`sepc promise`, and promises that `fit` makes and `predict` accepts by."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import do, read
+
+import sepc
+
+
+@pytest.fixture
+def patients(tmp_path, monkeypatch):
+    """A folder with labelled rows of two sites, more of them to calibrate by, and new ones."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1500) < 0.4, "ill", "well")
+    X = rng.normal(size=(1500, 2)) + np.where(y == "ill", 2.0, 0.0)[:, None]
+    site = np.where(rng.random(1500) < 0.5, "north", "south")
+    table = pd.DataFrame({"age": X[:, 0].round(4), "dose": X[:, 1].round(4), "site": site, "y": y})
+    table[:700].to_csv(tmp_path / "fit.csv", index=False)
+    table[700:1200].to_csv(tmp_path / "cal.csv", index=False)
+    table[1200:].drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return table
+
+
+FIT = "fit fit.csv --target y --drop site -o model.sepc --promise 0.1"
+
+
+@pytest.mark.usefixtures("patients")
+class TestFit:
+    @pytest.mark.parametrize("by", ["", " --by label", " --by region", " --by site"])
+    def test_the_promise_is_made_from_rows_that_were_kept_back_and_predict_accepts_by_it(self, by, capsys):
+        assert do(f"{FIT} --json{by}") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["rows"] == 490  # of 700, without three in ten
+        model, new = sepc.load("model.sepc"), pd.read_csv("new.csv")
+        assert json.loads(json.dumps(model.promise.to_dict())) == told["promise"]
+        assert model.promise.made_from == "210 rows of fit.csv that were kept back"
+        assert do("predict model.sepc new.csv -o out.csv") == 0
+        groups = new["site"] if "site" in by else None
+        given = model.predict_or_abstain(new, model.promise, groups=groups)
+        out = read("out.csv")
+        assert [row["accepted"] == "true" for row in out] == [label is not None for label in given]
+        assert all(("at most 10 % wrong" in row["promise"]) == (row["accepted"] == "true") for row in out)
+        assert "accepted with the promise of " in capsys.readouterr().err
+
+    def test_calibration_rows_are_beside_those_held_back_and_another_share_is_another_number(self, capsys):
+        assert do(f"{FIT} --json --holdout 0.2 --calibration 0.5") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["rows"], told["test"]["rows"], told["promise"]["n_calibration"]) == (280, 140, 280)
+        assert do(f"{FIT} --holdout 0.2 --by label") == 0
+        shown = capsys.readouterr().out
+        assert "by its promise: " in shown
+        assert "  well: promised from a trust of " in shown
+        assert do("inspect model.sepc") == 0
+        assert "promise by label of " in capsys.readouterr().out
+        assert do("inspect model.sepc --json") == 0
+        assert json.loads(capsys.readouterr().out)["promise"]["by"] == "label"
+
+    def test_without_a_promise_the_model_is_written_all_the_same_and_an_estimate_is_told(self, capsys):
+        assert do(f"{FIT[:-3]}0.001") == 0
+        model = sepc.load("model.sepc")
+        assert model.promise is None
+        told = capsys.readouterr()
+        assert "note: nothing can be promised; estimate: all labels: with 3,200 calibration records" in told.err
+        assert "No threshold can promise an error of at most 0.1 %" in told.out
+        assert do("predict model.sepc new.csv -o out.csv") == 0
+        assert "promise" not in read("out.csv")[0]
+
+    def test_min_trust_goes_before_the_promise(self, capsys):
+        assert do(f"{FIT} --by label") == 0
+        assert do("predict model.sepc new.csv -o out.csv --min-trust 0.99") == 0
+        assert "accepted with a trust of at least 0.99" in capsys.readouterr().err
+        assert "promise" not in read("out.csv")[0]
+
+    def test_what_voids_the_promise_is_told(self, capsys):
+        assert do(f"{FIT} --by label") == 0
+        assert do("predict model.sepc new.csv -o out.csv --prior ill 0.1 --min-typicality 0.2") == 0
+        told = capsys.readouterr().err
+        assert "the promise does not hold here: it was made with other shares of the classes" in told
+        assert "the promise does not hold with --min-typicality 0.2" in told
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("fit fit.csv --target y -o m.sepc --by label", "--by is about a promise; expected --promise with it"),
+            ("fit fit.csv --target y -o m.sepc --confidence 0.9", "--confidence is about a promise"),
+            ("fit fit.csv --target y -o m.sepc --promise 0.1 --by y", "the column of the labels; expected --by label"),
+            ("fit fit.csv --target y -o m.sepc --promise 5", "argument --promise: 5 is not between 0 and 1"),
+            ("fit fit.csv --target y -o m.sepc --promise 0.1 --by sit", "no column 'sit'. Did you mean 'site'?"),
+        ],
+    )
+    def test_bad_requests(self, line, told, capsys):
+        assert do(line) in (1, 2)
+        assert told in capsys.readouterr().err
+        assert not Path("m.sepc").exists()
+
+    def test_the_column_of_the_promise_has_to_be_there(self, patients, capsys):
+        assert do(f"{FIT} --by site") == 0
+        patients[1200:].drop(columns=["y", "site"]).to_csv("short.csv", index=False)
+        assert do("predict model.sepc short.csv -o out.csv") == 1
+        assert "short.csv has no column 'site'" in capsys.readouterr().err
+        other = patients[1200:].drop(columns="y").assign(site=["west", None] * 150)
+        other.to_csv("west.csv", index=False)
+        assert do("predict model.sepc west.csv -o out.csv") == 0
+        assert {row["refusal"] for row in read("out.csv")} <= {"promise", "strange", "contested"}
+        assert "since nothing is promised of such records" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("patients")
+class TestPromise:
+    def test_it_is_that_of_python_and_the_model_keeps_it(self, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.1 --by label -o model.sepc") == 0
+        cal = pd.read_csv("cal.csv")
+        model = sepc.load("model.sepc")
+        found = sepc.select_min_trust(model, cal, cal["y"], max_error=0.1, by="label")
+        assert model.promise.parts == found.parts
+        assert model.promise.made_from == "500 rows of cal.csv"
+        assert sepc.load("plain.sepc").promise is None
+        assert "promise by label of " in capsys.readouterr().out
+
+    def test_it_renews_what_was_promised(self, capsys):
+        assert do(f"{FIT} --by label --confidence 0.9") == 0
+        capsys.readouterr()
+        assert do("promise model.sepc cal.csv --target y -o new.sepc --json") == 0
+        told, new = json.loads(capsys.readouterr().out), sepc.load("new.sepc").promise
+        assert (told["model"], told["promise"]["n_calibration"]) == ("new.sepc", 500)
+        assert (new.by, new.confidence, {part.limit for part in new.parts}) == ("label", 0.9, {0.1})
+        assert new.n_calibration == 500
+        assert do(f"{FIT} --by site") == 0
+        assert do("promise model.sepc cal.csv --target y -o new.sepc") == 0
+        assert sepc.load("new.sepc").promise.group_column == "site"
+
+    def test_costs(self):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        costs = "--cost ill well 5 --cost well ill 1 --max-cost 0.4"
+        assert do(f"promise plain.sepc cal.csv --target y {costs} --by label -o dear.sepc") == 0
+        model = sepc.load("dear.sepc")
+        assert model.promise.bounds == "cost"
+        assert model["classifier"]._model.policy.costs.tolist() == [[0.0, 5.0], [1.0, 0.0]]
+        assert do("predict dear.sepc new.csv -o out.csv") == 0
+        given = model.predict_or_abstain(pd.read_csv("new.csv"), model.promise)
+        assert [row["accepted"] == "true" for row in read("out.csv")] == [label is not None for label in given]
+
+    def test_nothing_is_written_where_nothing_can_be_promised(self, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 0
+        assert "new.sepc is not written: there is nothing to promise" in capsys.readouterr().err
+        assert not Path("new.sepc").exists()
+
+    def test_rows_that_the_model_knows_are_told(self, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        assert do("promise plain.sepc fit.csv --target y") == 0
+        assert "the model has learned from 700 rows like these" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("promise plain.sepc cal.csv --target y --max-error 0.1 --max-cost 1", "not allowed with argument"),
+            ("promise plain.sepc cal.csv --target y --max-cost 1", "max_cost needs to know what errors cost"),
+            ("promise plain.sepc cal.csv --target y -o plain.sepc", "plain.sepc is also what is read"),
+            (
+                "promise plain.sepc odd.csv --target y",
+                "y_cal holds 'dead', which the classifier does not know, in 1 of",
+            ),
+            ("promise plain.sepc cal.csv --target z", "cal.csv has no column 'z'"),
+        ],
+    )
+    def test_bad_requests(self, line, told, patients, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        patients[700:1200].assign(y=["dead", *patients["y"][701:1200]]).to_csv("odd.csv", index=False)
+        capsys.readouterr()
+        assert do(line) in (1, 2)
+        assert told in capsys.readouterr().err
+
+    def test_a_promise_by_groups_of_python_asks_for_another(self, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        model, cal = sepc.load("plain.sepc"), pd.read_csv("cal.csv")
+        found = sepc.select_min_trust(model, cal, cal["y"], max_error=0.1, by=cal["site"])
+        sepc.save(model.sign(found), "model.sepc")
+        assert do("predict model.sepc new.csv -o out.csv") == 1
+        assert "a promise by groups that are no column of a table" in capsys.readouterr().err
+        assert do("predict model.sepc new.csv -o out.csv --min-trust 0.9") == 0
