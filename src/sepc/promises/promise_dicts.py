@@ -1,6 +1,6 @@
 """Promises from the dicts that their `to_dict` makes, as files of models hold them."""
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from sepc.promises.part_promises import PROMISED, TOO_DEAR, TOO_FEW, TOO_MANY_WRONG, PartPromise, PartPromises
@@ -48,21 +48,23 @@ def _parts(told: dict[str, Any]) -> PartPromises:
     _require_number(values["confidence"], 0.0, 1.0)
     _require(values["by"] in (ALL, LABEL, REGION, GROUP, GROUPS) and values["bounds"] in ("error", "cost"))
     _require(len({part.part for part in parts}) == len(parts))
-    costs = values["costs"]
+    costs = values.get("costs")
     return PartPromises(
         **values
         | {
             "parts": parts,
-            "columns": tuple(map(str, values["columns"])),
+            "columns": tuple(map(str, values.get("columns", ()))),
             "costs": None if costs is None else tuple(tuple(map(float, row)) for row in costs),
         }
     )
 
 
 def _fields(kind: type[Any], told: Any) -> dict[str, Any]:
-    names = [field.name for field in fields(kind)]
-    _require(isinstance(told, dict) and all(name in told for name in names))
-    return {name: told[name] for name in names}
+    """Return what is told of the fields of a kind; what has a default need not be there."""
+    _require(isinstance(told, dict))
+    own = fields(kind)
+    _require(all(field.name in told or field.default is not MISSING for field in own))
+    return {field.name: told[field.name] for field in own if field.name in told}
 
 
 def _require_trust(value: Any) -> None:

@@ -132,6 +132,7 @@ def report(
     training_rows: bool = True,
     rows_from: int = 0,
     on_step: OnStep | None = None,
+    groups: Any = None,
 ) -> Report:
     """Report on a fitted classifier: its data, its regions, its test results, and single verdicts with explanations.
 
@@ -158,6 +159,8 @@ def report(
         Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each explanation; an error that it raises ends the run.
+    groups : array-like of shape (n,) or (n, n_groups), optional
+        The groups that the test records belong to, where the classifier has signed a promise by groups.
 
     Returns
     -------
@@ -188,6 +191,7 @@ def report(
             training_rows=training_rows,
             rows_from=rows_from,
             on_step=on_step,
+            groups=groups,
         )
     )
 

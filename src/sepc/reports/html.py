@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sepc.common.templates import template_environment
 from sepc.reports.report_tables import cell, exact, number
 from sepc.reports.scores import plain_methods, scores
-from sepc.reports.svg import N_COLOURS, regions_svg, reliability_svg, risk_coverage_svg
+from sepc.reports.svg import N_COLOURS, promise_svg, regions_svg, reliability_svg, risk_coverage_svg
 
 if TYPE_CHECKING:
     import jinja2
@@ -67,12 +67,13 @@ def _pictures(content: dict[str, Any]) -> dict[str, list[str]]:
         regions_svg(view, shown, [*of_points, *(code[e["label"]] for e in view["ellipses"])], [right[i] for i in shown])
         for view in picture["views"]
     ]
-    at = result["at"]
+    at, promised = result["at"], content["promise"] or {"bars": []}
     risk = None if at["accuracy"] is None else 1.0 - at["accuracy"]
     return {
         "regions": drawn,
         "curve": [risk_coverage_svg(result["curve"], at["coverage"], risk)],
         "reliability": [reliability_svg(result["reliability"])],
+        "promise": [] if not promised["bars"] else [promise_svg(promised["bars"], promised["bounds"] == "error")],
     }
 
 

@@ -32,7 +32,7 @@ def as_markdown(content: dict[str, Any]) -> str:
     >>> as_markdown(report(clf, [[0.5], [7.0]], [0, 1]).to_dict()).splitlines()[0]
     '# SEPClassifier: 0 and 1'
     """
-    parts = (_head, _landscape, _columns, _regions, _results, _subgroups, _threshold, _verdicts, _card)
+    parts = (_head, _landscape, _columns, _regions, _results, _subgroups, _promise, _threshold, _verdicts, _card)
     return "\n\n".join(block for part in parts for block in part(content)) + "\n"
 
 
@@ -105,6 +105,16 @@ def _subgroups(content: dict[str, Any]) -> Iterator[str]:
     yield "## Results by subgroup"
     yield from map(escaped, found["notes"])
     yield _table(found["table"]) if found["table"]["rows"] else "No column of the test records holds categories."
+
+
+def _promise(content: dict[str, Any]) -> Iterator[str]:
+    promised = content["promise"]
+    if promised is None:
+        return
+    yield "## What is promised"
+    yield escaped(promised["text"])
+    if promised["bars"]:
+        yield _table(promised["table"])
 
 
 def _regions(content: dict[str, Any]) -> Iterator[str]:

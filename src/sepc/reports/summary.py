@@ -11,6 +11,7 @@ from sepc.reports.model_card import card
 from sepc.reports.performance import results
 from sepc.reports.policy_in_words import policy_in_words
 from sepc.reports.projections import views
+from sepc.reports.promised_parts import promise_results
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
 from sepc.reports.region_table import regions_table
 from sepc.reports.report_tables import exact
@@ -34,6 +35,7 @@ def summary(
     training_rows: bool,
     rows_from: int,
     on_step: OnStep | None,
+    groups: Any = None,
 ) -> dict[str, Any]:
     """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON.
 
@@ -66,6 +68,7 @@ def summary(
         "regions": regions_table(subject),
         "results": result,
         "subgroups": subgroup_results(subject, min_trust),
+        "promise": promise_results(subject, groups),
         "records": _records(subject),
         "training_rows": training_rows,
         **told,

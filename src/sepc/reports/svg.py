@@ -12,6 +12,10 @@ _WIDTH, _HEIGHT = 520, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 50
 # Colours that a page offers as the classes c0, c1, ...; further labels take them again, with squares.
 N_COLOURS = 8
+# Of the lines of promises: left end and width of the two scales, and how high a line is.
+_BARS_WIDTH, _BAR_TOP, _BAR_STEP = 720, 26, 26
+_ACCEPTED, _LOST = (210, 200), (450, 250)
+_MOST_SIGNS = 28
 # Shares from 0 to 1, with room for what is drawn at the ends.
 _ROOM = (-0.03, 1.03)
 
@@ -73,6 +77,64 @@ def reliability_svg(bins: Iterable[dict[str, Any]]) -> str:
         parts.append(f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>')
         parts.append(f'<circle class="bin" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
     return _svg("Reliability: share of right labels against trust", frame, "trust", "share of right labels", parts)
+
+
+def promise_svg(bars: Sequence[dict[str, Any]], is_error: bool) -> str:
+    """Return one line for each part of a promise: what is accepted, and what is lost there beside what is promised.
+
+    Parameters
+    ----------
+    bars : sequence of dict
+        As `promised_parts.promise_results` gives them.
+    is_error : bool
+        Whether wrong labels are counted, and not costs.
+    """
+    ends = [bar[key] for bar in bars for key in ("loss", "high", "limit") if bar[key] is not None]
+    limits = [bar["limit"] for bar in bars if bar["limit"] is not None]
+    # Intervals of a few records reach far beyond what matters here.
+    most = max(1.05 * min(max(ends, default=1.0), 3.0 * max(limits, default=1.0)), 1e-9)
+    bottom = _BAR_TOP + _BAR_STEP * len(bars)
+    parts = [
+        f'<svg viewBox="0 0 {_BARS_WIDTH} {bottom + 34}" role="img" aria-label="Promises: accepted, wrong, promised">',
+        f'<text class="title" x="{_ACCEPTED[0] + _ACCEPTED[1] / 2}" y="14">accepted</text>',
+        f'<text class="title" x="{_LOST[0] + _LOST[1] / 2}" y="14">{"wrong of these" if is_error else "cost of these"}'
+        "</text>",
+    ]
+    for (left, width), highest in ((_ACCEPTED, 1.0), (_LOST, most)):
+        for value in ticks(0.0, highest, 3):
+            x, told = (
+                left + width * value / highest,
+                f"{100 * value:.3g} %" if is_error or left == _ACCEPTED[0] else f"{value:g}",
+            )
+            parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_BAR_TOP - 4}" y2="{bottom}"/>')
+            parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 17}">{told}</text>')
+    for k, bar in enumerate(bars):
+        parts += _promise_line(bar, _BAR_TOP + _BAR_STEP * (k + 0.5), most)
+    return "".join([*parts, "</svg>"])
+
+
+def _promise_line(bar: dict[str, Any], y: float, most: float) -> Iterator[str]:
+    name = bar["name"] if len(bar["name"]) <= _MOST_SIGNS else f"{bar['name'][: _MOST_SIGNS - 1]}…"
+    look = "" if bar["limit"] is not None else " weak"
+    (left, width), top = _ACCEPTED, f"{y - 6:.1f}"
+    title = f"<title>{escape(bar['name'])}</title>"
+    yield f'<text class="name{look}" x="{left - 10}" y="{y + 4:.1f}">{escape(name)}{title}</text>'
+    yield f'<rect class="room" x="{left}" y="{top}" width="{width}" height="12"/>'
+    if bar["accepted"]:
+        reach = width * bar["accepted"]
+        yield f'<rect class="taken{look}" x="{left}" y="{top}" width="{reach:.1f}" height="12"/>'
+    left, width = _LOST
+
+    def at(value: float) -> float:
+        return left + width * min(value / most, 1.0)
+
+    if bar["limit"] is not None:
+        x = at(bar["limit"])
+        yield f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 10:.1f}" y2="{y + 10:.1f}"/>'
+    if bar["low"] is not None:
+        yield f'<line class="whisker" x1="{at(bar["low"]):.1f}" x2="{at(bar["high"]):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    if bar["loss"] is not None:
+        yield f'<circle class="bin{look}" cx="{at(bar["loss"]):.1f}" cy="{y:.1f}" r="4.5"/>'
 
 
 @dataclass(frozen=True, slots=True)

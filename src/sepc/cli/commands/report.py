@@ -33,6 +33,7 @@ def run(options: Namespace) -> None:
             training_rows=not options.no_training_rows,
             rows_from=1,
             on_step=on_step,
+            groups=test.groups,
         )
     for text in made.to_dict()["warnings"]:
         note(text)
@@ -59,7 +60,8 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     _require_one_model(options)
     model = read_model(options.model) if options.model else None
     category, notation = (categories_of(model), notation_of(model)) if model else ([], None)
-    data = read_labelled_table(options, category=category, notation=notation)
+    column = getattr(model.promise, "group_column", None) or None if model else None
+    data = read_labelled_table(options, category=category, notation=notation, group_column=column)
     require_labels(data, options.target)
     if model is not None:
         require_columns(columns_of(model), data.table.column_names, data.name)

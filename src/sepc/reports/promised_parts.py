@@ -1,0 +1,160 @@
+"""Results of the promise that a model keeps: what it accepts of each part, and how often that is wrong."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.intervals import exact_interval
+from sepc.common.text import many, percent
+from sepc.common.typing import BoolArray
+from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS, LABEL, REGION, texts_of
+from sepc.reports.report_tables import table
+from sepc.reports.subject import Subject
+
+# Regions that are told of where the promise does not go by them: those with most test records, and not very few.
+_MOST_REGIONS, _LEAST_RECORDS = 12, 10
+
+
+class Part(NamedTuple):
+    """Test records of one label, region or group.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        What it is.
+    members : ndarray of bool, shape (n,)
+    limit : float or None
+        What is promised of it; None where nothing is.
+    why : str
+        What the promise says of it.
+    """
+
+    name: str
+    kind: str
+    members: BoolArray
+    limit: float | None
+    why: str
+
+
+def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | None:
+    """Return what a model's promise accepts of the test records, ready for JSON; None without a promise.
+
+    Parameters
+    ----------
+    subject : Subject
+    groups : array-like of shape (n,) or (n, n_groups), optional
+        Of the test records, where the promise goes by groups.
+
+    Returns
+    -------
+    dict or None
+        ``text``, what is promised; ``bounds``, error or cost; ``table`` with one row for each part of the promise, and
+        for labels and regions besides; ``bars``, the same for a picture.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier, select_min_trust
+    >>> X, y = np.arange(60.0)[:, None] % 10, np.arange(60) % 10 > 4
+    >>> clf = SEPClassifier().fit(X[:20], y[:20])
+    >>> clf = clf.sign(select_min_trust(clf, X[20:], y[20:], max_error=0.2, by="label"))
+    >>> found = promise_results(Subject.of(clf, X[20:], y[20:]))
+    >>> [row[:4] for row in found["table"]["rows"]][:2]
+    [['label', 'False', 20, 1.0], ['label', 'True', 20, 1.0]]
+    """
+    promise = subject.clf.promise
+    if promise is None:
+        return None
+    text = _in_words(promise)
+    bounds = "error" if isinstance(promise, TrustThreshold) else promise.bounds
+    if groups is None and getattr(promise, "by", ALL) in (GROUP, GROUPS):
+        return {
+            "text": f"{text} It goes by groups, and the report was not told those of the test records.",
+            "bounds": bounds,
+            "table": table([], []),
+            "bars": [],
+        }
+    accepted = subject.verdicts.accepted(promise, groups=groups)
+    bars = [_bar(subject, part, accepted, promise) for part in _parts(subject, promise, groups)]
+    lost = "wrong of these" if bounds == "error" else "mean cost of these"
+    columns = [
+        ("kind", "part", "text"),
+        ("name", "name", "text"),
+        ("n_records", "records", "count"),
+        ("accepted", "accepted", "meter"),
+        ("n_wrong", "wrong", "count"),
+        ("loss", lost, "share" if bounds == "error" else "number"),
+        ("interval", "95 % interval", "text"),
+        ("promised", "promised", "text"),
+    ]
+    rows = [[bar[key] for key, _, _ in columns] for bar in bars]
+    return {"text": text, "bounds": bounds, "table": table(columns, rows), "bars": bars}
+
+
+def _in_words(promise: TrustThreshold | PartPromises) -> str:
+    made = f"Made on {promise.made_on}" + (f" from {promise.made_from}" if promise.made_from else "")
+    if isinstance(promise, TrustThreshold):
+        return f"{made}: {promise.message}"
+    by = {ALL: "one for all labels", LABEL: "one for each label", REGION: "one for each region"}
+    what = "the share of wrong ones among accepted labels" if promise.bounds == "error" else "what each label costs"
+    return (
+        f"{made}; {by.get(promise.by, 'one for each group')}. Bounded is {what}, in all parts together with a "
+        f"confidence of {percent(promise.confidence)}, by {many(promise.n_calibration, 'calibration record')}."
+    )
+
+
+def _parts(subject: Subject, promise: TrustThreshold | PartPromises, groups: Any) -> Iterator[Part]:
+    """Yield the parts of the promise, then labels and regions where the promise does not go by them."""
+    everyone, by = np.full(len(subject.right), True), getattr(promise, "by", ALL)
+    if isinstance(promise, TrustThreshold):
+        yield Part(EVERYTHING, ALL, everyone, promise.max_error, "")
+    else:
+        which = promise.part_of(subject.verdicts, groups)
+        kind = "group" if by in (GROUP, GROUPS) else by
+        for k, part in enumerate(promise.parts):
+            limit = None if part.min_trust is None else part.limit
+            yield Part(part.part, kind, np.asarray(which == k), limit, part.status)
+    if by != LABEL:
+        given = texts_of(subject.verdicts.label)
+        yield from (
+            Part(name, LABEL, np.asarray(given == name), None, "") for name in subject.labels[: subject.n_classes]
+        )
+    regions = subject.verdicts.main_region
+    if by != REGION and len(regions) and regions[0] is not None:
+        names, counts = np.unique(regions.astype(str), return_counts=True)
+        for k in np.lexsort((names, -counts))[:_MOST_REGIONS].tolist():
+            if counts[k] < _LEAST_RECORDS:
+                break
+            yield Part(str(names[k]), REGION, np.asarray(regions == names[k]), None, "")
+
+
+def _bar(subject: Subject, part: Part, accepted: BoolArray, promise: Any) -> dict[str, Any]:
+    taken = part.members & accepted
+    n, n_taken = int(np.count_nonzero(part.members)), int(np.count_nonzero(taken))
+    n_wrong = int(np.count_nonzero(taken & ~subject.right))
+    costs = getattr(promise, "costs", None)
+    loss: float | None = None
+    interval: tuple[float, float] | None = None
+    if n_taken and costs is None:
+        loss, interval = n_wrong / n_taken, exact_interval(n_wrong, n_taken)
+    elif n_taken:
+        known = taken & (subject.known_truth >= 0)
+        paid = np.array(costs)[subject.known_truth[known], subject.predicted[known]]
+        loss = float(paid.mean()) if len(paid) else None
+    limit = None if part.limit is None else (percent(part.limit) if costs is None else f"{part.limit:g}")
+    return {
+        "kind": part.kind,
+        "name": part.name,
+        "n_records": n,
+        "accepted": n_taken / n if n else None,
+        "n_accepted": n_taken,
+        "n_wrong": n_wrong,
+        "loss": loss,
+        "interval": None if interval is None else " to ".join(percent(end) for end in interval),
+        "low": None if interval is None else interval[0],
+        "high": None if interval is None else interval[1],
+        "limit": part.limit,
+        "promised": f"at most {limit}" if limit is not None else part.why or None,
+    }
