@@ -5,8 +5,8 @@ label is wrong with probability ``r(U)``, so that the error among the surest sha
 Prints Markdown tables; (!) marks more broken promises than chance explains, by a binomial margin of 1 %.
 
 Two naive ways stand beside: the lowest threshold whose share of errors on the calibration records is small enough, and
-the same with Clopper and Pearson's bound at a level divided by the number of distinct trusts (Bonferroni). Then label
-sets, and two real classifiers.
+the same with Clopper and Pearson's bound at a level divided by the number of distinct trusts (Bonferroni). Then
+promises by parts, label sets, and two real classifiers.
 """
 
 import os
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from guarantee_parts import by_groups, by_parts
 from measure import row, table, versions
 from scipy.special import bdtr
 from scipy.stats import binom
@@ -75,6 +76,8 @@ def main() -> None:
     runs = parser.parse_args().runs
     print(versions("numpy", "scipy", "scikit-learn"))
     thresholds(runs)
+    by_parts(runs)
+    by_groups(runs)
     label_sets(runs)
     real_cases()
 

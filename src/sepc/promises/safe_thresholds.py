@@ -33,6 +33,7 @@ Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Pr
 Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
+from functools import lru_cache
 from math import ceil, log, log1p
 from typing import NamedTuple
 
@@ -214,6 +215,7 @@ def fixed_sequence_test(p: FloatArray, level_at_top: float, entering: FloatArray
     return last
 
 
+@lru_cache(maxsize=1024)  # parts are asked about the same numbers over and over
 def records_needed(max_error: float, confidence: float) -> int:
     """Return from how many calibration records on there is a promise if none of them is wrong, whatever their trust.
 
