@@ -71,6 +71,6 @@ plt.show()
 
 # %%
 # No alarm rings before the shift, and the larger shift rings soon after it. The smaller one never does: it moves too
-# few records out of the ellipsoids, and the training records leave room for such a share without any change. The
-# monitor does not tell which column has moved, and a drift towards the middle of the classes stays unseen; labels that
-# come later help there, by ``monitor.error_drift``.
+# few records out of the ellipsoids, and the training records leave room for such a share without any change. This
+# alarm does not tell which column has moved, and a drift towards the middle of the classes stays unseen; labels that
+# come later help there, by ``monitor.error_drift``, which also names regions and columns.

@@ -39,7 +39,7 @@ clf = sepc.SEPClassifier(n_imp=2).fit(X, y)
 # Parts with the new fault arrive, and their true labels become known later.
 
 X_seen, y_seen, _ = parts(200, 0.15, rng)
-monitor = sepc.FeedbackMonitor(clf).observe(X_seen, y_seen)
+monitor = sepc.FeedbackMonitor(clf).observe(X_seen, y_seen, labels="all")
 for line in str(monitor.report()).splitlines():
     print(fill(line, 100, subsequent_indent="  "))
 monitor.regions()[["region", "n_right", "n_wrong", "trust", "share_right", "exceeds"]].head(5).round(3)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sepc.estimators.label_sets import PredictionSets
     from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
     from sepc.explanations.explanation import Explanation
-    from sepc.feedback import Drift, FeedbackMonitor, FeedbackReport, PartitionChanges
+    from sepc.feedback import Audit, Drift, DriftPart, FeedbackMonitor, FeedbackReport, PartitionChanges
     from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
@@ -57,9 +57,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Assessment": "model.assessment",
+    "Audit": "feedback",
     "Block": "partitions.blocks",
     "ConfusionDisplay": "plot",
     "Drift": "feedback",
+    "DriftPart": "feedback",
     "Ellipsoid": "geometry.ellipsoid",
     "Explanation": "explanations.explanation",
     "FeedbackMonitor": "feedback",
@@ -116,10 +118,12 @@ _HOME = {
 __all__ = [
     "MVE",
     "Assessment",
+    "Audit",
     "Block",
     "ConfusionDisplay",
     "DataLandscape",
     "Drift",
+    "DriftPart",
     "Ellipsoid",
     "Explanation",
     "FeedbackMonitor",

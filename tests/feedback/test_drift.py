@@ -48,7 +48,7 @@ class TestDrift:
                     hits = list(outcome[2 * i : 2 * i + 2])
                     test.add(n, hits)
                     probability *= binom.pmf(hits, n, rates).prod()
-                mean += probability * np.exp(test.log_evidence[-1])
+                mean += probability * np.exp(test.bets.log_evidence[-1])
             return mean
 
         assert expected_winnings(limits) == pytest.approx(1.0)
@@ -63,7 +63,7 @@ class TestDrift:
             rng = np.random.default_rng(seed)
             monitor = FeedbackMonitor(SEPClassifier().fit(*gaussians(60, rng)), false_alarm_rate=rate)
             for _ in range(5):
-                monitor.observe(*gaussians(100, rng))
+                monitor.observe(*gaussians(100, rng), labels="all")
             alarms["drift"] += monitor.drift.alarm
             alarms["errors"] += monitor.error_drift.alarm
         assert max(alarms.values()) <= binom.isf(0.001, runs, rate)

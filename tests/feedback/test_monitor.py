@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc import FeedbackMonitor, InputError, SEPClassifier
 from sepc.feedback.monitor_files import fingerprint
 
 
@@ -25,10 +25,10 @@ def story():
     small, large = by_size[:80], np.sort(by_size[80:])
     train = np.r_[large[::2], benign[::2]]
     clf = SEPClassifier(trust="paper").fit(X.iloc[train], y[train])
-    monitor = FeedbackMonitor(clf)
+    monitor = FeedbackMonitor(clf, false_alarm_rate=0.05)
     feed = np.random.default_rng(0).permutation(np.r_[small[::2], large[1::4], benign[1::4]])
     for batch in np.array_split(feed, 6):
-        monitor.observe(X.iloc[batch], y[batch])
+        monitor.observe(X.iloc[batch], y[batch], labels="all")
     later = small[1::2]
     return clf, monitor, monitor.repartition(), (X.iloc[later], y[later]), (X.iloc[benign[3::4]], y[benign[3::4]])
 
@@ -156,9 +156,3 @@ class TestBadInput:
         clf.fit(*iris)
         with pytest.raises(InputError, match="fitted again"):
             monitor.observe(iris[0][1:3])
-
-
-def test_a_monitor_does_not_take_an_ensemble():
-    clf = SEPEnsembleClassifier(n_estimators=1).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
-        FeedbackMonitor(clf)

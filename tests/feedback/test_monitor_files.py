@@ -9,7 +9,8 @@ from saved_models import fixture_path
 
 import sepc
 from sepc import FeedbackMonitor, InputError, SEPClassifier
-from sepc.feedback.monitor_files import fingerprint
+from sepc.feedback.drift import SequentialRateTest
+from sepc.feedback.monitor_files import FORMAT, fingerprint
 from sepc.model.rules import Rules
 
 
@@ -19,7 +20,8 @@ class TestSave:
     def test_a_resumed_monitor_is_the_same_to_the_bit(self, clf, iris, tmp_path, given):
         X, y = iris
         one = FeedbackMonitor(clf, false_alarm_rate=0.03, **({"reference": X[1::4]} if given else {}))
-        one.observe(X[3::4], y[3::4]).observe(X[3::8] + 1.0).observe(X[3:6], ["tulip", "rose", y[5]])
+        one.observe(X[3::4], y[3::4]).observe(X[3::8] + 1.0).observe(X[3:6], ["tulip", "rose", y[5]], labels="all")
+        one.observe(X[3::4], np.roll(y[3::4], 12), probability=np.linspace(0.05, 1.0, len(X[3::4])))
         one.save(tmp_path / "seen")
         two = FeedbackMonitor.load(tmp_path / "seen", clf)
         for _ in range(2):
@@ -27,7 +29,7 @@ class TestSave:
             assert one.history().equals(two.history())
             assert one.repartition()[1] == two.repartition()[1]
             for monitor in (one, two):
-                monitor.observe(X[7::8] + 0.5, y[7::8])
+                monitor.observe(X[7::8] + 0.5, y[7::8], probability=0.5)
 
     def test_nothing_observed_can_be_saved(self, clf, tmp_path):
         one = FeedbackMonitor(clf)
@@ -82,6 +84,36 @@ class TestSave:
         monitor.observe(iris[0][1:5], ["a", "b", "c", "d"]).save(tmp_path / "seen")
         with np.load(tmp_path / "seen", allow_pickle=False) as archive:
             assert all(archive[name].dtype != object for name in archive.files if not name.startswith("manifest"))
+
+
+@pytest.mark.parametrize("with_reference", [False, True])
+def test_files_of_the_first_version_go_on_as_they_did(clf, iris, tmp_path, with_reference):
+    """Labels were taken to be there for all records, and errors were counted over all alone."""
+    X, y = iris
+    known = {"reference": X[1::4], "reference_labels": y[1::4]} if with_reference else {}
+    batches = [(X[3::8], y[3::8]), (X[7::8], np.roll(y[7::8], 7))]
+    now = FeedbackMonitor(clf, **known)
+    n_models = len(now._outside_test.held_out)
+    held_out, then = now._error_test.held_out[:n_models], []
+    for Z, true in batches:
+        now.observe(Z, true, labels="all")
+        then.append([len(Z), *(np.count_nonzero(m.predict(Z) != true) for m in now._comparison.models)])
+    now.save(tmp_path / "seen")
+    header, arrays = FORMAT.read(tmp_path / "seen")
+    header = {name: header[name] for name in header if name not in ("errors", "least_probability")}
+    arrays = {name: array for name, array in arrays.items() if not name.startswith(("errors_", "chances"))}
+    arrays |= {"wrong_held_out": held_out, "wrong_batches": np.array(then)}
+    replace(FORMAT, version=1).write(tmp_path / "seen", header, arrays)
+    old = FeedbackMonitor.load(tmp_path / "seen", clf)
+    test = SequentialRateTest("wrong", held_out, 0.01)
+    for n, *hits in then:
+        test.add(n, hits)
+    assert old.error_drift.evidence == pytest.approx(test.state().evidence)
+    assert replace(old.error_drift, parts=(), evidence=test.state().evidence) == test.state()
+    assert old.error_drift.n_unstated == 0
+    assert old.drift == now.drift
+    old.observe(*batches[1], probability=0.5).save(tmp_path / "again")
+    assert FeedbackMonitor.load(tmp_path / "again", clf).report() == old.report()
 
 
 @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")

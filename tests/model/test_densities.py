@@ -101,6 +101,11 @@ class TestPosterior:
         for k, _ in local.of_classes():
             found = np.where(local.codes == k, by_block, -1.0).argmax(axis=1)
             assert np.array_equal(local.claims(Z, k), found)
+            assert np.array_equal(local.claims_within(Z, np.full(len(Z), k)), found)
+        of_classes = np.array([k for k, _ in local.of_classes()])
+        mixed = of_classes[np.arange(len(Z)) % len(of_classes)]
+        each = [local.claims(Z[i : i + 1], mixed[i])[0] for i in range(len(Z))]
+        assert local.claims_within(Z, mixed).tolist() == each
 
     def test_many_features_are_judged_a_few_rows_at_a_time(self, monkeypatch):
         rng = np.random.default_rng(0)

@@ -230,6 +230,10 @@ def _feedback(commands: Any) -> None:
     command.add_argument("model", metavar="MODEL", help="a model that fit has written")
     _data(command)
     command.add_argument("--target", required=True, metavar="COL", help="column of the true labels; may have gaps")
+    command.add_argument("--labels", choices=["all"], help="all: every row was to get a label; for the alarm on errors")
+    command.add_argument(
+        "--probability", metavar="COL", help="column of the chance with which each labelled row was chosen for a label"
+    )
     command.add_argument("--once", action="store_true", help="count rows that repeat another one only once")
     _output(command, "MODEL", "the new model (default: only report)")
 

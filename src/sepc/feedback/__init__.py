@@ -1,8 +1,9 @@
 """Feedback on a classifier at work: verdicts that turned out wrong, drift, and when to partition again."""
 
-from sepc.feedback.drift import Drift
+from sepc.feedback.audits import Audit
+from sepc.feedback.drift import Drift, DriftPart
 from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.monitor import FeedbackMonitor
 from sepc.feedback.partition_changes import PartitionChanges
 
-__all__ = ["Drift", "FeedbackMonitor", "FeedbackReport", "PartitionChanges"]
+__all__ = ["Audit", "Drift", "DriftPart", "FeedbackMonitor", "FeedbackReport", "PartitionChanges"]

@@ -20,17 +20,17 @@ class FeedbackReport:
     ----------
     n, n_labelled, n_right, n_wrong, n_outside : int
         Records observed, those with a label, the right and the wrong among these, and, of all, those outside every
-        ellipsoid.
+        ellipsoid; of an ensemble strange ones.
     unknown_labels : dict of str to int
         True labels that the classifier does not know, and how often they came; they count as wrong.
     trust : float
         Mean trust given.
     regions : tuple of RegionRecord
-        The most wrong verdicts first.
+        The most wrong verdicts first; of an ensemble one row for each label.
     reliability : tuple of TrustRecord
         Trust given against what came true, in bins of trust; labelled records only.
     drift : Drift
-        Records outside every ellipsoid.
+        Records outside every ellipsoid; of an ensemble strange ones.
     error_drift : Drift or None
         Wrong verdicts; None if the monitor has no labelled records to compare with.
     n_repeated : int
@@ -82,7 +82,7 @@ class FeedbackReport:
 
     def _lines(self, remedy: str = _REMEDY) -> list[str]:
         seen = f"{self.n} {plural('record', self.n)} observed, {self.n_labelled} with a label"
-        lines = [f"{seen}; by the model itself {self.n_outside} outside every ellipsoid"]
+        lines = [f"{seen}; by the model itself {self.n_outside} {self.drift.what}"]
         if self.n_labelled:
             share = self.n_right / self.n_labelled
             lines.append(

@@ -1,37 +1,29 @@
 """Monitor of a fitted classifier at work: wrong verdicts by region, drift, fresh partitions."""
 
 import os
-from functools import cached_property
 from math import fsum
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray, IntArray
-from sepc.common.validation import new_points
 from sepc.feedback import monitor_files
-from sepc.feedback.drift import Drift, SequentialRateTest
+from sepc.feedback.audits import Audit, audit_of, check_share
+from sepc.feedback.chances import stated_chances
+from sepc.feedback.comparison import Comparison
+from sepc.feedback.drift import Drift
 from sepc.feedback.feedback_report import FeedbackReport
-from sepc.feedback.held_out_models import (
-    held_out_counts,
-    models_without,
-    n_complete,
-    outside_and_wrong,
-    parts_of,
-    require_new_records,
-)
+from sepc.feedback.held_out_models import outside_in_words, training_of
+from sepc.feedback.moved_features import with_moved_features
 from sepc.feedback.observations import Observations
+from sepc.feedback.parameters import LEAST_PROBABILITY, check_parameters
 from sepc.feedback.partition_changes import PartitionChanges, partition_changes
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
-from sepc.model.counts import records_are_missing
-from sepc.model.partition_model import PartitionModel
-
-_OUTSIDE, _WRONG = "outside every ellipsoid", "wrong"
+from sepc.feedback.watched import Watched
+from sepc.model.assessment import USUAL_TRUST
 
 
 class FeedbackMonitor:
@@ -43,8 +35,10 @@ class FeedbackMonitor:
 
     Parameters
     ----------
-    clf : SEPClassifier
-        Fitted; it is never changed. Do not fit it again while it is watched.
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+        Fitted; it is never changed. Do not fit it again while it is watched. A monitor of a pipeline takes raw tables.
+        An ensemble has no ellipsoids of its own: in their place strange records are counted, and labels in place of
+        regions.
     false_alarm_rate : float, default=0.01
         Probability, at most, of an alarm by `drift` although nothing has changed, over the whole life of the monitor
         and however often it is looked at. `error_drift` has the same rate, for itself.
@@ -56,6 +50,9 @@ class FeedbackMonitor:
     folds : int, default=3
         Into how many parts to split the training set where there is no reference. More parts make each of the models
         more like `clf`, but leave fewer held-out records to compare with.
+    least_probability : float, default=0.01
+        What no chance of a record to be labelled is below, where labels come for chosen records: see `observe`. The
+        nearer it is to the smallest chance, the sooner an alarm on errors is raised.
 
     Notes
     -----
@@ -69,8 +66,13 @@ class FeedbackMonitor:
 
     Of records with missing values it may not be known where they lie: `drift` compares complete ones alone.
 
-    The false-alarm rate holds for independent records from an unchanged source. `error_drift` takes the labelled
-    records as typical: if labels come for suspicious records only, it will raise an alarm for that reason.
+    The false-alarm rate holds for independent records from an unchanged source. `error_drift` needs to know besides how
+    records were chosen to be labelled, which `observe` is told: all of them, or each with a chance. It then holds
+    whatever the chances are, as long as none is 0 and a record is chosen without a look at its true label. Labels of
+    suspicious records alone say nothing of the others, which have no chance; `audit` gives them one.
+
+    Errors are also counted by label and by region, and the evidence is that of all counts together. The rate holds for
+    all of them as one; when the alarm is raised, `error_drift.parts` says where.
 
     Examples
     --------
@@ -92,48 +94,51 @@ class FeedbackMonitor:
         reference: Any = None,
         reference_labels: Any = None,
         folds: int = 3,
+        least_probability: float = LEAST_PROBABILITY,
     ) -> None:
-        _check_parameters(clf, false_alarm_rate, reference, reference_labels, folds)
-        self._start(clf, float(false_alarm_rate), 0 if reference is not None else int(folds))
-        outside, wrong = self._held_out() if reference is None else self._of_reference(reference, reference_labels)
-        self._outside_test = SequentialRateTest(_OUTSIDE, outside, self.false_alarm_rate)
-        self._error_test = None if wrong is None else SequentialRateTest(_WRONG, wrong, self.false_alarm_rate)
+        watched = Watched(clf)
+        check_parameters(false_alarm_rate, reference, reference_labels, folds, least_probability)
+        n_folds = 0 if reference is not None else int(folds)
+        self._start(watched, float(false_alarm_rate), n_folds, float(least_probability))
+        if reference is None:
+            rows, codes = self._comparison.held_out()
+        else:
+            rows, codes = [watched.rows(reference)], None
+            if reference_labels is not None:
+                codes = [self._observations.encoded(reference_labels, len(rows[0]), "reference_labels").codes]
+        self._outside_test, self._error_test = self._comparison.tests(
+            rows, codes, self.false_alarm_rate, self.least_probability
+        )
 
-    def _start(self, clf: Any, false_alarm_rate: float, folds: int) -> None:
-        self.clf, self.false_alarm_rate, self.folds = clf, false_alarm_rate, folds
-        self._model: PartitionModel = clf._model
-        self._observations = Observations(self._model)
+    def _start(self, watched: Watched, false_alarm_rate: float, folds: int, least_probability: float) -> None:
+        self.clf, self.false_alarm_rate, self.folds = watched.clf, false_alarm_rate, folds
+        self.least_probability = least_probability
+        self._watched, self._comparison = watched, Comparison(watched, folds)
+        self._observations = Observations(watched.model)
 
-    @cached_property
-    def _comparison_models(self) -> list[Any]:
-        """Classifiers by which new records are compared with held-out ones."""
-        return models_without(self.clf, parts_of(self._model, self.folds)) if self.folds else [self.clf]
-
-    def _held_out(self) -> tuple[IntArray, IntArray]:
-        return held_out_counts(self._model, self._comparison_models, parts_of(self._model, self.folds))
-
-    def _of_reference(self, X: Any, y: Any) -> tuple[IntArray, IntArray | None]:
-        a = self.clf.assess(X)
-        require_new_records(self._model, self._rows(X))
-        codes = None if y is None else self._observations.encoded(y, len(a), "reference_labels").codes
-        outside, wrong = outside_and_wrong(self._model, a, codes)
-        return np.array([[outside, n_complete(a)]]), None if y is None else np.array([[wrong, len(a)]])
-
-    def _rows(self, X: Any) -> FloatArray:
-        return new_points(self.clf, X)
-
-    def observe(self, X: Any, y_true: Any = None) -> Self:
+    def observe(self, X: Any, y_true: Any = None, *, probability: Any = None, labels: str | None = None) -> Self:
         """Take in a batch of new records.
 
         The order of its rows does not matter for anything but their row numbers in `repartition`. A batch that is
         refused leaves no trace.
 
+        `error_drift` counts the labelled records of a batch if it is said how they were chosen, and only then. Say so
+        for what it is: labels of records that were picked for looking hard, passed as ``labels="all"``, raise an alarm
+        without any drift.
+
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
+        X : array-like of shape (n, n_features), or table
         y_true : array-like of shape (n,), optional
             Their true labels, where these have become known. Labels that the classifier does not know count as wrong
             and are named in the report.
+        probability : float or array-like of shape (n,), optional
+            With which chance each record was chosen to be labelled, above 0 and at least `least_probability`: 1 for
+            records that are always looked at, the share of the audit for others. `audit` chooses records and tells
+            their chances. Records that were not chosen are passed without labels, or not at all.
+        labels : "all", optional
+            That every record gets a label, or that those with labels were drawn by lot from all, each with the same
+            chance.
 
         Returns
         -------
@@ -143,30 +148,83 @@ class FeedbackMonitor:
         --------
         >>> from sepc import SEPClassifier
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> monitor = FeedbackMonitor(clf).observe([[0.5], [7.0]], [0, 0])
+        >>> monitor = FeedbackMonitor(clf).observe([[0.5], [7.0]], [0, 0], labels="all")
+        >>> monitor.observe([[4.0], [8.0]], [0, 1], probability=[1.0, 0.05]).error_drift.n
+        4
         >>> monitor.regions()[["region", "n_right", "n_wrong"]]
           region  n_right  n_wrong
-        0    1#1        0        1
-        1    0#1        1        0
+        0    1#1        1        1
+        1   ~1#1        0        1
+        2    0#1        1        0
         """
-        if self.clf._model is not self._model:
-            raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
-        a = self.clf.assess(X)
-        rows = self._rows(X)
+        self._watched.require_unchanged()
+        a, rows = self._watched.assessed(X)
         truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
-        codes = None if truth is None else truth.codes
-        assessments = [a if model is self.clf else model.assess(rows) for model in self._comparison_models]
-        outside, wrong = zip(*(outside_and_wrong(self._model, one, codes) for one in assessments), strict=True)
+        chances = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
+        views = self._comparison.views(rows, a)
         # Nothing is refused from here on.
-        self._observations.add(a, rows, truth)
-        self._outside_test.add(n_complete(a), list(outside))
-        if truth is not None and self._error_test is not None:
-            self._error_test.add(len(a), list(wrong))
+        self._observations.add(a, rows, truth, chances)
+        self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
+        test = self._error_test
+        if truth is None or chances is None or test is None:
+            return self
+        if test.add(views, truth.codes, None if labels is not None else chances):
+            test.found = with_moved_features(test.found, self._watched.classifier, *self._observations.stated())
         return self
+
+    def audit(
+        self,
+        X: Any,
+        share: float = 0.05,
+        seed: int = 0,
+        *,
+        min_trust: Any = USUAL_TRUST,
+        by_trust: bool = False,
+    ) -> Audit:
+        """Choose which of some new records should get a label: all refused ones, and some accepted ones by lot.
+
+        Nothing is observed by that. Without a second look at accepted records nobody would notice that they have
+        become wrong.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or table
+        share : float, default=0.05
+            Of the accepted records, to be picked on average.
+        seed : int, default=0
+            The same seed picks the same records of the same batch, whatever their order; other batches have picks
+            of their own.
+        min_trust : float or dict, default=0.95
+            Trust from which a label is accepted, as for `Assessment.accepted`.
+        by_trust : bool, default=False
+            Whether to pick more where the trust is low: chances then rise with one minus the trust, from half of the
+            share on.
+
+        Returns
+        -------
+        Audit
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> monitor = FeedbackMonitor(SEPClassifier().fit(X[::2], y[::2]), least_probability=0.2)
+        >>> new, true = X[1::2], y[1::2]
+        >>> audit = monitor.audit(new, share=0.2, seed=1)
+        >>> picked = audit.chosen
+        >>> _ = monitor.observe(new[picked], true[picked], probability=audit.probability[picked])
+        >>> monitor.observe(new[~picked]).report().n
+        75
+        """
+        check_share(share, seed, by_trust, self.least_probability)
+        self._watched.require_unchanged()
+        a = self.clf.assess(X)
+        return audit_of(self._watched.rows(X), a.accepted(min_trust), a.trust, float(share), int(seed), bool(by_trust))
 
     @property
     def drift(self) -> Drift:
-        """Test of whether more records than expected are outside every ellipsoid.
+        """Test of whether more records than expected are outside every ellipsoid; by an ensemble, strange.
 
         Examples
         --------
@@ -182,7 +240,9 @@ class FeedbackMonitor:
         """Test of whether more verdicts than expected are wrong; None if nothing is known of what to expect.
 
         Expected is the share of wrong verdicts on held-out records, not one minus the trust: a trust of 1 would be
-        refuted by a single error.
+        refuted by a single error. Only batches count of which it was said how their records were chosen to be labelled.
+        Where the alarm was raised, `parts` says in which labels and regions, since when, and which features have moved
+        there.
 
         Examples
         --------
@@ -191,7 +251,9 @@ class FeedbackMonitor:
         >>> FeedbackMonitor(clf, reference=[[0.5], [7.0]], reference_labels=[0, 1]).error_drift.expected
         0.0
         """
-        return None if self._error_test is None else self._error_test.state()
+        if self._error_test is None:
+            return None
+        return self._error_test.state(self._observations.n_unstated)
 
     def regions(self) -> Any:
         """Return one row per region that has decided a record, the most wrong verdicts first.
@@ -203,7 +265,8 @@ class FeedbackMonitor:
             the mean given, `share_right` what came true, with its exact 95 % interval from `low` to `high`; `exceeds`
             says whether more than `n_imp` were wrong, `calibrated` whether the mean trust lies in the interval.
             Names are those of `Assessment.region`: a grown ellipsoid is a row of its own; one that decides as it is
-            has records inside and those that it is nearest to in one row.
+            has records inside and those that it is nearest to in one row. An ensemble has no regions of its own: there
+            is one row for each label given, `n_imp` is None, and `exceeds` is False.
 
         Examples
         --------
@@ -253,12 +316,12 @@ class FeedbackMonitor:
         test = self._outside_test
         counts = np.array(test.batches, dtype=np.int64).reshape(-1, 1 + len(test.held_out))
         n = np.where(counts[:, 0] > 0, counts[:, 0], np.nan)
-        return self.clf._frames.frame(
+        return self._watched.classifier._frames.frame(
             {
                 "observed": np.cumsum(counts[:, 0]),
                 "n": counts[:, 0],
                 "share": counts[:, 1:].mean(axis=1) / n,
-                "log_evidence": np.array(test.log_evidence, dtype=np.float64),
+                "log_evidence": np.array(test.bets.log_evidence, dtype=np.float64),
             }
         )
 
@@ -277,7 +340,7 @@ class FeedbackMonitor:
         observed = self._observations
         counts = list(observed.regions.values())
         n, right, wrong = (sum(getattr(c, field) for c in counts) for field in ("n", "n_right", "n_wrong"))
-        often = np.bincount(observed.labelled()[1], minlength=len(observed.labels))[len(self._model.classes) :]
+        often = np.bincount(observed.labelled()[1], minlength=len(observed.labels))[len(self._watched.model.classes) :]
         return FeedbackReport(
             n=n,
             n_labelled=right + wrong,
@@ -294,10 +357,13 @@ class FeedbackMonitor:
         )
 
     def _region_records(self) -> list[RegionRecord]:
-        return self._observations.region_records([p.n_imp for p in self.clf.partitions_])
+        partitions = getattr(self._watched.classifier, "partitions_", None)
+        return self._observations.region_records(None if partitions is None else [p.n_imp for p in partitions])
 
     def _frame(self, records: list[Any], kind: type[Any]) -> Any:
-        return self.clf._frames.frame({name: [getattr(r, name) for r in records] for name in kind._fields})
+        return self._watched.classifier._frames.frame(
+            {name: [getattr(r, name) for r in records] for name in kind._fields}
+        )
 
     def repartition(self, min_records: int = 1) -> tuple[Any, PartitionChanges]:
         """Partition afresh, with the observed labelled records in the training set.
@@ -309,10 +375,10 @@ class FeedbackMonitor:
 
         Returns
         -------
-        clf : SEPClassifier
-            A new one, of the same parameters. Rows of the old training set keep their numbers, observed records follow
-            in the order in which they came. Old records went through the classifier's units and back: they may
-            differ in the last digit.
+        clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+            A new one, of the same parameters; a pipeline with the same encoder. Rows of the old training set keep their
+            numbers, observed records follow in the order in which they came. Old records went through the classifier's
+            units and back: they may differ in the last digit.
         changes : PartitionChanges
 
         Examples
@@ -332,18 +398,14 @@ class FeedbackMonitor:
                 f"{len(codes)} labelled records were observed; expected at least min_records = {min_records}. "
                 "Observe more records with y_true, or ask for fewer."
             )
-        model = self._model
-        place = np.argsort(model.rows)
-        X = np.vstack([model.original(model.training.as_they_came)[place], records])
-        y = self._observations.label_array(np.concatenate([model.codes[place], codes]))
-        n = len(place)
-        new = clone(self.clf).fit(self._as_it_came(X), y)
-        return new, partition_changes(self.clf, new, self._as_it_came(records), y[n:], n)
-
-    def _as_it_came(self, X: FloatArray) -> Any:
-        """Return records under their feature names, if the training set had any."""
-        names = getattr(self.clf, "feature_names_in_", None)
-        return X if names is None else self.clf._frames.frame({str(name): X[:, j] for j, name in enumerate(names)})
+        old, training = training_of(self._watched.model)
+        place = np.argsort(training.rows)
+        X = np.vstack([old[place], records])
+        y = self._observations.label_array(np.concatenate([training.codes[place], codes]))
+        n, watched = len(place), self._watched
+        new = clone(watched.classifier).fit(watched.as_it_came(X), y)
+        changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
+        return watched.with_classifier(new), changes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was observed to one file; the classifier is not in it.
@@ -364,15 +426,17 @@ class FeedbackMonitor:
         2
         """
         header, arrays = self._observations.packed()
+        errors, of_errors = (None, {}) if self._error_test is None else self._error_test.packed()
         header |= {
-            "fingerprint": monitor_files.fingerprint(self.clf),
+            "fingerprint": monitor_files.fingerprint(self._watched.classifier),
             "false_alarm_rate": self.false_alarm_rate,
             "folds": self.folds,
+            "least_probability": self.least_probability,
+            "errors": errors,
         }
-        for name, test in (("outside", self._outside_test), ("wrong", self._error_test)):
-            if test is not None:
-                arrays[f"{name}_held_out"] = test.held_out
-                arrays[f"{name}_batches"] = np.array(test.batches, dtype=np.int64)
+        arrays["outside_held_out"] = self._outside_test.held_out
+        arrays["outside_batches"] = np.array(self._outside_test.batches, dtype=np.int64)
+        arrays |= {f"errors_{name}": array for name, array in of_errors.items()}
         monitor_files.FORMAT.write(path, header, arrays)
 
     @classmethod
@@ -382,60 +446,31 @@ class FeedbackMonitor:
         Parameters
         ----------
         path : path-like
-        clf : SEPClassifier
-            The classifier that it watched; another one is refused.
+        clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+            What it watched; another one is refused.
 
         Returns
         -------
         FeedbackMonitor
             All its reports are those of the saved one, to the bit. Observing more fits the models of the folds again.
+            One that was saved before there were parts counts errors over all alone, as it did then.
         """
-        _require_classifier(clf)
-        header, arrays = monitor_files.read(path, monitor_files.fingerprint(clf))
+        watched = Watched(clf)
+        header, arrays = monitor_files.read(path, monitor_files.fingerprint(watched.classifier))
         try:
-            return cls._restored(clf, header, arrays)
+            return cls._restored(watched, header, arrays)
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise monitor_files.FORMAT.damaged(path) from error
 
     @classmethod
-    def _restored(cls, clf: Any, header: dict[str, Any], arrays: Arrays) -> Self:
+    def _restored(cls, watched: Watched, header: dict[str, Any], arrays: Arrays) -> Self:
         monitor = cls.__new__(cls)
-        monitor._start(clf, header["false_alarm_rate"], header["folds"])
-        monitor._observations = Observations.unpacked(clf._model, header, arrays)
-        monitor._outside_test = _replayed(_OUTSIDE, "outside", header, arrays)
-        monitor._error_test = _replayed(_WRONG, "wrong", header, arrays) if "wrong_held_out" in arrays else None
+        least = header.get("least_probability", LEAST_PROBABILITY)
+        monitor._start(watched, header["false_alarm_rate"], header["folds"], least)
+        monitor._observations = Observations.unpacked(watched.model, header, arrays)
+        monitor._outside_test = monitor_files.outside_test_of(outside_in_words(watched.model), header, arrays)
+        monitor._error_test = monitor_files.error_test_of(header, arrays, least)
         return monitor
 
     def __repr__(self) -> str:
         return f"FeedbackMonitor of {self.clf!r}:\n{self.report()!r}"
-
-
-def _replayed(what: str, name: str, header: dict[str, Any], arrays: Arrays) -> SequentialRateTest:
-    test = SequentialRateTest(what, arrays[f"{name}_held_out"], header["false_alarm_rate"])
-    for n, *hits in arrays[f"{name}_batches"].tolist():
-        test.add(n, hits)
-    return test
-
-
-def _require_classifier(clf: Any) -> None:
-    if hasattr(clf, "assess"):
-        check_is_fitted(clf)
-    if not hasattr(clf, "partitions_"):
-        raise InputError(
-            f"clf is {clf!r}; expected a fitted SEPClassifier, whose partition is watched. Of a pipeline, pass its "
-            "last step."
-        )
-    if clf._model.records is None:
-        raise records_are_missing("a FeedbackMonitor")
-
-
-def _check_parameters(clf: Any, false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any) -> None:
-    _require_classifier(clf)
-    if not isinstance(false_alarm_rate, (int, float)) or not 0.0 < false_alarm_rate < 1.0:
-        raise InputError(
-            f"false_alarm_rate is {false_alarm_rate!r}; expected a number strictly between 0 and 1, such as 0.01."
-        )
-    if not isinstance(folds, Integral) or folds < 2:
-        raise InputError(f"folds is {folds!r}; expected a count of 2 or more, such as 3.")
-    if reference is None and reference_labels is not None:
-        raise InputError("reference_labels came without reference; expected both, or neither. Pass reference=X, too.")

@@ -11,7 +11,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.label_kinds import require_labels
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.feedback.held_out_models import predicted_codes
+from sepc.feedback.held_out_models import is_outside, predicted_codes
 from sepc.feedback.verdict_counts import (
     TRUST_EDGES,
     RegionRecord,
@@ -21,6 +21,7 @@ from sepc.feedback.verdict_counts import (
     trust_record,
 )
 from sepc.model.assessment import Assessment
+from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
@@ -42,30 +43,30 @@ class Observations:
 
     Parameters
     ----------
-    model : PartitionModel
+    model : FittedModel
 
     Attributes
     ----------
     labels : list
         The classes, then the unknown labels in the order in which they came.
     regions : dict of (int, str) to VerdictCounts
-        By binary problem and name of the region.
+        By binary problem and name of the region; of an ensemble, which has no regions of its own, by 0 and the label.
     bins : list of VerdictCounts
         By trust; labelled records only.
     n_outside : int
-        Records outside every ellipsoid.
+        Records outside every ellipsoid; of an ensemble strange ones.
 
     Examples
     --------
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> observed = Observations(clf._model)
-    >>> observed.add(clf.assess([[0.5]]), np.array([[0.5]]), observed.encoded([0], 1, "y"))
+    >>> observed.add(clf.assess([[0.5]]), np.array([[0.5]]), observed.encoded([0], 1, "y"), np.ones(1))
     >>> observed.regions[0, "0#1"].n_right
     1
     """
 
-    def __init__(self, model: PartitionModel) -> None:
+    def __init__(self, model: FittedModel) -> None:
         self.model = model
         self.labels: list[Any] = [plain(label) for label in model.classes]
         self.regions: dict[tuple[int, str], VerdictCounts] = {}
@@ -73,6 +74,7 @@ class Observations:
         self.n_outside = 0
         self._records: list[FloatArray] = []
         self._codes: list[IntArray] = []
+        self._chances: list[FloatArray] = []  # of the same records; NaN where it was not said
 
     @property
     def unknown(self) -> list[Any]:
@@ -91,15 +93,28 @@ class Observations:
             number[label] = len(number)
         return EncodedLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
 
-    def add(self, a: Assessment, rows: FloatArray, truth: EncodedLabels | None) -> None:
-        """Count a batch of verdicts; keep the records if their true labels are known."""
+    def add(
+        self, a: Assessment, rows: FloatArray, truth: EncodedLabels | None, chances: FloatArray | None = None
+    ) -> None:
+        """Count a batch of verdicts; keep the records if their true labels are known.
+
+        Parameters
+        ----------
+        a : Assessment
+        rows : ndarray of shape (n, d)
+        truth : EncodedLabels or None
+        chances : ndarray of shape (n,), optional
+            With which each record was chosen to be labelled; left out if that was not said.
+        """
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
-        self.n_outside += int(np.count_nonzero(a.rule == Rule.R3.name))
-        problem = label if len(self.model.rules) > 1 else np.zeros_like(label)
+        self.n_outside += int(np.count_nonzero(is_outside(self.model, a)))
+        problem, region = np.zeros_like(label), a.label
+        if isinstance(self.model, PartitionModel):
+            problem, region = label if len(self.model.rules) > 1 else problem, a.region
         for k in np.unique(problem).tolist():
             mine = np.flatnonzero(problem == k)
-            names, back = np.unique(a.region[mine].astype(str), return_inverse=True)
+            names, back = np.unique(region[mine].astype(str), return_inverse=True)
             for i, name in enumerate(names.tolist()):
                 _count(self.regions.setdefault((k, name), VerdictCounts()), a.trust, right, mine[back == i])
         if truth is None:
@@ -110,11 +125,26 @@ class Observations:
         self.labels = truth.labels
         self._records.append(rows.copy())
         self._codes.append(truth.codes)
+        self._chances.append(np.full(len(rows), np.nan) if chances is None else chances)
 
     def labelled(self) -> tuple[FloatArray, IntArray]:
         """Return the records with labels, and the numbers of these."""
         d = len(self.model.features)
         return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
+
+    def stated(self) -> tuple[FloatArray, FloatArray]:
+        """Return the labelled records of which it was said how they were chosen, and with which chances."""
+        chances = self._all_chances()
+        stated = ~np.isnan(chances)
+        return self.labelled()[0][stated], chances[stated]
+
+    @property
+    def n_unstated(self) -> int:
+        """Number of labelled records of which it was not said how they were chosen."""
+        return int(np.count_nonzero(np.isnan(self._all_chances())))
+
+    def _all_chances(self) -> FloatArray:
+        return np.concatenate([np.empty(0), *self._chances])
 
     def n_repeated(self) -> int:
         """Return how many labelled records repeat an earlier one, label included."""
@@ -133,11 +163,18 @@ class Observations:
             )
         return np.asarray(np.array(self.labels)[codes])
 
-    def region_records(self, n_imp: list[int]) -> list[RegionRecord]:
-        """Return the row of each region, the most wrong verdicts first."""
+    def region_records(self, n_imp: list[int] | None) -> list[RegionRecord]:
+        """Return the row of each region, the most wrong verdicts first.
+
+        `n_imp` has the number that an ellipsoid of each problem may hold; None where there are no ellipsoids.
+        """
         found = ((k, name, counts) for (k, name), counts in self.regions.items())
         # Records with missing values lie in no region of which it is known how many others it may hold.
-        records = [region_record(name, counts, n_imp[k]) for k, name, counts in found if name not in _NO_REGIONS]
+        records = [
+            region_record(name, counts, None if n_imp is None else n_imp[k])
+            for k, name, counts in found
+            if n_imp is None or name not in _NO_REGIONS
+        ]
         return sorted(records, key=lambda r: (-r.n_wrong, -r.n, r.region))
 
     def trust_records(self) -> list[TrustRecord]:
@@ -150,19 +187,21 @@ class Observations:
         if odd:
             raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which can be saved.")
         records, codes = self.labelled()
-        arrays: Arrays = {"records": records, "codes": codes}
+        arrays: Arrays = {"records": records, "codes": codes, "chances": self._all_chances()}
         for name, groups in (("regions", list(self.regions.values())), ("bins", self.bins)):
             arrays[f"{name}_counts"] = np.array([[c.n, c.n_right, c.n_wrong] for c in groups], dtype=np.int64)
             arrays[f"{name}_sums"] = np.array([[c.trust_sum, c.labelled_trust_sum] for c in groups], dtype=np.float64)
         return {"unknown": self.unknown, "regions": list(self.regions), "n_outside": self.n_outside}, arrays
 
     @classmethod
-    def unpacked(cls, model: PartitionModel, header: dict[str, Any], arrays: Arrays) -> "Observations":
+    def unpacked(cls, model: FittedModel, header: dict[str, Any], arrays: Arrays) -> "Observations":
         """Return what was packed."""
         observed = cls(model)
         observed.labels += header["unknown"]
         observed.n_outside = header["n_outside"]
         observed._records, observed._codes = [arrays["records"]], [arrays["codes"]]
+        # Files of version 1 have none: all records had labels.
+        observed._chances = [arrays.get("chances", np.ones(len(arrays["codes"])))]
         names = [(k, name) for k, name in header["regions"]]
         observed.regions = dict(zip(names, _unpacked_counts(arrays, "regions"), strict=True))
         observed.bins = _unpacked_counts(arrays, "bins")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sepc.common.frames import plain
 from sepc.common.text import many, percent, plural
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.partition_model import PartitionModel
 
 _SHOWN = 5
 
@@ -47,10 +48,10 @@ class PartitionChanges:
     ----------
     n_before, n_added : int
         Records in the old training set, and observed ones that joined them; these have the rows from `n_before` on.
-    ellipsoids : tuple of EllipsoidChange
+    ellipsoids : tuple of EllipsoidChange, or None
         An ellipsoid appeared if most of its members are observed records, or if no old one of its label held most of
         them. It changed if an old one did, but other records are in it, too, or some have left. An old one
-        disappeared if it lives on in no new one.
+        disappeared if it lives on in no new one. None of an ensemble, whose members each have ellipsoids of their own.
     flips : tuple of Flip
         Observed records with another verdict than before.
     accuracy_before, accuracy_after : float
@@ -69,7 +70,7 @@ class PartitionChanges:
 
     n_before: int
     n_added: int
-    ellipsoids: tuple[EllipsoidChange, ...]
+    ellipsoids: tuple[EllipsoidChange, ...] | None
     flips: tuple[Flip, ...]
     accuracy_before: float
     accuracy_after: float
@@ -90,13 +91,13 @@ class PartitionChanges:
         return self._of("disappeared")
 
     def _of(self, kind: str) -> tuple[EllipsoidChange, ...]:
-        return tuple(change for change in self.ellipsoids if change.kind == kind)
+        return tuple(change for change in self.ellipsoids or () if change.kind == kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON."""
         fields = asdict(self)
-        for name in ("ellipsoids", "flips"):
-            fields[name] = [item._asdict() for item in getattr(self, name)]
+        fields["flips"] = [item._asdict() for item in self.flips]
+        fields["ellipsoids"] = None if self.ellipsoids is None else [item._asdict() for item in self.ellipsoids]
         return fields
 
     def __repr__(self) -> str:
@@ -104,10 +105,12 @@ class PartitionChanges:
 
     def _lines(self) -> list[str]:
         added = f"{self.n_added} observed {plural('record', self.n_added)}"
-        lines = [
-            f"{added} joined {self.n_before} training records: {many(len(self.appeared), 'ellipsoid')} appeared, "
-            f"{len(self.changed)} changed, {len(self.disappeared)} disappeared"
-        ]
+        lines = [f"{added} joined {self.n_before} training records"]
+        if self.ellipsoids is not None:
+            lines[0] += (
+                f": {many(len(self.appeared), 'ellipsoid')} appeared, {len(self.changed)} changed, "
+                f"{len(self.disappeared)} disappeared"
+            )
         largest = sorted(self.appeared, key=lambda e: (-e.n_observed, -e.n_members))
         lines += [
             f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in largest[:_SHOWN]
@@ -136,7 +139,7 @@ def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], 
 
     Parameters
     ----------
-    old, new : SEPClassifier
+    old, new : SEPClassifier or SEPEnsembleClassifier
     X : array-like of shape (n_added, n_features)
         What `new` was trained on beyond the records of `old`.
     y : ndarray of shape (n_added,)
@@ -153,11 +156,17 @@ def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], 
     return PartitionChanges(
         n_before=n_before,
         n_added=len(y),
-        ellipsoids=tuple(_changes(list(_regions(old)), list(_regions(new)), n_before)),
+        ellipsoids=_ellipsoid_changes(old, new, n_before),
         flips=tuple(Flip(n_before + i, plain(before[i]), plain(after[i]), plain(y[i])) for i in flips.tolist()),
         accuracy_before=float(np.mean(before == y)),
         accuracy_after=float(np.mean(after == y)),
     )
+
+
+def _ellipsoid_changes(old: Any, new: Any, n_before: int) -> tuple[EllipsoidChange, ...] | None:
+    if not isinstance(old._model, PartitionModel):
+        return None
+    return tuple(_changes(list(_regions(old)), list(_regions(new)), n_before))
 
 
 def _regions(clf: Any) -> Iterator[_Region]:

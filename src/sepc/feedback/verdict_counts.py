@@ -55,8 +55,9 @@ class RegionRecord(NamedTuple):
 
     `n` counts all records that it decided, `n_right` and `n_wrong` those whose label is known. `trust` is the mean
     that was given, `share_right` what came true of it with its exact 95 % interval from `low` to `high`. `exceeds`:
-    more wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh. `calibrated`:
-    the mean trust of the labelled records lies in the interval.
+    more wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh; of an ensemble
+    each row is a label, `n_imp` is None, and nothing exceeds it. `calibrated`: the mean trust of the labelled records
+    lies in the interval.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class RegionRecord(NamedTuple):
     share_right: float
     low: float
     high: float
-    n_imp: int
+    n_imp: int | None
     exceeds: bool
     calibrated: bool
 
@@ -91,10 +92,11 @@ class TrustRecord(NamedTuple):
     calibrated: bool
 
 
-def region_record(region: str, counts: VerdictCounts, n_imp: int) -> RegionRecord:
+def region_record(region: str, counts: VerdictCounts, n_imp: int | None) -> RegionRecord:
     """Return the row of a region in the tables of a report."""
     *fields, calibrated = _measures(counts)
-    return RegionRecord._make([region, *fields, n_imp, counts.n_wrong > n_imp, calibrated])
+    exceeds = n_imp is not None and counts.n_wrong > n_imp
+    return RegionRecord._make([region, *fields, n_imp, exceeds, calibrated])
 
 
 def trust_record(which: int, counts: VerdictCounts) -> TrustRecord:

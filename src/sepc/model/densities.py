@@ -168,6 +168,28 @@ class LocalDensities:
             out[rows] = first + by_component[:n, first:end].argmax(axis=1)
         return out
 
+    def claims_within(self, points: FloatArray, codes: IntArray) -> IntArray:
+        """Return the component of its own class to which each point most likely belongs, shape (n,).
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        codes : ndarray of int, shape (n,)
+            Classes that have components.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
+        >>> model.densities.claims_within(model.units(np.array([[1.0], [1.0]])), np.array([0, 1])).tolist()
+        [0, 1]
+        """
+        out = np.empty(len(points), dtype=np.int64)
+        for rows, n, by_component in self._blocks(points):
+            own = self.codes == codes[rows][:, None]
+            out[rows] = np.where(own, by_component[:n], -np.inf).argmax(axis=1)
+        return out
+
     def known_of(self, point: FloatArray) -> BoolArray:
         """Return which features of a point, shape (d,), are there; none of a category that is known in part only."""
         known = ~np.isnan(point)

@@ -257,11 +257,7 @@ class PartitionModel:
             Numbers of their classes.
         """
         assert self.densities is not None
-        component = np.empty(len(Z), dtype=np.int64)
-        for k in np.unique(label).tolist():
-            rows = np.flatnonzero(label == k)
-            component[rows] = self.densities.claims(Z[rows], k)
-        return np.asarray(np.array(self.region_names(), dtype=object)[component])
+        return np.asarray(np.array(self.region_names(), dtype=object)[self.densities.claims_within(Z, label)])
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""

@@ -196,6 +196,26 @@ class TablePipeline(LinkedToSite, Pipeline):
         other.steps = [*self.steps[:-1], (name, classifier.under(class_prior, costs))]
         return other
 
+    def with_classifier(self, classifier: Any) -> "TablePipeline":
+        """Return a pipeline of the same encoder and another classifier.
+
+        Parameters
+        ----------
+        classifier : SEPClassifier or SEPEnsembleClassifier
+            Fitted to features that this encoder has made.
+
+        Returns
+        -------
+        TablePipeline
+
+        Examples
+        --------
+        >>> clf = make_table_pipeline().fit([["a"], ["b"]] * 6, ["well", "ill"] * 6)
+        >>> clf.with_classifier(clf["classifier"].under(class_prior={"ill": 0.9})).predict([["a"]]).tolist()
+        ['well']
+        """
+        return TablePipeline([("columns", self._encoder), ("classifier", classifier)])
+
     def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts, distance and typicality of each row.
 

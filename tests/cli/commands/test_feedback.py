@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from command_line import as_csv, do, files, records
+from pyarrow import csv as pacsv
 
 import sepc
 
@@ -34,10 +35,50 @@ class TestFeedback:
         Path("out.csv").unlink()
         assert files(here) == {"labelled.csv"}
 
-    def test_feedback_needs_a_single_partition(self, capsys):
+    def test_an_ensemble_is_watched_by_label(self, capsys):
         assert do("fit train.csv --target label -o m.sepc --ensemble") == 0
-        assert do("feedback m.sepc train.csv --target label") == 1
-        assert "Fit a model without --ensemble" in capsys.readouterr().err
+        rows = [[*row[:-1], "no"] for row in records(60, seed=3)]
+        Path("labelled.csv").write_text(as_csv(rows))
+        capsys.readouterr()
+        assert do("feedback m.sepc labelled.csv --target label --labels all -o new.sepc --json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert {region["region"] for region in found["feedback"]["regions"]} <= {"no", "yes"}
+        assert found["feedback"]["drift"]["what"] == "strange"
+        assert found["changes"]["ellipsoids"] is None
+        assert type(sepc.load("new.sepc")["classifier"]) is sepc.SEPEnsembleClassifier
+
+    def test_it_is_said_how_labels_were_chosen(self, capsys):
+        rows = [[*row[:-1], "no" if row[-1] == "yes" else "yes"] for row in records(60, seed=3)]
+        Path("labelled.csv").write_text(as_csv(rows))
+        table = pacsv.read_csv("labelled.csv")
+        chances = pa.array([1.0, 0.5, 0.25] * 20)
+        pacsv.write_csv(table.append_column("chance", chances), "chosen.csv")
+        for said, n, told in (
+            ("labelled.csv", 0, "labelled rows have no part in the alarm on errors"),
+            ("labelled.csv --labels all", 60, "every row was to get a label (--labels all)"),
+            ("chosen.csv --probability chance", 60, "chosen with the chances in column chance"),
+        ):
+            assert do(f"feedback model.sepc {said} --target label --json") == 0
+            out = capsys.readouterr()
+            assert told in out.err
+            found = json.loads(out.out)
+            assert found["feedback"]["error_drift"]["n"] == n
+            assert found["feedback"]["error_drift"]["n_unstated"] == 60 - n
+            assert (found["labels"], found["probability"]) == (
+                "all" if "--labels" in said else None,
+                "chance" if "chance" in said else None,
+            )
+
+    def test_chances_that_are_none_are_refused(self, capsys):
+        Path("labelled.csv").write_text(as_csv(records(9, seed=3)))
+        for said, code, told in (
+            ("--probability chance", 1, "labelled.csv has no column 'chance'"),
+            ("--probability colour", 1, "column 'colour' holds something else than numbers, or has gaps"),
+            ("--probability size", 1, "expected a number above 0 and at most 1"),
+            ("--probability size --labels all", 2, "--labels and --probability both came"),
+        ):
+            assert do(f"feedback model.sepc labelled.csv --target label {said}") == code
+            assert told in capsys.readouterr().err
 
     def test_feedback_needs_the_training_records(self, capsys):
         assert do("fit train.csv --target label -o bare.sepc --no-training-rows") == 0
@@ -65,7 +106,7 @@ class TestFeedback:
     def test_the_remedy_is_one_of_the_command_line(self, capsys):
         rows = [[*row[:-1], "no" if row[-1] == "yes" else "yes"] for row in records(60, seed=3)]
         Path("labelled.csv").write_text(as_csv(rows))
-        assert do("feedback model.sepc labelled.csv --target label") == 0
+        assert do("feedback model.sepc labelled.csv --target label --labels all") == 0
         told = capsys.readouterr().out
         assert "-o MODEL takes these rows into the training records" in told
         assert "repartition()" not in told

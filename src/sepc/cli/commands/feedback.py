@@ -4,14 +4,16 @@ from argparse import Namespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sepc.cli.console import note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
-from sepc.cli.model_inputs import categories_of, classifier_of, columns_of, learned_from, notation_of, read_model
+from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
+from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
-from sepc.common.typing import BoolArray
+from sepc.common.typing import BoolArray, FloatArray
 from sepc.feedback import FeedbackMonitor
 from sepc.persist import save
 from sepc.tables import TablePipeline
@@ -24,12 +26,16 @@ _LABEL = "\x00label"
 def run(options: Namespace) -> None:
     """Print the report of a monitor; partition afresh where predictions were wrong."""
     require_writable(options.output, options.model, options.data)
+    if options.labels is not None and options.probability is not None:
+        raise UsageError(
+            "--labels and --probability both came; expected one of them: how the labelled rows were chosen."
+        )
     model = read_model(options.model)
     data = read_labelled_table(options, category=categories_of(model), notation=notation_of(model))
     data = data.with_labels_of(model.classes_)
     monitor = _observed(model, data, options)
     found = monitor.report()
-    new, changes = _repartitioned(options, monitor, model)
+    new, changes = _repartitioned(options, monitor)
     if new is not None:
         save(new, options.output)
         say(f"model written to {options.output}")
@@ -37,6 +43,8 @@ def run(options: Namespace) -> None:
         show_json(
             {
                 "feedback": found.to_dict(),
+                "labels": options.labels,
+                "probability": options.probability,
                 "model": None if new is None else options.output,
                 "changes": None if changes is None else changes.to_dict(),
             }
@@ -54,16 +62,11 @@ def _remedy(options: Namespace) -> str:
 
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
     """Return a monitor that has observed rows, some of which may have no label."""
-    path = options.model
-    clf = classifier_of(model)
-    if not hasattr(clf, "partitions_"):
-        raise InputError(
-            f"{path} holds a {type(clf).__name__}; expected a single partition, which is what feedback watches. "
-            "Fit a model without --ensemble."
-        )
-    require_columns(columns_of(model), data.table.column_names, data.name)
-    features = model["columns"].transform(data.table) if isinstance(model, TablePipeline) else data.table.to_pandas()
-    monitor = _monitor(clf, path)
+    needed = columns_of(model)
+    require_columns(needed, data.table.column_names, data.name)
+    is_table = isinstance(model, TablePipeline)
+    features = model["columns"].transform(data.table) if is_table else data.table.select(list(needed)).to_pandas()
+    monitor = _monitor(model, options.model)
     _note_learned(model, features)
     repeated = _repeated(features, data)
     if options.once:
@@ -71,11 +74,40 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
     if repeated.any():
         _note_repeated(repeated, options.once)
     labelled = data.has_label()
-    if labelled.any():
-        monitor.observe(features[labelled], data.rows(labelled).labels)
-    if not labelled.all():
-        monitor.observe(features[~labelled])
+    for which in (labelled, ~labelled):
+        if which.any():
+            some = data.rows(which)
+            rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
+            monitor.observe(rows, **(_truth(some, options) if which is labelled else {}))
     return monitor
+
+
+def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
+    """Return the labels of rows, and how these were chosen, as a monitor takes them; say what was used."""
+    if options.probability is not None:
+        chances = _chances(data, options.probability)
+        say(f"alarm on errors: labelled rows were chosen with the chances in column {options.probability}")
+        return {"y_true": data.labels, "probability": chances}
+    if options.labels is not None:
+        say("alarm on errors: every row was to get a label (--labels all)")
+        return {"y_true": data.labels, "labels": options.labels}
+    note(
+        "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to "
+        "get a label, pass --labels all; if some were chosen, --probability COL with the chance of each."
+    )
+    return {"y_true": data.labels}
+
+
+def _chances(data: LabelledTable, name: str) -> FloatArray:
+    """Return a column of chances as numbers."""
+    require_columns([name], data.table.column_names, data.name)
+    column = data.table.column(name)
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)) or column.null_count:
+        raise InputError(
+            f"column {name!r} holds something else than numbers, or has gaps; expected for each labelled row the "
+            "chance with which it was chosen to be labelled. Correct the column, or leave --probability out."
+        )
+    return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
 def _note_learned(model: Any, features: Any) -> None:
@@ -100,9 +132,9 @@ def _note_repeated(repeated: BoolArray, once: bool) -> None:
     note(f"{many(len(rows), 'row')} repeat an earlier one, label included ({shortened(rows, _NAMED)}): each {what}.")
 
 
-def _monitor(clf: Any, path: str) -> FeedbackMonitor:
+def _monitor(model: Any, path: str) -> FeedbackMonitor:
     try:
-        return FeedbackMonitor(clf)
+        return FeedbackMonitor(model)
     except MissingRecordsError as error:
         raise InputError(
             f"{path} holds a model without its training records; expected them there, to compare with. "
@@ -110,7 +142,7 @@ def _monitor(clf: Any, path: str) -> FeedbackMonitor:
         ) from error
 
 
-def _repartitioned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> tuple[Any, Any]:
+def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, Any]:
     """Return a model that has taken the labelled rows in, and what that changed; None where there is no need."""
     if options.output is None:
         return None, None
@@ -118,10 +150,4 @@ def _repartitioned(options: Namespace, monitor: FeedbackMonitor, model: Any) -> 
     if not found.n_wrong:
         say(f"no verdict was wrong: there is nothing to learn, and {options.output} is not written")
         return None, None
-    new, changes = monitor.repartition()
-    return (_with_classifier(model, new) if isinstance(model, TablePipeline) else new), changes
-
-
-def _with_classifier(model: TablePipeline, clf: Any) -> TablePipeline:
-    """Return a pipeline of the same encoder and another classifier."""
-    return TablePipeline([("columns", model["columns"]), ("classifier", clf)])
+    return monitor.repartition()

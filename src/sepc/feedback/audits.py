@@ -1,0 +1,109 @@
+"""Audits: accepted records that are picked for a second look, each with a chance that is known."""
+
+import hashlib
+from math import fsum
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.errors import InputError
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.partitions.ordering import canonical_order
+
+
+class Audit(NamedTuple):
+    """Records that should get a label: all that are refused, and some of those that are accepted.
+
+    Attributes
+    ----------
+    accepted : ndarray of bool, shape (n,)
+        Which labels are accepted.
+    rows : ndarray of int, shape (n_picked,)
+        The accepted records that were picked for a second look, ascending.
+    probability : ndarray of shape (n,)
+        With which chance each record was to be chosen: 1 for those that are refused.
+    chosen : ndarray of bool, shape (n,)
+        Which records should get a label. Pass these, if there are any, to `observe`, with their labels and with
+        ``probability=audit.probability[audit.chosen]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
+    >>> monitor = FeedbackMonitor(SEPClassifier().fit(X, [0, 0, 0, 1, 1, 1]))
+    >>> audit = monitor.audit(X + 0.25, share=0.5, min_trust=0.9)
+    >>> bool((audit.chosen | audit.accepted).all()), sorted(set(audit.probability.tolist()))
+    (True, [0.5, 1.0])
+    """
+
+    accepted: BoolArray
+    rows: IntArray
+    probability: FloatArray
+    chosen: BoolArray
+
+
+def check_share(share: Any, seed: Any, by_trust: bool, least_probability: float) -> None:
+    """Raise an `InputError` for a share that is none, or too small, and for a seed that is none."""
+    if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0.0 < share <= 1.0:
+        raise InputError(f"share is {share!r}; expected a number above 0 and at most 1, such as 0.05.")
+    smallest, which = (share / 2.0, "half of share, the least chance by trust,") if by_trust else (share, "share")
+    if smallest < least_probability:
+        raise InputError(
+            f"{which} is {smallest:g}; expected at least least_probability = {least_probability:g}, on which the alarm "
+            "on errors relies. Ask for a larger share, or make a monitor with a smaller least_probability."
+        )
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number of 0 or more, such as 0.")
+
+
+def audit_of(
+    rows: FloatArray, accepted: BoolArray, trust: FloatArray, share: float, seed: int, by_trust: bool
+) -> Audit:
+    """Pick accepted records, each by itself and with its own chance.
+
+    What is drawn for a record depends on the seed and on all records of the batch, not on their order; equal records
+    are told apart by their rows alone.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Records as the classifier reads them.
+    accepted : ndarray of bool, shape (n,)
+    trust : ndarray of shape (n,)
+    share : float
+        Of accepted records, to be picked on average.
+    seed : int
+    by_trust : bool
+        Whether to pick more where the trust is low.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> rows, trust = np.arange(100.0)[:, None], np.repeat([0.9, 1.0], 50)
+    >>> audit = audit_of(rows, np.ones(100, dtype=bool), trust, 0.1, 0, by_trust=True)
+    >>> sorted(set(audit.probability.round(6).tolist()))
+    [0.05, 0.15]
+    """
+    probability = np.ones(len(rows))
+    probability[accepted] = _chances(trust[accepted], share) if by_trust else share
+    drawn = np.empty(len(rows))
+    alike = np.where(np.isnan(rows), np.inf, rows + 0.0)  # gaps are equal, and so are both zeros
+    order = canonical_order(alike)
+    digest = hashlib.sha256(np.ascontiguousarray(alike[order], dtype="<f8").tobytes()).digest()
+    drawn[order] = np.random.default_rng([int(seed), int.from_bytes(digest, "little")]).random(len(rows))
+    chosen = ~accepted | (drawn < probability)
+    return Audit(accepted, np.flatnonzero(chosen & accepted), probability, chosen)
+
+
+def _chances(trust: FloatArray, share: float) -> FloatArray:
+    """Return chances that rise with the doubt, from half of the share on; about the share on average."""
+    doubt = 1.0 - trust
+    whole = fsum(doubt)  # whatever the order
+    if whole <= 0.0:
+        return np.full(len(trust), share)
+    return np.minimum(share * (0.5 + 0.5 * doubt / (whole / len(trust))), 1.0)

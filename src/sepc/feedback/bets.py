@@ -1,0 +1,139 @@
+"""Bets on a rise of a rate: fair whatever records were chosen to be labelled, and begun anew with each batch.
+
+Record i gets a label with the chance c_i, which may depend on the record and on all before it; S_i is 1 if it got one,
+and L_i is 1 if the verdict on it is wrong. Against "verdicts are wrong at a rate of at most p" a bet multiplies its
+wealth by
+
+    1 + lam S_i (L_i - p) / c_i.
+
+A record without a label has the factor 1, so it need not be known. Given all before, and given the record, S_i is drawn
+with the chance c_i whatever L_i is, so that the factor's expectation is 1 + lam (P(L_i = 1) - p), which is at most 1 if
+the rate is at most p: the chances cancel, whatever they are. The factor must not become negative: c_i is at least
+`least`, which is stated before the first record, and lam is less than least / p. By Ville's inequality wealth that
+begins with 1 and has such factors ever reaches a with a probability of at most 1 / a, however often one looks; so
+does any average of it over bets, over rates, and over when a bet begins, as long as neither they nor their weights
+depend on outcomes that are yet to come.
+
+Where all records have labels, the likelihood ratio r**L / (1 + (r - 1) p) of odds that have risen by the factor r is
+the factor above with c = 1 and lam_r = (r - 1) / (1 + (r - 1) p), which is less than 1 / p. Where they were chosen,
+lam is least * lam_r for the same ratios r. Which of the two it is must be said with the batch: before its outcomes
+are looked at.
+
+References
+----------
+A. Ramdas, P. Gruenwald, V. Vovk, G. Shafer (2023). Game-Theoretic Statistics and Safe Anytime-Valid Inference.
+Statistical Science 38.
+I. Waudby-Smith, A. Ramdas (2024). Estimating Means of Bounded Random Variables by Betting. Journal of the Royal
+Statistical Society B 86.
+"""
+
+from bisect import bisect_left
+
+import numpy as np
+
+from sepc.common.typing import BoolArray, FloatArray
+
+# By how much the odds may have risen: one bet on each, with equal stakes.
+ODDS_RATIOS = np.array([1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0])
+# Whatever takes more records than this is never told.
+_MOST_RECORDS = 1_000_000
+
+
+def log_factors(
+    limits: FloatArray, wrong: BoolArray | FloatArray, chance: FloatArray, least: float = 1.0
+) -> FloatArray:
+    """Return by what each bet multiplies its wealth for each labelled record, as logarithms.
+
+    Parameters
+    ----------
+    limits : ndarray of shape (n,)
+        The rate that each record's bets are against.
+    wrong : ndarray of bool, shape (n,)
+        Whether the verdicts are.
+    chance : ndarray of shape (n,)
+        With which each record was chosen to be labelled.
+    least : float, default=1
+        What no chance is below, as stated in advance; 1 where all records have labels.
+
+    Returns
+    -------
+    ndarray of shape (n, n_ratios)
+
+    Examples
+    --------
+    >>> both = log_factors(np.array([0.1, 0.1]), np.array([True, False]), np.ones(2))
+    >>> np.allclose(np.exp(both), ODDS_RATIOS ** [[1.0], [0.0]] / (1.0 + (ODDS_RATIOS - 1.0) * 0.1))
+    True
+    """
+    rise, p = ODDS_RATIOS - 1.0, limits[:, None]
+    stake = least * rise / (1.0 + rise * p)
+    return np.asarray(np.log1p(stake * (wrong[:, None] - p) / chance[:, None]))
+
+
+class SequentialBets:
+    """Wealth of bets by several processes, each on several sizes of a rise, over when it began.
+
+    Of each bet the share 1 / (j (j + 1)) is placed at the start of batch j and stays in play from there on.
+
+    Parameters
+    ----------
+    stakes : ndarray of shape (n_processes,)
+        Shares of the stake, which add up to 1; those of a process are spread evenly over its bets.
+
+    Attributes
+    ----------
+    log_wealth : ndarray of shape (n_processes, n_ratios)
+        Logarithms of what each bet holds by now, per unit staked on it, without what is not yet placed.
+    gains : ndarray of shape (n_processes, n_ratios)
+        Logarithms of the gain of each bet, had all of it been placed at the start.
+    log_evidence : list of float
+        Logarithm of all wealth together after each batch.
+
+    Examples
+    --------
+    >>> bets = SequentialBets(np.array([0.5, 0.5]))
+    >>> bets.add(np.zeros((2, len(ODDS_RATIOS))))
+    >>> abs(bets.log_evidence[0]) < 1e-12
+    True
+    """
+
+    def __init__(self, stakes: FloatArray) -> None:
+        self._log_stakes = np.log(stakes)[:, None] - np.log(len(ODDS_RATIOS))
+        shape = (len(stakes), len(ODDS_RATIOS))
+        self.log_wealth: FloatArray = np.full(shape, -np.inf)
+        self.gains: FloatArray = np.zeros(shape)
+        self.log_evidence: list[float] = []
+
+    def add(self, gain: FloatArray) -> None:
+        """Take in the logarithm of what each bet has gained in a batch, shape (n_processes, n_ratios)."""
+        self.log_wealth, evidence = self._after(gain)
+        self.gains = self.gains + gain
+        self.log_evidence.append(evidence)
+
+    def _after(self, gain: FloatArray) -> tuple[FloatArray, float]:
+        """Return the wealth after one more batch, by bet and all together."""
+        j = len(self.log_evidence) + 1
+        wealth = np.logaddexp(self.log_wealth, -np.log(j * (j + 1.0))) + gain
+        placed = np.logaddexp.reduce(wealth + self._log_stakes, axis=None)
+        return wealth, float(np.logaddexp(placed, -np.log(j + 1.0)))
+
+    def contributions(self) -> FloatArray:
+        """Return the part of all wealth that each process holds by now, as logarithms, shape (n_processes,)."""
+        return np.asarray(np.logaddexp.reduce(self.log_wealth + self._log_stakes, axis=1))
+
+    def n_needed(self, n: int, log_threshold: float) -> int | None:
+        """Return how many more records with gains like those of the `n` by now would reach a threshold; None if none.
+
+        They are taken for one batch.
+        """
+        each = self.gains / n
+
+        def would_reach(n_more: int) -> bool:
+            return self._after(n_more * each)[1] >= log_threshold
+
+        enough = 1
+        while not would_reach(enough):
+            enough *= 2
+            if enough > _MOST_RECORDS:
+                return None
+        return bisect_left(range(enough), True, lo=enough // 2, key=would_reach)

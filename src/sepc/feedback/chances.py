@@ -1,0 +1,79 @@
+"""Chances with which records were chosen to be labelled, as the caller states them."""
+
+from reprlib import repr as repr_in_short
+from typing import Any
+
+import numpy as np
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
+
+
+def stated_chances(
+    probability: Any, labels: Any, n: int, least_probability: float, *, has_labels: bool
+) -> FloatArray | None:
+    """Return with which chances n records were chosen to be labelled, shape (n,); None if it was not said.
+
+    Parameters
+    ----------
+    probability, labels
+        As for `FeedbackMonitor.observe`.
+    n : int
+    least_probability : float
+    has_labels : bool
+        Whether the records have labels.
+
+    Examples
+    --------
+    >>> stated_chances(None, "all", 2, 0.01, has_labels=True).tolist()
+    [1.0, 1.0]
+    """
+    if not (labels is None or (isinstance(labels, str) and labels == "all")):
+        raise InputError(
+            f"labels is {repr_in_short(labels)}; expected 'all' if every record gets a label, or nothing. "
+            "Where records are chosen to be labelled, pass probability. The labels themselves are y_true."
+        )
+    if labels is not None and probability is not None:
+        raise InputError("labels='all' and probability both came; expected one of them. Leave the other out.")
+    if not has_labels and (labels is not None or probability is not None):
+        given = "probability" if labels is None else "labels='all'"
+        raise InputError(f"{given} came without y_true; expected the labels that it speaks of. Pass y_true, too.")
+    if labels is not None:
+        return np.ones(n)
+    return None if probability is None else checked_chances(probability, n, least_probability)
+
+
+def checked_chances(probability: Any, n: int, least_probability: float) -> FloatArray:
+    """Return with which chances n records were chosen to be labelled, shape (n,); an error for what is no chance.
+
+    Examples
+    --------
+    >>> checked_chances(0.05, 2, 0.01).tolist()
+    [0.05, 0.05]
+    """
+    try:
+        chances = np.asarray(probability, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"probability is {repr_in_short(probability)}; expected one number for each record."
+        ) from error
+    if chances.ndim > 1 or (chances.ndim == 1 and len(chances) != n):
+        raise InputError(
+            f"probability has the shape {chances.shape} for {n} records; expected one number for each of them, or one "
+            "for all."
+        )
+    chances = np.broadcast_to(chances, n)
+    bad = np.flatnonzero(~((chances > 0.0) & (chances <= 1.0)))
+    if len(bad):
+        raise InputError(
+            f"probability is {chances[bad[0]]:g} in row {bad[0]}; expected a number above 0 and at most 1: the chance "
+            "with which the record was chosen to be labelled, 1 if it was sure to be."
+        )
+    small = np.flatnonzero(chances < least_probability)
+    if len(small):
+        raise InputError(
+            f"probability is {chances[small[0]]:g} in row {small[0]}; expected at least least_probability = "
+            f"{least_probability:g}, as the monitor was told in advance. Choose records with larger chances, or make a "
+            "monitor with a smaller least_probability."
+        )
+    return chances.copy()

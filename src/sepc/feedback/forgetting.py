@@ -1,0 +1,173 @@
+"""Forgetting: how much old records count in a fit after a drift, chosen by what predicts the newest records best.
+
+The age of a record is the number of labelled records that have come after it. Those of the training set came before all
+that were observed, in an order that nobody knows: they are all as old as the oldest observed one.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from sepc.common.errors import InputError
+from sepc.common.text import many, percent
+from sepc.common.typing import FloatArray, IntArray
+
+# Of the observed records with labels this share, the newest, judges; and not fewer than so many.
+_JUDGES, _LEAST_JUDGES = 0.2, 20
+# A class has to have so many records left to be learned.
+_LEAST_OF_A_CLASS = 5.0
+# The probability of a label counts as this at least: one record must not decide.
+_LEAST_PROBABILITY = 1e-3
+
+
+class Forgetting(NamedTuple):
+    """How much records count by their age.
+
+    Attributes
+    ----------
+    kind : {"nothing", "window", "fading"}
+        All count alike; those of a window alone; or the less the older they are.
+    records : int
+        Size of the window, or the age at which a record counts half.
+
+    Examples
+    --------
+    >>> Forgetting("fading", 10).weights(np.array([0, 10, 20])).tolist()
+    [1.0, 0.5, 0.25]
+    >>> str(Forgetting("window", 300))
+    'the last 300 records alone'
+    """
+
+    kind: str
+    records: int = 0
+
+    def weights(self, age: IntArray) -> FloatArray:
+        """Return the weight of records of some ages, shape (n,)."""
+        if self.kind == "window":
+            return (age < self.records).astype(np.float64)
+        return np.asarray(0.5 ** (age / self.records)) if self.kind == "fading" else np.ones(len(age))
+
+    def __str__(self) -> str:
+        if self.kind == "window":
+            return f"the last {many(self.records, 'record')} alone"
+        return f"records that count half after {self.records:,} more" if self.kind == "fading" else "all records alike"
+
+
+NOTHING = Forgetting("nothing")
+
+
+class Trial(NamedTuple):
+    """How well a fit that forgets predicts the newest records, which it has not seen.
+
+    Attributes
+    ----------
+    forgetting : Forgetting
+    n_counting : float
+        Sum of the weights.
+    log_loss : float
+        Mean of the negative logarithm of the probability of the true label.
+    accuracy : float
+    """
+
+    forgetting: Forgetting
+    n_counting: float
+    log_loss: float
+    accuracy: float
+
+    def __str__(self) -> str:
+        return f"{self.forgetting}: right on {percent(self.accuracy)} of the newest, log loss {self.log_loss:.3f}"
+
+
+def ages(n_training: int, n_observed: int) -> IntArray:
+    """Return the ages of training records, and of observed ones in the order in which they came.
+
+    Examples
+    --------
+    >>> ages(2, 3).tolist()
+    [3, 3, 2, 1, 0]
+    """
+    return np.concatenate([np.full(n_training, n_observed), np.arange(n_observed - 1, -1, -1)])
+
+
+def choose_forgetting(
+    clf: Any,
+    X: FloatArray,
+    y: NDArray[Any],
+    n_training: int,
+    as_it_came: Callable[[FloatArray], Any],
+    on_step: Callable[[int, int], None] | None = None,
+) -> tuple[Forgetting, tuple[Trial, ...]]:
+    """Choose how much to forget by what predicts the newest observed records best.
+
+    Parameters
+    ----------
+    clf : classifier
+        Its parameters are those of all fits.
+    X : ndarray of shape (n, d)
+        Training records, then the observed ones in the order in which they came.
+    y : ndarray of shape (n,)
+    n_training : int
+        How many of them are training records.
+    as_it_came : callable
+        Returns records as the classifier takes them.
+    on_step : callable, optional
+        Called as ``on_step(n_done, n_total)`` after each fit.
+
+    Returns
+    -------
+    chosen : Forgetting
+    trials : tuple of Trial
+        All that were tried.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> X = np.arange(400.0)[:, None] % 10
+    >>> y = np.where(np.arange(400) < 200, X[:, 0] < 5, X[:, 0] >= 5)  # the labels have changed places
+    >>> choose_forgetting(SEPClassifier(), X, y, 200, np.asarray)[0]
+    Forgetting(kind='window', records=200)
+    """
+    n_observed = len(y) - n_training
+    n_judges = max(_LEAST_JUDGES, round(_JUDGES * n_observed))
+    if n_observed < 2 * n_judges:
+        raise InputError(
+            f"{many(n_observed, 'labelled record')} observed; expected at least {2 * _LEAST_JUDGES}, to choose by the "
+            "newest of them how much to forget. Observe more, or say how much: a window, or fading."
+        )
+    seen, judges = slice(0, len(y) - n_judges), slice(len(y) - n_judges, len(y))
+    n_seen = n_observed - n_judges
+    age = ages(n_training, n_seen)
+    # The judges learn in the end: what was a half of the observed records without them is a half with them.
+    both = zip(_ways(n_seen), _ways(n_observed), strict=True)
+    tried = [(way, final) for way, final in both if _leaves_enough(way.weights(age), y[seen])]
+    trials = []
+    for k, (way, forgetting) in enumerate(tried):
+        weights = way.weights(age)
+        rows = np.flatnonzero(weights > 0.0)
+        made = clone(clf).fit(as_it_came(X[seen][rows]), y[seen][rows], sample_weight=weights[rows])
+        trials.append(_judged(made, forgetting, float(weights.sum()), as_it_came(X[judges]), y[judges]))
+        if on_step is not None:
+            on_step(k + 1, len(tried))
+    return min(trials, key=lambda trial: trial.log_loss).forgetting, tuple(trials)
+
+
+def _ways(n_observed: int) -> list[Forgetting]:
+    """Return what is tried: nothing forgotten, all that was observed and less of it, and fading at as many speeds."""
+    sizes = [n_observed, n_observed // 2, n_observed // 4]
+    return [NOTHING, *(Forgetting(kind, size) for kind in ("window", "fading") for size in sizes)]
+
+
+def _leaves_enough(weights: FloatArray, y: NDArray[Any]) -> bool:
+    classes, codes = np.unique(y, return_inverse=True)
+    return bool((np.bincount(codes, weights, minlength=len(classes)) >= _LEAST_OF_A_CLASS).all())
+
+
+def _judged(made: Any, forgetting: Forgetting, n_counting: float, X: Any, y: NDArray[Any]) -> Trial:
+    place = {label: k for k, label in enumerate(made.classes_.tolist())}
+    proba = np.asarray(made.predict_proba(X))
+    right = [proba[i, place[label]] if label in place else 0.0 for i, label in enumerate(y.tolist())]
+    loss = -float(np.log(np.maximum(right, _LEAST_PROBABILITY)).mean())
+    return Trial(forgetting, n_counting, loss, float(np.mean(made.predict(X) == y)))

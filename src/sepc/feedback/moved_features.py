@@ -1,0 +1,101 @@
+"""Features that have moved: means of observed records in a part, against those of the training records there."""
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.feedback.drift import LABEL, OTHER_REGIONS, OVERALL, DriftPart, MovedFeature
+from sepc.feedback.held_out_models import training_of, view_by
+
+_MOST_FEATURES = 3
+_LEAST_RECORDS = 5
+_LEAST_BEFORE = 3
+# Probability, about, that any feature is named although none has moved.
+_RISK = 0.01
+
+
+def with_moved_features(
+    parts: tuple[DriftPart, ...], clf: Any, records: FloatArray, chances: FloatArray
+) -> tuple[DriftPart, ...]:
+    """Return parts of a test of errors with the features that have moved in each since it began.
+
+    Parameters
+    ----------
+    parts : tuple of DriftPart
+    clf : SEPClassifier or SEPEnsembleClassifier
+        The watched one.
+    records : ndarray of shape (n, d)
+        That took part in the test by now, in their order.
+    chances : ndarray of shape (n,)
+        With which each was chosen to be labelled.
+    """
+    return tuple(
+        part._replace(features=moved_features(clf, part, records[part.since :], 1.0 / chances[part.since :]))
+        for part in parts
+    )
+
+
+def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatArray) -> tuple[MovedFeature, ...]:
+    """Return the features whose means differ most from the training records', by more than chance explains.
+
+    Parameters
+    ----------
+    clf : SEPClassifier or SEPEnsembleClassifier
+    part : DriftPart
+        Records that belong to it are compared, by the labels and regions that `clf` gives them.
+    rows : ndarray of shape (n, d)
+        Observed records.
+    weights : ndarray of shape (n,)
+        How many records each stands for.
+
+    Returns
+    -------
+    tuple of MovedFeature
+        The one that has moved most first; none if fewer than five records are there.
+
+    Examples
+    --------
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    >>> found = moved_features(clf, DriftPart("label", "0", 0), np.full((20, 1), 3.4), np.ones(20))
+    >>> found[0].in_words()
+    'x0 is 2.9 standard deviations higher'
+    """
+    training = training_of(clf._model)[0]
+    before = training[belongs(clf, part, training)]
+    order = np.lexsort([weights, *np.where(np.isnan(rows), np.inf, rows).T])  # sums do not depend on that of the rows
+    mine = order[belongs(clf, part, rows[order])]
+    found = []
+    for j, name in enumerate(clf._model.features):
+        shift, error = _shift(before[:, j], rows[mine, j], weights[mine])
+        if abs(shift) > norm.isf(_RISK / 2.0 / rows.shape[1]) * error:
+            found.append(MovedFeature(name, shift))
+    return tuple(sorted(found, key=lambda moved: -abs(moved.shift))[:_MOST_FEATURES])
+
+
+def _shift(before: FloatArray, after: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return by how many standard deviations a feature's mean has moved, and the standard error of that.
+
+    The shift is 0 where there are too few values, or they did not vary.
+    """
+    before, known = before[~np.isnan(before)], ~np.isnan(after)
+    after, weights = after[known], weights[known]
+    if len(after) < _LEAST_RECORDS or len(before) < _LEAST_BEFORE or not np.ptp(before) > 0.0:
+        return 0.0, np.inf
+    total = weights.sum()
+    as_good_as = total**2 / (weights**2).sum()  # so many records of equal weights would tell as much
+    shift = (after @ weights / total - before.mean()) / before.std()
+    return float(shift), float(np.sqrt(1.0 / as_good_as + 1.0 / len(before)))
+
+
+def belongs(clf: Any, part: DriftPart, rows: FloatArray) -> BoolArray:
+    """Return which records belong to a part, by the labels and regions that a classifier gives them, shape (n,)."""
+    if part.kind == OVERALL or not len(rows):
+        return np.ones(len(rows), dtype=bool)
+    view = view_by(clf, rows)
+    if part.kind in (LABEL, OTHER_REGIONS):
+        # Other regions are those of the comparison models; all of the label's records stand for them.
+        return np.asarray(np.array([str(label) for label in clf._model.classes[view.codes]]) == part.name)
+    return np.asarray(np.array(clf._model.region_names())[view.components] == part.name)

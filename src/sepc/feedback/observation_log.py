@@ -1,0 +1,208 @@
+"""Log of observations: an append-only file, from which a monitor goes on where it was.
+
+One line of JSON for each batch, after a first one on the model and the monitor. Each line has a digest of itself and of
+the line before, so that nothing can be changed, left out or put elsewhere without being noticed. A line is complete
+with its end: one that a sudden end has cut off is no observation, and the next one takes its place.
+"""
+
+import hashlib
+import json
+import os
+import zlib
+from base64 import b64decode, b64encode
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.atomic_files import written_whole
+from sepc.common.errors import InputError
+from sepc.common.frames import plain
+from sepc.common.typing import FloatArray
+
+_FORMAT, _VERSION = "sepc observations", 1
+_CHECK = "check"
+_PLAIN = (str, int, float, bool)
+
+
+class LoggedBatch(NamedTuple):
+    """One batch of observed records.
+
+    Attributes
+    ----------
+    records : ndarray of shape (n, d)
+    labels : list or None
+        True labels; None if they are not known.
+    chance : ndarray of shape (n,), or None
+        With which each was chosen to be labelled, if that was said.
+    all_labelled : bool
+        Whether it was said that all records get labels.
+    day : str
+        When it was written, as in 2026-03-01.
+    """
+
+    records: FloatArray
+    labels: list[Any] | None
+    chance: FloatArray | None
+    all_labelled: bool
+    day: str = ""
+
+    def same(self, other: "LoggedBatch") -> bool:
+        """Return whether the other one has the same records with the same labels."""
+        return self.labels == other.labels and np.array_equal(self.records, other.records, equal_nan=True)
+
+
+class ObservationLog:
+    """Batches in an append-only file.
+
+    Parameters
+    ----------
+    path : path-like
+        Is made if it is not there.
+    model : str
+        What tells the model from others.
+    settings : dict
+        Of the monitor, ready for JSON; those of a file that is there count, and have to be given alike.
+
+    Attributes
+    ----------
+    batches : list of LoggedBatch
+        All that the file holds.
+    settings : dict
+    n_lost : int
+        Bytes of a last batch that was cut off, and is no part of it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     log = ObservationLog(f"{folder}/watch.log", "model 1", {"rate": 0.01})
+    ...     log.append(LoggedBatch(np.array([[1.0, np.nan]]), ["ill"], None, True))
+    ...     ObservationLog(f"{folder}/watch.log", "model 1", {"rate": 0.01}).batches[0].labels
+    ['ill']
+    """
+
+    def __init__(self, path: str | os.PathLike[str], model: str, settings: dict[str, Any]) -> None:
+        self.path, self.settings = Path(path), settings
+        self.batches: list[LoggedBatch] = []
+        self.n_lost = 0
+        if not self.path.exists():
+            first, self._last = _line(
+                {"format": _FORMAT, "version": _VERSION, "model": model, "settings": settings}, ""
+            )
+            with written_whole(self.path) as file:
+                file.write(first)
+            self._end = len(first)
+            return
+        self._read(model)
+
+    def _read(self, model: str) -> None:
+        whole = self.path.read_bytes()
+        lines = whole.split(b"\n")
+        self.n_lost = len(lines.pop())
+        self._end = len(whole) - self.n_lost
+        self._last = ""
+        for number, line in enumerate(lines):
+            told = self._checked(line, number)
+            if number:
+                self.batches.append(self._batch(told, number))
+            else:
+                self._require_this(told, model)
+        if not lines:
+            raise self._damaged("it has no complete line")
+
+    def _checked(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            told = json.loads(line)
+            check = told.pop(_CHECK)
+        except (ValueError, KeyError, AttributeError, UnicodeDecodeError) as error:
+            raise self._damaged(f"line {number + 1} is no line of it") from error
+        if check != _digest(told, self._last):
+            raise self._damaged(f"line {number + 1} is not what was written there")
+        self._last = check
+        return dict(told)
+
+    def _require_this(self, told: dict[str, Any], model: str) -> None:
+        if told.get("format") != _FORMAT:
+            raise self._damaged("it is another kind of file")
+        if told.get("version") != _VERSION:
+            raise InputError(
+                f"{self.path} was written by a newer sepc (version {told.get('version')} of its format; this one reads "
+                f"{_VERSION}). Update sepc, or start a new file."
+            )
+        if told.get("model") != model:
+            raise InputError(
+                f"{self.path} holds observations of another model; expected those of this one. Name the file that "
+                "belongs to the model, or start a new one."
+            )
+        if told.get("settings") != self.settings:
+            raise InputError(
+                f"{self.path} was begun with {_named(told.get('settings'))}; asked for is {_named(self.settings)}. "
+                "Evidence under other settings cannot be put together: ask for the same, or start a new file."
+            )
+
+    def _batch(self, told: dict[str, Any], number: int) -> LoggedBatch:
+        try:
+            records = np.frombuffer(zlib.decompress(b64decode(told["records"])), dtype="<f8")
+            chance = told["chance"]
+            return LoggedBatch(
+                records.reshape(told["shape"]).astype(np.float64),
+                told["labels"],
+                None if chance is None else np.array(chance, dtype=np.float64),
+                bool(told["all_labelled"]),
+                str(told["day"]),
+            )
+        except (KeyError, ValueError, TypeError, zlib.error) as error:
+            raise self._damaged(f"line {number + 1} tells of no batch") from error
+
+    def _damaged(self, why: str) -> InputError:
+        return InputError(
+            f"{self.path} is damaged, or no log of observations: {why}. Take a copy of it from before, or start a new "
+            "file; the evidence in it cannot be used."
+        )
+
+    def append(self, batch: LoggedBatch) -> None:
+        """Write a batch to the end of the file; when this returns it is on the disk.
+
+        Parameters
+        ----------
+        batch : LoggedBatch
+            Its day is that of today if it has none.
+        """
+        batch = batch._replace(day=batch.day or date.today().isoformat())
+        labels = None if batch.labels is None else [plain(label) for label in batch.labels]
+        odd = [] if labels is None else [label for label in labels if not isinstance(label, _PLAIN)]
+        if odd:
+            raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which a file can hold.")
+        told = {
+            "day": batch.day,
+            "shape": list(batch.records.shape),
+            "records": b64encode(zlib.compress(batch.records.astype("<f8").tobytes())).decode(),
+            "labels": labels,
+            "chance": None if batch.chance is None else batch.chance.tolist(),
+            "all_labelled": batch.all_labelled,
+        }
+        line, check = _line(told, self._last)
+        with self.path.open("r+b") as file:
+            file.truncate(self._end)  # what was cut off
+            file.seek(self._end)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._end, self._last, self.n_lost = self._end + len(line), check, 0
+        self.batches.append(batch._replace(labels=labels))
+
+
+def _line(told: dict[str, Any], last: str) -> tuple[bytes, str]:
+    check = _digest(told, last)
+    return (json.dumps({**told, _CHECK: check}) + "\n").encode(), check
+
+
+def _digest(told: dict[str, Any], last: str) -> str:
+    return hashlib.sha256((last + json.dumps(told)).encode()).hexdigest()[:32]
+
+
+def _named(settings: Any) -> str:
+    told = settings if isinstance(settings, dict) else {}
+    return ", ".join(f"{name}={value}" for name, value in told.items()) or "no settings"

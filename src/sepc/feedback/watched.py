@@ -1,0 +1,84 @@
+"""What a monitor watches: a classifier, or the last step of a pipeline that takes raw tables."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray
+from sepc.common.validation import new_points
+from sepc.model.assessment import Assessment
+from sepc.model.counts import records_are_missing
+from sepc.model.fitted_model import FittedModel
+
+
+class Watched:
+    """A fitted classifier, or a table pipeline, as it is when the watch begins.
+
+    Parameters
+    ----------
+    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+
+    Attributes
+    ----------
+    classifier : SEPClassifier or SEPEnsembleClassifier
+        The classifier itself, or that of the pipeline.
+    model : FittedModel
+        Of this classifier.
+
+    Examples
+    --------
+    >>> from sepc import make_table_pipeline
+    >>> watched = Watched(make_table_pipeline().fit([["a"], ["b"]] * 6, [0, 1] * 6))
+    >>> watched.rows([["b"]]).tolist()
+    [[1.0]]
+    """
+
+    def __init__(self, clf: Any) -> None:
+        if hasattr(clf, "assess"):
+            check_is_fitted(clf)
+        # A room above this one makes pipelines; they are known by what they can do.
+        self._encoder = clf["columns"] if hasattr(clf, "with_classifier") else None
+        classifier = clf if self._encoder is None else clf["classifier"]
+        if not hasattr(classifier, "assess"):
+            raise InputError(
+                f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline. Of another "
+                "pipeline, pass its last step."
+            )
+        if classifier._model.records is None:
+            raise records_are_missing("a FeedbackMonitor")
+        self.clf, self.classifier = clf, classifier
+        self.model: FittedModel = classifier._model
+
+    def require_unchanged(self) -> None:
+        """Raise an `InputError` if the classifier was fitted again."""
+        if self.classifier._model is not self.model:
+            raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
+
+    def _features(self, X: Any) -> Any:
+        return X if self._encoder is None else self._encoder.transform(X)
+
+    def rows(self, X: Any) -> FloatArray:
+        """Return records as numbers in the classifier's columns, shape (n, d)."""
+        return new_points(self.classifier, self._features(X))
+
+    def assessed(self, X: Any) -> tuple[Assessment, FloatArray]:
+        """Return the classifier's assessment of records, and these as numbers in its columns, shape (n, d)."""
+        features = self._features(X)
+        return self.classifier.assess(features), new_points(self.classifier, features)
+
+    def as_it_came(self, rows: FloatArray) -> Any:
+        """Return the classifier's records under their feature names, if the training set had any."""
+        names = getattr(self.classifier, "feature_names_in_", None)
+        if names is None:
+            return rows
+        return self.classifier._frames.frame({str(name): rows[:, j] for j, name in enumerate(names)})
+
+    def with_classifier(self, classifier: Any) -> Any:
+        """Return what takes the place of the watched: another classifier, in the pipeline if there is one."""
+        return classifier if self._encoder is None else self.clf.with_classifier(classifier)
+
+    def label_names(self) -> list[str]:
+        """Return the labels as texts."""
+        return [str(label) for label in np.asarray(self.model.classes).tolist()]
