@@ -128,11 +128,11 @@ def ours(cal: Draw, criteria: Sequence, costs: Sequence[float]) -> list[float | 
     names = tuple(str(k) for k in range(len(criteria)))
     n = len(cal.part)
     verdicts = CalibrationVerdicts(
-        list(names), cal.part, cal.part.tolist(), cal.trust, cal.wrong, np.full(n, True), None, None
+        list(names), list(names), cal.part, cal.part.tolist(), cal.trust, cal.wrong, np.full(n, True), None, None
     )
     loss = cal.wrong * np.array(costs)[cal.part]
     is_cost = isinstance(criteria[0], CostLimit)
-    found = part_promises(verdicts, Parts(LABEL, names), cal.part, criteria, loss, 1 - CONFIDENCE, is_cost)
+    found = part_promises(verdicts, Parts(LABEL, names), cal.part, criteria, loss, CONFIDENCE, is_cost)
     return [part.min_trust for part in found]
 
 

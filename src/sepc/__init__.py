@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from sepc.estimators.label_sets import PredictionSets
     from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
     from sepc.explanations.explanation import Explanation
-    from sepc.feedback import Audit, Drift, DriftPart, FeedbackMonitor, FeedbackReport, PartitionChanges
+    from sepc.feedback import (
+        Audit,
+        Drift,
+        DriftPart,
+        FeedbackMonitor,
+        FeedbackReport,
+        Forgetting,
+        PartitionChanges,
+        PromiseDrift,
+    )
     from sepc.geometry.coefficient import overlap_coefficient
     from sepc.geometry.ellipsoid import Ellipsoid
     from sepc.geometry.hulls import HullPair, nearest_points
@@ -43,7 +52,6 @@ if TYPE_CHECKING:
         RiskCoverageDisplay,
     )
     from sepc.promises import (
-        PartPromise,
         PartPromises,
         PromisePreview,
         TrustThreshold,
@@ -67,6 +75,7 @@ _HOME = {
     "FeedbackMonitor": "feedback",
     "FeedbackReport": "feedback",
     "Finding": "landscapes.findings",
+    "Forgetting": "feedback",
     "HullPair": "geometry.hulls",
     "Hyperplane": "partitions.blocks",
     "InputError": "common.errors",
@@ -78,12 +87,12 @@ _HOME = {
     "MVE": "geometry.mve",
     "ModelFileError": "common.errors",
     "NImpPath": "estimators.n_imp_selection",
-    "PartPromise": "promises",
     "PartPromises": "promises",
     "Partition": "partitions.blocks",
     "PartitionChanges": "feedback",
     "PartitionDisplay": "plot",
     "PredictionSets": "estimators.label_sets",
+    "PromiseDrift": "feedback",
     "PromisePreview": "promises",
     "RegionTrustDisplay": "plot",
     "ReliabilityDisplay": "plot",
@@ -130,6 +139,7 @@ __all__ = [
     "FeedbackReport",
     "Finding",
     "FittedLandscape",
+    "Forgetting",
     "HullPair",
     "Hyperplane",
     "InputError",
@@ -138,12 +148,12 @@ __all__ = [
     "LandscapeDisplay",
     "ModelFileError",
     "NImpPath",
-    "PartPromise",
     "PartPromises",
     "Partition",
     "PartitionChanges",
     "PartitionDisplay",
     "PredictionSets",
+    "PromiseDrift",
     "PromisePreview",
     "RegionTrustDisplay",
     "ReliabilityDisplay",

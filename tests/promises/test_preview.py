@@ -49,7 +49,7 @@ def test_it_foretells_what_promises_accept(clf, by):
     for start in range(0, 12_000, 300):
         rows = slice(start, start + 300)
         found = select_min_trust(clf, X[rows], y[rows], max_error={None: 0.1}, by=by or np.full(300, "all labels"))
-        for part in found.parts:
+        for part in found.parts.values():
             mine = np.full(len(X), True) if by is None else label == part.part
             sure = clf.assess(X[20_000:22_000]).accepted(1.0 if part.min_trust is None else part.min_trust)
             share = np.mean(sure[mine[20_000:22_000]]) if part.min_trust is not None else 0.0

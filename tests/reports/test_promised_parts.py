@@ -49,7 +49,7 @@ def test_its_numbers_are_those_of_numpy(clf, by):
         if bar["kind"] == "all":
             members = np.full(400, True)
         elif bar["name"].startswith("other regions of "):
-            signed_alone = [part.part for part in clf.promise.parts]
+            signed_alone = list(clf.promise.parts)
             members = (label == bar["name"].rpartition(" ")[2]) & ~np.isin(region.astype(str), signed_alone)
         else:
             members = of_part[bar["kind"]] == bar["name"]
@@ -57,7 +57,11 @@ def test_its_numbers_are_those_of_numpy(clf, by):
         assert bar["n_accepted"] == (members & accepted).sum()
         assert bar["n_wrong"] == (members & accepted & ~right).sum()
         promised[bar["name"]] = bar["promised"]
-    kept = ["all labels"] if by is None else [part.part for part in clf.promise.parts if part.min_trust is not None]
+    kept = (
+        ["all labels"]
+        if by is None
+        else [part.part for part in clf.promise.parts.values() if part.min_trust is not None]
+    )
     assert {name for name, text in promised.items() if text == "at most 10 %"} == set(kept)
     page = made.html()
     assert page.count('class="limit"') == sum(text == "at most 10 %" for text in promised.values())

@@ -68,11 +68,10 @@ def _fit(commands: Any) -> None:
         help="promise that at most this share of accepted labels is wrong, such as 0.05; the model keeps the promise, "
         "and predict accepts by it",
     )
-    _by_and_confidence(command)
+    _by_and_confidence(command, "0.95", "one for all labels")
     command.add_argument(
         "--calibration",
         type=_share,
-        default=0.3,
         metavar="SHARE",
         help="of the rows of each label that the promise is made from, beside those of --holdout or --test; the model "
         "does not learn from them (default: 0.3)",
@@ -97,20 +96,20 @@ def _promise(commands: Any) -> None:
     what.add_argument(
         "--max-cost", type=_number, metavar="NUMBER", help="in its place: what an accepted label may cost; needs --cost"
     )
-    _by_and_confidence(command)
+    _by_and_confidence(command, "as the model has promised, else 0.95", "as the model has promised, else one for all")
     _policy(command)
     _output(command, "MODEL", "the model with its promise (default: only show it)")
 
 
-def _by_and_confidence(command: ArgumentParser) -> None:
+def _by_and_confidence(command: ArgumentParser, confidence: str, by: str) -> None:
     command.add_argument(
-        "--confidence", type=_share, help="with which all that is promised holds together (default: 0.95)"
+        "--confidence", type=_share, help=f"with which all that is promised holds together (default: {confidence})"
     )
     command.add_argument(
         "--by",
         metavar="PART",
-        help="a promise for each label, for each region, or for each value of a column, which may be one of --drop "
-        "(default: one for all labels)",
+        help="a promise for each label, for each region, or for each value of a column, which the model need not know "
+        f"(default: {by})",
     )
 
 
@@ -235,6 +234,23 @@ def _feedback(commands: Any) -> None:
         "--probability", metavar="COL", help="column of the chance with which each labelled row was chosen for a label"
     )
     command.add_argument("--once", action="store_true", help="count rows that repeat another one only once")
+    command.add_argument(
+        "--state",
+        metavar="FILE",
+        help="keep what is observed in this file, and go on from what it holds: evidence adds up over calls",
+    )
+    forget = command.add_mutually_exclusive_group()
+    forget.add_argument(
+        "--forget",
+        choices=["auto"],
+        help="let old records count less in the new model, as much as predicts the newest rows best",
+    )
+    forget.add_argument(
+        "--window", type=_row, metavar="N", help="the new model learns from the last N labelled rows alone"
+    )
+    forget.add_argument(
+        "--half-life", type=_row, metavar="N", help="a labelled row counts half in the new model after N more"
+    )
     _output(command, "MODEL", "the new model (default: only report)")
 
 

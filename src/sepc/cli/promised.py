@@ -54,6 +54,7 @@ def make_promise(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from sepc import make_table_pipeline
     >>> table, labels = pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0] * 20}), np.array([0, 0, 0, 1, 1, 1] * 20)
     >>> model = make_table_pipeline().fit(table[:6], labels[:6])
@@ -89,7 +90,7 @@ def is_kept(promise: TrustThreshold | PartPromises) -> bool:
     """
     if isinstance(promise, TrustThreshold):
         return promise.min_trust is not None
-    return any(part.min_trust is not None for part in promise.parts)
+    return any(part.min_trust is not None for part in promise.parts.values())
 
 
 def promise_text(promise: TrustThreshold | PartPromises) -> str:
@@ -105,8 +106,9 @@ def promise_text(promise: TrustThreshold | PartPromises) -> str:
     if isinstance(promise, TrustThreshold):
         return f"promise{source}: {promise.message}"
     by = "" if promise.by == "all" else f" by {promise.group_column or promise.by}"
+    together = "" if promise.by == "all" else "all together "
     head = (
-        f"promise{by}{source}; all together with a confidence of {percent(promise.confidence)}; "
+        f"promise{by}{source}; {together}with a confidence of {percent(promise.confidence)}; "
         f"{promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
     )
     return "\n".join([head, *(f"  {line}" for line in promise.lines())])
@@ -114,14 +116,15 @@ def promise_text(promise: TrustThreshold | PartPromises) -> str:
 
 def note_no_promise(model: Any, promise: TrustThreshold | PartPromises, **limit: Any) -> None:
     """Say that nothing could be promised, and how many rows it may take."""
-    by = promise.by if isinstance(promise, PartPromises) and promise.by == LABEL else None
+    by = LABEL if isinstance(promise, PartPromises) and promise.by == LABEL else None
     try:
         told = preview_promise(model, confidence=promise.confidence, by=by, **limit)
     except InputError:  # a model that has left nothing out
-        lines = ["more calibration rows, a larger limit or a better model may allow one"]
+        more = "more calibration rows, a larger limit or a better model may allow one"
     else:
-        lines = [f"estimate: {line}" for line in told.lines()]
-    note(f"nothing can be promised; {'; '.join(lines)}.")
+        other = "" if by is not None or isinstance(promise, TrustThreshold) else " for all labels together"
+        more = f"an estimate{other}: {'; '.join(told.lines())}"
+    note(f"nothing can be promised; {more}.")
 
 
 def kept_text(model: Any, data: LabelledTable) -> str | None:
@@ -195,11 +198,11 @@ class Acceptance:
     def promised(self, a: Assessment, refusals: NDArray[np.object_], groups: Any) -> list[str | None]:
         """Return what is promised of each label that is accepted."""
         if isinstance(self.promise, PartPromises):
-            parts = [*self.promise.lines_short(), None]
-            told = [parts[k] for k in self.promise.part_of(a, groups).tolist()]
+            parts = [f"{part.part}: {part.limit_in_words()}" for part in self.promise.parts.values()]
+            told: list[str | None] = [[*parts, None][k] for k in self.promise.part_of(a, groups).tolist()]
         else:
             assert self.promise is not None
-            told = [f"at most {percent(self.promise.max_error)} wrong"] * len(a)
+            told = [self.promise.limit_in_words()] * len(a)
         return [text if why is None else None for text, why in zip(told, refusals.tolist(), strict=True)]
 
     def in_words(self) -> str:
@@ -208,7 +211,7 @@ class Acceptance:
             return f"a trust of at least {self.min_trust:g}"
         if isinstance(self.promise, TrustThreshold):
             return (
-                f"the promise of {self.promise.made_on} (at most {percent(self.promise.max_error)} wrong, with a "
+                f"the promise of {self.promise.made_on} ({self.promise.limit_in_words()}, with a "
                 f"confidence of {percent(self.promise.confidence)}; a trust of at least {self.promise.min_trust:g})"
             )
         by = "" if self.promise.by == "all" else f" by {self.promise.group_column or self.promise.by}"

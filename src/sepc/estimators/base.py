@@ -75,6 +75,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
                     "it as min_trust."
                 )
             require_key(getattr(promise, "key", None), self._model.key())
+            warn_if_stated_otherwise(promise, self)
         self._promise = promise
         return self
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sepc.common.text import percent, plural
 from sepc.feedback.drift import Drift
+from sepc.feedback.promise_test import PromiseDrift
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 
 _SHOWN = 5
@@ -36,6 +37,8 @@ class FeedbackReport:
     n_repeated : int
         Labelled records that repeat an earlier one, in all values and in the label. Each counts, though a record that
         came twice says no more than once.
+    promise_drift : PromiseDrift or None
+        Whether the promise still holds; None if there is none.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class FeedbackReport:
     drift: Drift
     error_drift: Drift | None
     n_repeated: int = 0
+    promise_drift: PromiseDrift | None = None
 
     @property
     def exceeding(self) -> tuple[RegionRecord, ...]:
@@ -71,6 +75,7 @@ class FeedbackReport:
             fields[name] = [{k: _known(v) for k, v in item._asdict().items()} for item in getattr(self, name)]
         fields["drift"] = self.drift.to_dict()
         fields["error_drift"] = None if self.error_drift is None else self.error_drift.to_dict()
+        fields["promise_drift"] = None if self.promise_drift is None else self.promise_drift.to_dict()
         return fields
 
     def __repr__(self) -> str:
@@ -102,7 +107,7 @@ class FeedbackReport:
             lines.append(f"and {len(self.exceeding) - _SHOWN} more regions with {wrong} wrong ones between them")
         if self.exceeding:
             lines.append(remedy)
-        lines += [repr(state) for state in (self.drift, self.error_drift) if state is not None]
+        lines += [repr(state) for state in (self.drift, self.error_drift, self.promise_drift) if state is not None]
         return lines
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sepc.common.errors import InputError
+from sepc.common.frames import plain
 from sepc.common.text import many, percent
 from sepc.common.typing import FloatArray, IntArray
 
@@ -90,6 +91,44 @@ def ages(n_training: int, n_observed: int) -> IntArray:
     [3, 3, 2, 1, 0]
     """
     return np.concatenate([np.full(n_training, n_observed), np.arange(n_observed - 1, -1, -1)])
+
+
+def checked_forgetting(forget: Any) -> Forgetting:
+    """Return what was asked for, nothing forgotten where it is still to be chosen; an error for anything else.
+
+    Examples
+    --------
+    >>> checked_forgetting(None).kind, checked_forgetting(Forgetting("window", 300)).records
+    ('nothing', 300)
+    """
+    if forget is None or forget == "auto":
+        return NOTHING
+    kinds, counts = ("nothing", "window", "fading"), isinstance(forget, Forgetting)
+    if counts and forget.kind in kinds and (forget.kind == "nothing" or forget.records >= 1):
+        return Forgetting(*forget)
+    raise InputError(
+        f"forget is {forget!r}; expected 'auto', Forgetting('window', 300), Forgetting('fading', 300), or None for all "
+        "records alike."
+    )
+
+
+def weights_by_age(forgetting: Forgetting, y: NDArray[Any], n_training: int) -> FloatArray:
+    """Return the weights of training and observed records, shape (n,); an error where a label would be lost.
+
+    Examples
+    --------
+    >>> weights_by_age(Forgetting("window", 2), np.array([0, 1, 0, 1]), 2).tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    weights = forgetting.weights(ages(n_training, len(y) - n_training))
+    classes, codes = np.unique(y, return_inverse=True)
+    lost = np.flatnonzero(np.bincount(codes, weights, minlength=len(classes)) < 1.0)
+    if len(lost):
+        raise InputError(
+            f"with {forgetting} no record of {plain(classes[lost[0]])!r} would be left; expected some of each label. "
+            "Forget less, or observe records of it."
+        )
+    return weights
 
 
 def choose_forgetting(

@@ -1,29 +1,38 @@
 """Monitor of a fitted classifier at work: wrong verdicts by region, drift, fresh partitions."""
 
+import json
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from math import fsum
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d
 
 from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
+from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback import monitor_files
 from sepc.feedback.audits import Audit, audit_of, check_share
 from sepc.feedback.chances import stated_chances
 from sepc.feedback.comparison import Comparison
 from sepc.feedback.drift import Drift
 from sepc.feedback.feedback_report import FeedbackReport
-from sepc.feedback.held_out_models import outside_in_words, training_of
+from sepc.feedback.forgetting import NOTHING, Forgetting, checked_forgetting, choose_forgetting, weights_by_age
+from sepc.feedback.held_out_models import ModelView, outside_in_words, predicted_codes, training_of
 from sepc.feedback.moved_features import with_moved_features
-from sepc.feedback.observations import Observations
+from sepc.feedback.observation_log import LoggedBatch, ObservationLog
+from sepc.feedback.observations import EncodedLabels, Observations
 from sepc.feedback.parameters import LEAST_PROBABILITY, check_parameters
 from sepc.feedback.partition_changes import PartitionChanges, partition_changes
+from sepc.feedback.promise_test import PromiseDrift, PromiseTest
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 from sepc.feedback.watched import Watched
-from sepc.model.assessment import USUAL_TRUST
+from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.model.promise import key_of
 
 
 class FeedbackMonitor:
@@ -115,8 +124,75 @@ class FeedbackMonitor:
         self.least_probability = least_probability
         self._watched, self._comparison = watched, Comparison(watched, folds)
         self._observations = Observations(watched.model)
+        self._promise_test = PromiseTest.of(watched.clf.promise, false_alarm_rate, least_probability)
+        self._log: ObservationLog | None = None
 
-    def observe(self, X: Any, y_true: Any = None, *, probability: Any = None, labels: str | None = None) -> Self:
+    @classmethod
+    def resume(
+        cls,
+        clf: Any,
+        path: str | os.PathLike[str],
+        *,
+        false_alarm_rate: float = 0.01,
+        folds: int = 3,
+        least_probability: float = LEAST_PROBABILITY,
+    ) -> Self:
+        """Return a monitor that writes what it observes to an append-only file, and goes on where that file ends.
+
+        A batch is on the disk before it counts. Whenever the program ends, however suddenly, the monitor goes on from
+        the last batch that was written whole, with the same numbers.
+
+        Parameters
+        ----------
+        clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
+        path : path-like
+            Is made if it is not there. It holds the observed records; one monitor at a time may write to it. A file of
+            another model, of another promise, with other parameters, or a damaged one is refused.
+        false_alarm_rate, folds, least_probability
+            As for the monitor itself.
+
+        Returns
+        -------
+        FeedbackMonitor
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = FeedbackMonitor.resume(clf, f"{folder}/watch.log").observe([[0.5], [3.0]], [0, 0])
+        ...     FeedbackMonitor.resume(clf, f"{folder}/watch.log").observe([[7.0]]).report().n
+        3
+        """
+        monitor = cls(clf, false_alarm_rate=false_alarm_rate, folds=folds, least_probability=least_probability)
+        promise = monitor.clf.promise
+        settings = {
+            "false_alarm_rate": monitor.false_alarm_rate,
+            "folds": monitor.folds,
+            "least_probability": monitor.least_probability,
+            "promise": None if promise is None else key_of([json.dumps(promise.to_dict())], ()),
+        }
+        log = ObservationLog(path, monitor_files.fingerprint(monitor._watched.classifier), settings)
+        for batch in log.batches:
+            monitor._replay(batch)
+        monitor._log = log
+        return monitor
+
+    @property
+    def log(self) -> ObservationLog | None:
+        """The file that it writes to; None if it writes to none."""
+        return self._log
+
+    def observe(
+        self,
+        X: Any,
+        y_true: Any = None,
+        *,
+        probability: Any = None,
+        labels: str | None = None,
+        groups: Any = None,
+    ) -> Self:
         """Take in a batch of new records.
 
         The order of its rows does not matter for anything but their row numbers in `repartition`. A batch that is
@@ -139,6 +215,8 @@ class FeedbackMonitor:
         labels : "all", optional
             That every record gets a label, or that those with labels were drawn by lot from all, each with the same
             chance.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            The groups that the records belong to, where the classifier has signed a promise by groups.
 
         Returns
         -------
@@ -161,16 +239,57 @@ class FeedbackMonitor:
         a, rows = self._watched.assessed(X)
         truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
         chances = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
+        parts = self._promised_parts(X, a, groups) if truth is not None else None
         views = self._comparison.views(rows, a)
+        if self._log is not None:
+            told = None if y_true is None else column_or_1d(y_true).tolist()
+            self._log.append(LoggedBatch(rows, told, None if labels else chances, labels is not None, parts))
         # Nothing is refused from here on.
+        self._take(a, rows, views, truth, chances, parts, all_labelled=labels is not None)
+        return self
+
+    def _promised_parts(self, X: Any, a: Assessment, groups: Any) -> IntArray | None:
+        """Return the part of the promise that each record is in; None where nothing is promised."""
+        if self._promise_test is not None:
+            return self._promise_test.parts_of(self._watched.verdicts(X, a), groups)
+        if groups is not None:
+            raise InputError(
+                "groups were given, and no promise by groups is watched; expected none. Leave them out, or sign a "
+                "promise that was made by groups."
+            )
+        return None
+
+    def _replay(self, batch: LoggedBatch) -> None:
+        """Take in a batch that was written to a file."""
+        a, rows = self._watched.classifier.assess(self._watched.as_it_came(batch.records)), batch.records
+        truth = None if batch.labels is None else self._observations.encoded(batch.labels, len(a), "y_true")
+        chances = np.ones(len(a)) if batch.all_labelled else batch.chance
+        views = self._comparison.views(rows, a)
+        self._take(a, rows, views, truth, chances, batch.parts, all_labelled=batch.all_labelled)
+
+    def _take(
+        self,
+        a: Assessment,
+        rows: FloatArray,
+        views: list[ModelView],
+        truth: EncodedLabels | None,
+        chances: FloatArray | None,
+        parts: IntArray | None,
+        *,
+        all_labelled: bool,
+    ) -> None:
+        """Count a batch that was checked."""
         self._observations.add(a, rows, truth, chances)
         self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
+        if truth is None or chances is None:
+            return
+        stated = None if all_labelled else chances
+        if self._promise_test is not None and parts is not None:
+            given = predicted_codes(self._watched.model, a)
+            self._promise_test.add(parts, self._promise_test.losses(given, truth.codes), stated)
         test = self._error_test
-        if truth is None or chances is None or test is None:
-            return self
-        if test.add(views, truth.codes, None if labels is not None else chances):
+        if test is not None and test.add(views, truth.codes, stated):
             test.found = with_moved_features(test.found, self._watched.classifier, *self._observations.stated())
-        return self
 
     def audit(
         self,
@@ -180,6 +299,7 @@ class FeedbackMonitor:
         *,
         min_trust: Any = USUAL_TRUST,
         by_trust: bool = False,
+        groups: Any = None,
     ) -> Audit:
         """Choose which of some new records should get a label: all refused ones, and some accepted ones by lot.
 
@@ -194,11 +314,13 @@ class FeedbackMonitor:
         seed : int, default=0
             The same seed picks the same records of the same batch, whatever their order; other batches have picks
             of their own.
-        min_trust : float or dict, default=0.95
+        min_trust : float, dict or promise, default=0.95
             Trust from which a label is accepted, as for `Assessment.accepted`.
         by_trust : bool, default=False
             Whether to pick more where the trust is low: chances then rise with one minus the trust, from half of the
             share on.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            The groups that the records belong to, if `min_trust` is a promise by groups.
 
         Returns
         -------
@@ -220,7 +342,8 @@ class FeedbackMonitor:
         check_share(share, seed, by_trust, self.least_probability)
         self._watched.require_unchanged()
         a = self.clf.assess(X)
-        return audit_of(self._watched.rows(X), a.accepted(min_trust), a.trust, float(share), int(seed), bool(by_trust))
+        accepted = a.accepted(min_trust, groups=groups)
+        return audit_of(self._watched.rows(X), accepted, a.trust, float(share), int(seed), bool(by_trust))
 
     @property
     def drift(self) -> Drift:
@@ -254,6 +377,26 @@ class FeedbackMonitor:
         if self._error_test is None:
             return None
         return self._error_test.state(self._observations.n_unstated)
+
+    @property
+    def promise_drift(self) -> PromiseDrift | None:
+        """Test of whether the promise that the classifier has signed still holds; None if there is none.
+
+        The limits are those that were promised, part by part, so that it needs no held-out records. It counts accepted
+        labels of batches of which it was said how their records were chosen to be labelled; `false_alarm_rate` is its
+        own.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sepc import SEPClassifier, select_min_trust
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SEPClassifier().fit(X[::2], y[::2])
+        >>> clf = clf.sign(select_min_trust(clf, X[1::2], y[1::2], max_error=0.2))
+        >>> FeedbackMonitor(clf).observe(X[1::2], y[1::2], labels="all").promise_drift.alarm
+        False
+        """
+        return None if self._promise_test is None else self._promise_test.state()
 
     def regions(self) -> Any:
         """Return one row per region that has decided a record, the most wrong verdicts first.
@@ -353,6 +496,7 @@ class FeedbackMonitor:
             reliability=tuple(observed.trust_records()),
             drift=self.drift,
             error_drift=self.error_drift,
+            promise_drift=self.promise_drift,
             n_repeated=observed.n_repeated(),
         )
 
@@ -365,13 +509,25 @@ class FeedbackMonitor:
             {name: [getattr(r, name) for r in records] for name in kind._fields}
         )
 
-    def repartition(self, min_records: int = 1) -> tuple[Any, PartitionChanges]:
+    def repartition(
+        self,
+        min_records: int = 1,
+        *,
+        forget: Forgetting | str | None = None,
+        on_step: Callable[[int, int], None] | None = None,
+    ) -> tuple[Any, PartitionChanges]:
         """Partition afresh, with the observed labelled records in the training set.
 
         Parameters
         ----------
         min_records : int, default=1
             Fewer labelled records than this are refused.
+        forget : Forgetting or "auto", optional
+            How much old records count: a window, ``Forgetting("window", 300)``, or fading with half of the weight after
+            300 more, ``Forgetting("fading", 300)``. "auto" tries several and takes what predicts the newest fifth of
+            the observed records best. By default all count alike.
+        on_step : callable, optional
+            Called as ``on_step(n_done, n_total)`` after each of the fits that "auto" tries.
 
         Returns
         -------
@@ -403,9 +559,13 @@ class FeedbackMonitor:
         X = np.vstack([old[place], records])
         y = self._observations.label_array(np.concatenate([training.codes[place], codes]))
         n, watched = len(place), self._watched
-        new = clone(watched.classifier).fit(watched.as_it_came(X), y)
+        chosen, trials = checked_forgetting(forget), ()
+        if forget == "auto":
+            chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
+        weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
+        new = clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights)
         changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
-        return watched.with_classifier(new), changes
+        return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was observed to one file; the classifier is not in it.
@@ -433,7 +593,11 @@ class FeedbackMonitor:
             "folds": self.folds,
             "least_probability": self.least_probability,
             "errors": errors,
+            "promise": None,
         }
+        if self._promise_test is not None:
+            header["promise"], of_promise = self._promise_test.packed()
+            arrays |= {f"promise_{name}": array for name, array in of_promise.items()}
         arrays["outside_held_out"] = self._outside_test.held_out
         arrays["outside_batches"] = np.array(self._outside_test.batches, dtype=np.int64)
         arrays |= {f"errors_{name}": array for name, array in of_errors.items()}
@@ -470,6 +634,8 @@ class FeedbackMonitor:
         monitor._observations = Observations.unpacked(watched.model, header, arrays)
         monitor._outside_test = monitor_files.outside_test_of(outside_in_words(watched.model), header, arrays)
         monitor._error_test = monitor_files.error_test_of(header, arrays, least)
+        if monitor._promise_test is not None and header.get("promise") is not None:
+            monitor._promise_test.restore(header["promise"], arrays)
         return monitor
 
     def __repr__(self) -> str:

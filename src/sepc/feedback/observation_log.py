@@ -19,7 +19,7 @@ import numpy as np
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 
 _FORMAT, _VERSION = "sepc observations", 1
 _CHECK = "check"
@@ -38,6 +38,8 @@ class LoggedBatch(NamedTuple):
         With which each was chosen to be labelled, if that was said.
     all_labelled : bool
         Whether it was said that all records get labels.
+    parts : ndarray of int, shape (n,), or None
+        The part of a promise that each accepted record is in, -1 for refused ones; None without a promise.
     day : str
         When it was written, as in 2026-03-01.
     """
@@ -46,6 +48,7 @@ class LoggedBatch(NamedTuple):
     labels: list[Any] | None
     chance: FloatArray | None
     all_labelled: bool
+    parts: IntArray | None = None
     day: str = ""
 
     def same(self, other: "LoggedBatch") -> bool:
@@ -151,6 +154,7 @@ class ObservationLog:
                 told["labels"],
                 None if chance is None else np.array(chance, dtype=np.float64),
                 bool(told["all_labelled"]),
+                None if told["parts"] is None else np.array(told["parts"], dtype=np.int64),
                 str(told["day"]),
             )
         except (KeyError, ValueError, TypeError, zlib.error) as error:
@@ -182,6 +186,7 @@ class ObservationLog:
             "labels": labels,
             "chance": None if batch.chance is None else batch.chance.tolist(),
             "all_labelled": batch.all_labelled,
+            "parts": None if batch.parts is None else batch.parts.tolist(),
         }
         line, check = _line(told, self._last)
         with self.path.open("r+b") as file:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sepc.common.frames import plain
 from sepc.common.text import many, percent, plural
 from sepc.common.typing import FloatArray, IntArray
+from sepc.feedback.forgetting import NOTHING, Forgetting, Trial
 from sepc.model.partition_model import PartitionModel
 
 _SHOWN = 5
@@ -57,6 +58,10 @@ class PartitionChanges:
     accuracy_before, accuracy_after : float
         On the observed records. The second flatters: they have become training records. Judge the new classifier by
         records that neither has seen.
+    forgetting : Forgetting
+        How much old records count.
+    trials : tuple of Trial
+        What was tried, where that was to be chosen: how well each way predicts the newest records, unseen.
 
     Examples
     --------
@@ -74,6 +79,8 @@ class PartitionChanges:
     flips: tuple[Flip, ...]
     accuracy_before: float
     accuracy_after: float
+    forgetting: Forgetting = NOTHING
+    trials: tuple[Trial, ...] = ()
 
     @property
     def appeared(self) -> tuple[EllipsoidChange, ...]:
@@ -97,6 +104,8 @@ class PartitionChanges:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON."""
         fields = asdict(self)
         fields["flips"] = [item._asdict() for item in self.flips]
+        fields["forgetting"] = self.forgetting._asdict()
+        fields["trials"] = [trial._asdict() | {"forgetting": trial.forgetting._asdict()} for trial in self.trials]
         fields["ellipsoids"] = None if self.ellipsoids is None else [item._asdict() for item in self.ellipsoids]
         return fields
 
@@ -106,6 +115,8 @@ class PartitionChanges:
     def _lines(self) -> list[str]:
         added = f"{self.n_added} observed {plural('record', self.n_added)}"
         lines = [f"{added} joined {self.n_before} training records"]
+        if self.forgetting != NOTHING:
+            lines[0] += f", of which count {self.forgetting}"
         if self.ellipsoids is not None:
             lines[0] += (
                 f": {many(len(self.appeared), 'ellipsoid')} appeared, {len(self.changed)} changed, "
@@ -122,6 +133,9 @@ class PartitionChanges:
             f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "
             f"{percent(self.accuracy_before)}, now, as training records, {percent(self.accuracy_after)}"
         )
+        if self.trials:
+            lines.append("how much to forget, by what predicts the newest records best:")
+            lines += [f"  {trial}{' (chosen)' if trial.forgetting == self.forgetting else ''}" for trial in self.trials]
         return lines
 
     def _repr_html_(self) -> str:

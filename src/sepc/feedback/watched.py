@@ -68,6 +68,16 @@ class Watched:
         features = self._features(X)
         return self.classifier.assess(features), new_points(self.classifier, features)
 
+    def verdicts(self, X: Any, assessment: Assessment) -> Assessment:
+        """Return the assessment that a user of the watched sees, given the classifier's own.
+
+        A pipeline takes rows with values that were never seen for strange, which its classifier cannot know.
+        """
+        if self._encoder is None:
+            return assessment
+        full: Assessment = self.clf.assess(X)
+        return full
+
     def as_it_came(self, rows: FloatArray) -> Any:
         """Return the classifier's records under their feature names, if the training set had any."""
         names = getattr(self.classifier, "feature_names_in_", None)

@@ -1,6 +1,7 @@
 """Which parts a promise is asked for, and what is to be promised of each."""
 
 from collections.abc import Mapping, Sequence
+from reprlib import repr as repr_in_short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from sepc.promises.parts import (
     REGION,
     Groups,
     Parts,
+    all_regions,
     other_regions,
     required_regions,
 )
@@ -76,13 +78,14 @@ def asked_parts(
         return Parts(ALL, (EVERYTHING,)), [limits.criterion(limits.of([EVERYTHING])[0])]
     if isinstance(by, str) and by == LABEL:
         named = zip(limits.of(cal.classes), cal.classes, strict=True)
-        return Parts(LABEL, tuple(cal.classes)), [limits.criterion(limit, label) for limit, label in named]
+        parts = Parts(LABEL, tuple(cal.classes), keys=tuple(cal.keys))
+        return parts, [limits.criterion(limit, label) for limit, label in named]
     if isinstance(by, str) and by == REGION:
         return _by_region(clf, cal, limits, confidence)
     if isinstance(by, str) or not hasattr(by, "__len__"):
         raise InputError(
-            f"by is {by!r}; expected 'label', 'region', or the groups of the calibration records: a vector with one "
-            "for each, or a table of yes and no."
+            f"by is {repr_in_short(by)}; expected 'label', 'region', or the groups of the calibration records: a "
+            "vector with one for each, or a table of yes and no."
         )
     groups = Groups.of(by, len(cal.trust))
     names = groups.names()
@@ -120,7 +123,8 @@ def _by_region(
     for label in cal.classes:
         own = [(name, criterion) for name, of, criterion, alone in regions if of == label and alone]
         if any(of == label and not alone for _, of, _, alone in regions):
-            own.append((other_regions(label), limits.criterion(limit_of[label], label)))
+            pool = other_regions(label) if own else all_regions(label)
+            own.append((pool, limits.criterion(limit_of[label], label)))
         names += [name for name, _ in own]
         chosen += [criterion for _, criterion in own]
     return Parts(REGION, tuple(names)), chosen

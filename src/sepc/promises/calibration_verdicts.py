@@ -20,6 +20,8 @@ class CalibrationVerdicts(NamedTuple):
     ----------
     classes : list of str
         Labels that it knows, as texts.
+    keys : list
+        The same labels as they are.
     label : ndarray of shape (n,)
         What was predicted.
     truth : list
@@ -32,6 +34,7 @@ class CalibrationVerdicts(NamedTuple):
     """
 
     classes: list[str]
+    keys: list[Any]
     label: NDArray[Any]
     truth: list[Any]
     trust: FloatArray
@@ -69,9 +72,8 @@ class CalibrationVerdicts(NamedTuple):
         _require_known(labels, known.tolist(), unknown_labels if hasattr(clf, "classes_") else "wrong")
         wrong = np.array([a != b for a, b in zip(labels, predicted.tolist(), strict=True)], dtype=bool)
         trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
-        return cls(
-            list(dict.fromkeys(texts_of(known).tolist())), predicted, labels, trust, wrong, eligible, main_region, key
-        )
+        keys = list(dict.fromkeys(known.tolist()))
+        return cls([str(key) for key in keys], keys, predicted, labels, trust, wrong, eligible, main_region, key)
 
     def taken(self, rows: IntArray) -> "CalibrationVerdicts":
         """Return the verdicts on some of the records, of each as often as it is in `rows`."""

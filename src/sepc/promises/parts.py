@@ -40,6 +40,17 @@ def other_regions(label: Any) -> str:
     return f"other regions of {label}"
 
 
+def all_regions(label: Any) -> str:
+    """Return the name of the pool of a label's regions where none is signed by itself.
+
+    Examples
+    --------
+    >>> all_regions("ill")
+    'all regions of ill'
+    """
+    return f"all regions of {label}"
+
+
 @dataclass(frozen=True, slots=True)
 class Groups:
     """Groups that records belong to: one each, or any number where they overlap.
@@ -89,12 +100,16 @@ class Groups:
         if not self.columns:
             return self.values
         kinds, back = np.unique(self.values, axis=0, return_inverse=True)
-        named = [" & ".join(self._of(row)) for row in kinds]
+        named = [self._name(row) for row in kinds]
         return np.asarray(np.array(named, dtype=object)[back.ravel()])
 
     def members(self) -> dict[str, list[str]]:
         """Return the groups of each combination that occurs."""
-        return {" & ".join(self._of(row)): self._of(row) for row in np.unique(self.values, axis=0)}
+        return {self._name(row): self._of(row) for row in np.unique(self.values, axis=0)}
+
+    def _name(self, row: BoolArray) -> str:
+        """Return the name of a combination; it says so where there are other groups."""
+        return " & ".join(self._of(row)) + (" only" if row.any() and not row.all() else "")
 
     def _of(self, row: BoolArray) -> list[str]:
         return [column for column, yes in zip(self.columns, row.tolist(), strict=True) if yes] or [NO_GROUP]
@@ -134,6 +149,8 @@ class Parts:
     names : tuple of str
     columns : tuple of str
         Names of groups that may overlap.
+    keys : tuple
+        What users call the parts, where these are no texts.
 
     Examples
     --------
@@ -145,6 +162,7 @@ class Parts:
     by: str
     names: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    keys: tuple[Any, ...] = ()
 
     def of(self, label: NDArray[Any], main_region: NDArray[Any] | None, groups: Any) -> NDArray[np.int64]:
         """Return the part of each record, shape (n,); -1 where it is in none.
@@ -175,7 +193,9 @@ class Parts:
         self, label: NDArray[Any], main_region: NDArray[Any] | None, number: dict[str, int]
     ) -> NDArray[np.int64]:
         regions = required_regions(main_region)
-        pools = [number.get(other_regions(text), -1) for text in texts_of(label).tolist()]
+        pools = [
+            number.get(other_regions(text), number.get(all_regions(text), -1)) for text in texts_of(label).tolist()
+        ]
         return np.array([number.get(r, pool) for r, pool in zip(regions.tolist(), pools, strict=True)], dtype=np.int64)
 
     def _groups(self, groups: Any, n: int) -> Groups:

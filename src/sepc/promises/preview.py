@@ -9,6 +9,7 @@ has: the first flatters, the second does not. A promise takes records that had n
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral
+from reprlib import repr as repr_in_short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ class PromisePreview:
     --------
     >>> PromisePreview((PreviewRow("all labels", 100, 0.9, 0.8),), {"all labels": 100}, 300, 0.95)
     Estimate from 300 training records that were left out, and no promise; confidence 95 %:
-      all labels: from about 100 calibration records on; 80 % of them accepted then, 80 % with 100
+      all labels: from about 100 calibration records in all on, 80 % of its labels accepted then, 80 % with 100
     """
 
     rows: tuple[PreviewRow, ...]
@@ -98,13 +99,13 @@ class PromisePreview:
         most, needed = own[-1], self.n_needed[part]
         if needed is None:
             return (
-                f"{part}: with {many(most.n_calibration, 'calibration record')} {percent(most.promised)} of the sets "
-                "allow a promise"
+                f"{part}: with {many(most.n_calibration, 'calibration record')} in all {percent(most.promised)} of "
+                "such sets allow a promise"
             )
         then = next(row for row in own if row.n_calibration == needed)
         return (
-            f"{part}: from about {many(needed, 'calibration record')} on; {percent(then.accepted)} of them accepted "
-            f"then, {percent(most.accepted)} with {most.n_calibration:,}"
+            f"{part}: from about {many(needed, 'calibration record')} in all on, {percent(then.accepted)} of its "
+            f"labels accepted then, {percent(most.accepted)} with {most.n_calibration:,}"
         )
 
     def __repr__(self) -> str:
@@ -159,8 +160,8 @@ def preview_promise(
     require_share(confidence, "confidence", 0.95)
     if by is not None and not (isinstance(by, str) and by == LABEL):
         raise InputError(
-            f"by is {by!r}; expected None or 'label': of regions and groups the training records tell nothing new. "
-            "Keep calibration records apart, and pass them to select_min_trust."
+            f"by is {repr_in_short(by)}; expected None or 'label': of regions and groups the training records tell "
+            "nothing new. Keep calibration records apart, and pass them to select_min_trust."
         )
     if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
         raise InputError(f"sizes is {sizes!r}; expected numbers of calibration records, such as (100, 400).")
@@ -172,7 +173,7 @@ def preview_promise(
     loss = cal.wrong.astype(np.float64) if matrix is None else cal.costs(matrix)
     rows = []
     for n in sorted({int(n) for n in sizes}):
-        told = _drawn(cal, parts, which, criteria, loss, 1.0 - float(confidence), n)
+        told = _drawn(cal, parts, which, criteria, loss, float(confidence), n)
         rows += [PreviewRow(name, n, *told[k]) for k, name in enumerate(parts.names)]
     enough = {row.part: row.n_calibration for row in reversed(rows) if row.promised >= _MOSTLY}
     needed = {name: enough.get(name) for name in parts.names}
@@ -185,7 +186,7 @@ def _drawn(
     which: IntArray,
     criteria: Sequence[Criterion],
     loss: FloatArray,
-    risk: float,
+    confidence: float,
     n: int,
 ) -> list[tuple[float, float]]:
     """Return for each part the share of drawn calibration sets with a promise, and the share that it accepts."""
@@ -194,7 +195,8 @@ def _drawn(
     of_part = np.bincount(which, minlength=len(parts.names))
     for _ in range(_DRAWS):
         rows = rng.integers(len(which), size=n)
-        for k, part in enumerate(part_promises(cal.taken(rows), parts, which[rows], criteria, loss[rows], risk, False)):
+        found = part_promises(cal.taken(rows), parts, which[rows], criteria, loss[rows], confidence, False)
+        for k, part in enumerate(found):
             if part.min_trust is not None:
                 promised[k] += 1.0
                 sure = cal.eligible & (which == k) & (cal.trust >= part.min_trust)
@@ -219,6 +221,7 @@ def _left_out(clf: Any) -> CalibrationVerdicts:
     truth = model.records.codes[points]
     return CalibrationVerdicts(
         classes=texts_of(model.classes).tolist(),
+        keys=model.classes.tolist(),
         label=model.classes[decision.label],
         truth=model.classes[truth].tolist(),
         trust=decision.trust,

@@ -3,9 +3,9 @@
 from dataclasses import MISSING, fields
 from typing import Any
 
-from sepc.promises.part_promises import PROMISED, TOO_DEAR, TOO_FEW, TOO_MANY_WRONG, PartPromise, PartPromises
+from sepc.promises.part_promises import PartPromises
 from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION
-from sepc.promises.trust_threshold import TrustThreshold
+from sepc.promises.trust_threshold import PROMISED, TOO_DEAR, TOO_FEW, TOO_MANY_WRONG, TrustThreshold
 
 _STATUS = (PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR)
 
@@ -31,23 +31,26 @@ def promise_from_dict(told: dict[str, Any]) -> TrustThreshold | PartPromises:
 def _threshold(told: dict[str, Any]) -> TrustThreshold:
     found = TrustThreshold(**_fields(TrustThreshold, told))
     _require_trust(found.min_trust)
-    for name in ("max_error", "confidence"):
-        _require_number(getattr(found, name), 0.0, 1.0)
+    _require_number(found.confidence, 0.0, 1.0)
+    _require((found.max_error is None) != (found.max_cost is None))
+    _require_number(found.limit, 0.0, 1.0 if found.max_cost is None else float("inf"))
+    _require(isinstance(found.part, str) and isinstance(found.message, str))
     prior = None if found.class_prior is None else tuple(map(float, found.class_prior))
     return TrustThreshold(**{**_fields(TrustThreshold, told), "class_prior": prior})
 
 
 def _parts(told: dict[str, Any]) -> PartPromises:
     values = _fields(PartPromises, told)
-    parts = tuple(PartPromise(**_fields(PartPromise, part)) for part in values["parts"])
-    for part in parts:
-        _require_trust(part.min_trust)
-        _require_number(part.limit, 0.0, float("inf"))
-        _require(isinstance(part.part, str) and part.status in _STATUS)
-        _require((part.min_trust is None) == (part.status != PROMISED))
     _require_number(values["confidence"], 0.0, 1.0)
     _require(values["by"] in (ALL, LABEL, REGION, GROUP, GROUPS) and values["bounds"] in ("error", "cost"))
-    _require(len({part.part for part in parts}) == len(parts))
+    rows = values["parts"]
+    _require(isinstance(rows, list) and all(isinstance(row, dict) and "id" in row for row in rows))
+    parts = {row["id"]: _threshold({"confidence": values["confidence"], **row}) for row in rows}
+    for part in parts.values():
+        _require_number(part.limit, 0.0, float("inf"))
+        _require(bool(part.part) and part.status in _STATUS)
+        _require((part.min_trust is None) == (part.status != PROMISED))
+    _require(len({part.part for part in parts.values()}) == len(rows))
     costs = values.get("costs")
     return PartPromises(
         **values

@@ -1,6 +1,7 @@
 """select_min_trust: thresholds with a promise, from calibration records."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -9,22 +10,31 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.intervals import upper_limit
-from sepc.common.text import percent
+from sepc.common.text import many, percent
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_share
 from sepc.promises.asked_parts import AskedLimits, asked_parts, cost_matrix
 from sepc.promises.calibration_verdicts import CalibrationVerdicts
 from sepc.promises.criteria import Criterion
-from sepc.promises.part_promises import PROMISED, TOO_DEAR, TOO_FEW, TOO_MANY_WRONG, PartPromise, PartPromises
+from sepc.promises.part_promises import PartPromises
 from sepc.promises.parts import GROUP, GROUPS, Parts
 from sepc.promises.risk_sharing import equal_share, shared_risks
 from sepc.promises.safe_thresholds import lowest_safe_threshold, records_needed
-from sepc.promises.trust_threshold import TrustThreshold, stated_of, stated_prior
+from sepc.promises.trust_threshold import (
+    PROMISED,
+    TOO_DEAR,
+    TOO_FEW,
+    TOO_MANY_WRONG,
+    TrustThreshold,
+    stated_of,
+    stated_prior,
+)
 
 _HOLDS_WHERE = (
     " It holds where classes are as frequent as among the calibration records, whatever shares the classifier was told."
 )
 _UNKNOWN_LABELS = ("error", "wrong")
+_USUAL_ERROR = 0.05
 
 
 def select_min_trust(
@@ -32,7 +42,7 @@ def select_min_trust(
     X_cal: Any,
     y_cal: Any,
     *,
-    max_error: float | Mapping[Any, float] = 0.05,
+    max_error: float | Mapping[Any, float] = _USUAL_ERROR,
     confidence: float = 0.95,
     by: Any = None,
     max_cost: float | Mapping[Any, float] | None = None,
@@ -94,7 +104,7 @@ def select_min_trust(
     >>> labels = clf.predict_or_abstain(X[1::2], min_trust=found.min_trust)
     >>> sum(label is not None for label in labels) == found.n_accepted
     True
-    >>> select_min_trust(clf, X[1::2], y[1::2], max_error=0.1, by="label")[1].status
+    >>> select_min_trust(clf, X[1::2], y[1::2], max_error=0.1, by="label").parts[1].status
     'promised'
     """
     require_share(confidence, "confidence", 0.95)
@@ -106,18 +116,23 @@ def select_min_trust(
     if by is None and max_cost is None:
         require_share(max_error, "max_error", 0.05)
         return _for_all(clf, cal, float(max_error), float(confidence))  # type: ignore[arg-type]
+    if max_cost is not None and max_error != _USUAL_ERROR:
+        raise InputError(
+            f"max_error is {max_error!r} and max_cost {max_cost!r}; expected one of them. Make a promise for each."
+        )
     limits = max_error if max_cost is None else max_cost
     matrix = None if max_cost is None else cost_matrix(clf, costs, unknown_labels)
     parts, criteria = asked_parts(clf, cal, by, AskedLimits(limits, matrix, cal.classes), float(confidence))
     groups = by if parts.by in (GROUP, GROUPS) else None
     which = parts.of(cal.label, cal.main_region, groups)
     loss = cal.wrong.astype(np.float64) if matrix is None else cal.costs(matrix)
+    found = part_promises(cal, parts, which, criteria, loss, float(confidence), matrix is not None)
     return PartPromises(
         by=parts.by,
         bounds="error" if matrix is None else "cost",
         confidence=float(confidence),
         n_calibration=len(which),
-        parts=tuple(part_promises(cal, parts, which, criteria, loss, 1.0 - float(confidence), matrix is not None)),
+        parts=dict(zip(parts.keys or parts.names, found, strict=True)),
         columns=parts.columns,
         costs=None if matrix is None else tuple(map(tuple, matrix.tolist())),
         made_on=date.today().isoformat(),
@@ -165,9 +180,9 @@ def part_promises(
     which: NDArray[np.int64],
     criteria: Sequence[Criterion],
     loss: FloatArray,
-    risk: float,
+    confidence: float,
     is_cost: bool,
-) -> list[PartPromise]:
+) -> list[TrustThreshold]:
     """Return what is promised of each part.
 
     Parameters
@@ -181,43 +196,56 @@ def part_promises(
         What is to be promised of each part.
     loss : ndarray of shape (n,)
         What each label loses: 1 if it is wrong, or its cost.
-    risk : float
-        Shared out over the parts.
+    confidence : float
+        With which all promises hold together; the risk that is left is shared out over the parts.
     is_cost : bool
         Whether losses are costs.
     """
     rows = [np.flatnonzero(cal.eligible & (which == k)) for k in range(len(parts.names))]
+    risk = 1.0 - confidence
     risks = shared_risks([len(mine) for mine in rows], criteria, risk)
     # What a part that got nothing would get if it had enough records, beside those that have.
     one_more = equal_share(risk, sum(share > 0.0 for share in risks) + 1)
     promises = []
     for name, mine, criterion, share in zip(parts.names, rows, criteria, risks, strict=True):
-        trust, lost = cal.trust[mine], loss[mine]
+        trust, lost, wrong = cal.trust[mine], loss[mine], cal.wrong[mine]
         found = criterion.threshold(trust, lost, share) if share > 0.0 else None
         n_more = None if share > 0.0 else max(criterion.needed(one_more) - len(mine), 1)
-        n_errors, cost, bound = 0, None, None
-        if found is not None:
-            accepted = trust >= found.threshold
-            n_errors = int(np.count_nonzero(cal.wrong[mine][accepted]))
-            mean = float(lost[accepted].mean()) if accepted.any() else 0.0
-            cost = mean if is_cost else None
-            bound = criterion.bound(mean, found.n_accepted, found.level) if found.n_accepted else None
-        nothing = TOO_FEW if n_more is not None else TOO_DEAR if is_cost else TOO_MANY_WRONG
-        promises.append(
-            PartPromise(
-                part=name,
-                status=nothing if found is None else PROMISED,
-                limit=criterion.limit,
-                min_trust=None if found is None else found.threshold,
-                n_calibration=len(mine),
-                n_accepted=0 if found is None else found.n_accepted,
-                n_errors=n_errors,
-                cost=cost,
-                bound=bound,
-                n_more=n_more,
-            )
+        accepted = np.zeros(len(mine), dtype=bool) if found is None else trust >= found.threshold
+        n_accepted = int(np.count_nonzero(accepted))
+        mean = float(lost[accepted].mean()) if n_accepted else 0.0
+        told = TrustThreshold(
+            min_trust=None if found is None else found.threshold,
+            max_error=None if is_cost else criterion.limit,
+            confidence=confidence,
+            n_calibration=len(mine),
+            n_accepted=n_accepted,
+            n_errors=int(np.count_nonzero(wrong[accepted])),
+            coverage=n_accepted / len(mine) if len(mine) else 0.0,
+            error_bound=None if found is None or not n_accepted else criterion.bound(mean, n_accepted, found.level),
+            message="",
+            part=name,
+            status=PROMISED if found is not None else TOO_FEW if n_more else TOO_DEAR if is_cost else TOO_MANY_WRONG,
+            n_more=n_more,
+            max_cost=criterion.limit if is_cost else None,
+            cost=mean if is_cost and n_accepted else None,
         )
+        promises.append(replace(told, message=_in_words(told, int(np.count_nonzero(wrong)))))
     return promises
+
+
+def _in_words(part: TrustThreshold, n_wrong: int) -> str:
+    """Return what is promised of a part, or why nothing is; `n_wrong` of all its records are wrong."""
+    records = many(part.n_calibration, "record")
+    if part.min_trust is not None:
+        lost = f"{part.n_errors:,} wrong" if part.cost is None else f"a mean cost of {part.cost:.3g}"
+        trust = f"from a trust of {part.min_trust:.4g} on" if part.min_trust > 0.0 else "at any trust"
+        return f"promised {trust}, {part.limit_in_words()}; {part.n_accepted:,} of {records} accepted, {lost}"
+    if part.n_more is not None:
+        return f"too few records, {part.n_calibration:,}; {part.n_more:,} more would do if none of all is wrong"
+    if part.status == TOO_DEAR:
+        return f"too dear: the surest of its {records} cost too much, or are too few to show that they do not"
+    return f"too many wrong: {n_wrong:,} of its {records}, and too few to promise anything of the surest"
 
 
 def _no_promise_message(n: int, n_eligible: int, max_error: float, confidence: float) -> str:

@@ -1,12 +1,15 @@
-"""TrustThreshold: one trust threshold for all labels, with a promise."""
+"""TrustThreshold: a trust threshold with a promise, for all labels or for a part of the records."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sepc.common.errors import InputError, warn
+from sepc.common.text import percent
 from sepc.common.typing import FloatArray
 from sepc.model.assessment import Assessment
 from sepc.model.promise import Promise, require_key
+
+PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR = "promised", "too few records", "too many wrong", "too dear"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -18,21 +21,32 @@ class TrustThreshold(Promise):
     min_trust : float or None
         Accept a label where its trust is at least this, and nothing else speaks against it. It lies just above the
         highest trust that is refused. None if no threshold can promise it.
-    max_error, confidence : float
-        The promise: among accepted labels the share of wrong ones is at most `max_error`, with this confidence.
+    max_error : float or None
+        The promise: among accepted labels the share of wrong ones is at most this. None where a cost is bounded.
+    confidence : float
+        With which it holds; of a part, with which the promises of all parts hold together.
     n_calibration, n_accepted, n_errors : int
-        Calibration records; accepted ones; wrong ones among these.
+        Calibration records, of a part those that some trust accepts; accepted ones; wrong ones among these.
     coverage : float
         Share of the calibration records that is accepted.
     error_bound : float or None
-        Clopper and Pearson's upper bound on the error at this threshold, at the level at which it was tested; at most
-        `max_error`. It tells how close the choice was. What is promised is `max_error`.
+        Upper bound on the error, or the cost, at this threshold, at the level at which it was tested; Clopper and
+        Pearson's for errors. It tells how close the choice was. What is promised is the limit.
     message : str
         The same in a sentence.
     class_prior : tuple of float, or None
         Shares of the classes that were stated when it was found; None where those in training were taken.
     made_on, made_from : str
         The day, as in 2026-03-01, and the calibration records, where somebody has named them; else empty.
+    part : str
+        What it is promised for: a label, a region such as ``malignant#2`` or ``other regions of malignant``, a group,
+        or a combination of groups. Empty for all labels.
+    status : {"promised", "too few records", "too many wrong", "too dear"}
+    n_more : int or None
+        How many more records it takes if none of all is wrong; None unless they are too few.
+    max_cost, cost : float or None
+        The promise where a cost is bounded: what an accepted label costs on average; what they cost among the
+        calibration records.
 
     Examples
     --------
@@ -41,7 +55,7 @@ class TrustThreshold(Promise):
     """
 
     min_trust: float | None
-    max_error: float
+    max_error: float | None
     confidence: float
     n_calibration: int
     n_accepted: int
@@ -54,9 +68,36 @@ class TrustThreshold(Promise):
     made_from: str = ""
     key: str | None = field(default=None, repr=False)
     stated: Any = field(default=None, repr=False)
+    part: str = ""
+    status: str = PROMISED
+    n_more: int | None = None
+    max_cost: float | None = None
+    cost: float | None = None
+
+    @property
+    def limit(self) -> float:
+        """What is promised: the largest share of wrong labels, or the largest mean cost."""
+        limit = self.max_error if self.max_cost is None else self.max_cost
+        assert limit is not None
+        return limit
+
+    def limit_in_words(self) -> str:
+        """Return what is promised, in a few words.
+
+        Examples
+        --------
+        >>> TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.").limit_in_words()
+        'at most 5 % wrong'
+        """
+        return f"at most {percent(self.limit)} wrong" if self.max_cost is None else f"at most {self.limit:g} on average"
 
     def limits(self, assessment: Assessment, groups: Any = None) -> FloatArray:
         """Return the trust from which on each label is accepted, shape (n,)."""
+        if self.part:
+            raise InputError(
+                f"this is what is promised of {self.part} alone; expected the promises of all parts, which know what "
+                "each record needs. Pass what select_min_trust returned."
+            )
         require_key(self.key, assessment.model_key)
         return assessment.limits(self._number, groups)
 

@@ -78,13 +78,13 @@ def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | No
         }
     accepted = subject.verdicts.accepted(promise, groups=groups)
     bars = [_bar(subject, part, accepted, promise) for part in _parts(subject, promise, groups)]
-    lost = "wrong of these" if bounds == "error" else "mean cost of these"
+    lost = "share of these" if bounds == "error" else "mean cost of these"
     columns = [
         ("kind", "part", "text"),
         ("name", "name", "text"),
         ("n_records", "records", "count"),
         ("accepted", "accepted", "meter"),
-        ("n_wrong", "wrong", "count"),
+        ("n_wrong", "accepted and wrong", "count"),
         ("loss", lost, "share" if bounds == "error" else "number"),
         ("interval", "95 % interval", "text"),
         ("promised", "promised", "text"),
@@ -109,11 +109,11 @@ def _parts(subject: Subject, promise: TrustThreshold | PartPromises, groups: Any
     """Yield the parts of the promise, then labels and regions where the promise does not go by them."""
     everyone, by = np.full(len(subject.right), True), getattr(promise, "by", ALL)
     if isinstance(promise, TrustThreshold):
-        yield Part(EVERYTHING, ALL, everyone, promise.max_error, "")
+        yield Part(EVERYTHING, ALL, everyone, promise.limit, "")
     else:
         which = promise.part_of(subject.verdicts, groups)
         kind = "group" if by in (GROUP, GROUPS) else by
-        for k, part in enumerate(promise.parts):
+        for k, part in enumerate(promise.parts.values()):
             limit = None if part.min_trust is None else part.limit
             yield Part(part.part, kind, np.asarray(which == k), limit, part.status)
     if by != LABEL:

@@ -65,7 +65,7 @@ class TestFit:
         model = sepc.load("model.sepc")
         assert model.promise is None
         told = capsys.readouterr()
-        assert "note: nothing can be promised; estimate: all labels: with 3,200 calibration records" in told.err
+        assert "note: nothing can be promised; an estimate: all labels: with 3,200 calibration records" in told.err
         assert "No threshold can promise an error of at most 0.1 %" in told.out
         assert do("predict model.sepc new.csv -o out.csv") == 0
         assert "promise" not in read("out.csv")[0]
@@ -88,6 +88,7 @@ class TestFit:
         [
             ("fit fit.csv --target y -o m.sepc --by label", "--by is about a promise; expected --promise with it"),
             ("fit fit.csv --target y -o m.sepc --confidence 0.9", "--confidence is about a promise"),
+            ("fit fit.csv --target y -o m.sepc --calibration 0.4", "--calibration is about a promise"),
             ("fit fit.csv --target y -o m.sepc --promise 0.1 --by y", "the column of the labels; expected --by label"),
             ("fit fit.csv --target y -o m.sepc --promise 5", "argument --promise: 5 is not between 0 and 1"),
             ("fit fit.csv --target y -o m.sepc --promise 0.1 --by sit", "no column 'sit'. Did you mean 'site'?"),
@@ -129,7 +130,7 @@ class TestPromise:
         assert do("promise model.sepc cal.csv --target y -o new.sepc --json") == 0
         told, new = json.loads(capsys.readouterr().out), sepc.load("new.sepc").promise
         assert (told["model"], told["promise"]["n_calibration"]) == ("new.sepc", 500)
-        assert (new.by, new.confidence, {part.limit for part in new.parts}) == ("label", 0.9, {0.1})
+        assert (new.by, new.confidence, {part.limit for part in new.parts.values()}) == ("label", 0.9, {0.1})
         assert new.n_calibration == 500
         assert do(f"{FIT} --by site") == 0
         assert do("promise model.sepc cal.csv --target y -o new.sepc") == 0
@@ -148,8 +149,9 @@ class TestPromise:
 
     def test_nothing_is_written_where_nothing_can_be_promised(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
-        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 0
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.001 -o new.sepc") == 1
         assert "new.sepc is not written: there is nothing to promise" in capsys.readouterr().err
+        assert do("promise plain.sepc cal.csv --target y --max-error 0.001") == 0
         assert not Path("new.sepc").exists()
 
     def test_rows_that_the_model_knows_are_told(self, capsys):

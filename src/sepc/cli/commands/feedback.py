@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sepc.cli.console import note, say, show, show_json
+from sepc.cli.console import note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
 from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
 from sepc.cli.usage import UsageError
@@ -14,7 +14,8 @@ from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.feedback import FeedbackMonitor
+from sepc.feedback import FeedbackMonitor, Forgetting
+from sepc.feedback.observation_log import LoggedBatch
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
@@ -30,8 +31,15 @@ def run(options: Namespace) -> None:
         raise UsageError(
             "--labels and --probability both came; expected one of them: how the labelled rows were chosen."
         )
+    if options.output is None and (options.forget or options.window or options.half_life):
+        raise UsageError("--forget, --window and --half-life are about a new model; expected -o MODEL with them.")
     model = read_model(options.model)
-    data = read_labelled_table(options, category=categories_of(model), notation=notation_of(model))
+    data = read_labelled_table(
+        options,
+        category=categories_of(model),
+        notation=notation_of(model),
+        group_column=getattr(model.promise, "group_column", None) or None,
+    )
     data = data.with_labels_of(model.classes_)
     monitor = _observed(model, data, options)
     found = monitor.report()
@@ -66,7 +74,7 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
     require_columns(needed, data.table.column_names, data.name)
     is_table = isinstance(model, TablePipeline)
     features = model["columns"].transform(data.table) if is_table else data.table.select(list(needed)).to_pandas()
-    monitor = _monitor(model, options.model)
+    monitor = _monitor(model, options)
     _note_learned(model, features)
     repeated = _repeated(features, data)
     if options.once:
@@ -78,8 +86,25 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
         if which.any():
             some = data.rows(which)
             rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
-            monitor.observe(rows, **(_truth(some, options) if which is labelled else {}))
+            truth = _truth(some, options) if which is labelled else {}
+            if not _is_known(monitor, features[which], truth.get("y_true")):
+                monitor.observe(rows, **truth)
     return monitor
+
+
+def _is_known(monitor: FeedbackMonitor, features: Any, labels: Any) -> bool:
+    """Return whether a state holds the very same rows as one batch; say so, for they are not counted again."""
+    if monitor.log is None:
+        return False
+    told = None if labels is None else labels.tolist()
+    batch = LoggedBatch(np.asarray(features, dtype=np.float64), told, None, False)
+    days = [known.day for known in monitor.log.batches if known.same(batch)]
+    if days:
+        note(
+            f"{monitor.log.path} holds the same {many(len(features), 'row')} since {days[0]}; they are not counted "
+            "again."
+        )
+    return bool(days)
 
 
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
@@ -87,15 +112,15 @@ def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
     if options.probability is not None:
         chances = _chances(data, options.probability)
         say(f"alarm on errors: labelled rows were chosen with the chances in column {options.probability}")
-        return {"y_true": data.labels, "probability": chances}
+        return {"y_true": data.labels, "probability": chances, "groups": data.groups}
     if options.labels is not None:
         say("alarm on errors: every row was to get a label (--labels all)")
-        return {"y_true": data.labels, "labels": options.labels}
+        return {"y_true": data.labels, "labels": options.labels, "groups": data.groups}
     note(
         "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to "
         "get a label, pass --labels all; if some were chosen, --probability COL with the chance of each."
     )
-    return {"y_true": data.labels}
+    return {"y_true": data.labels, "groups": data.groups}
 
 
 def _chances(data: LabelledTable, name: str) -> FloatArray:
@@ -132,14 +157,23 @@ def _note_repeated(repeated: BoolArray, once: bool) -> None:
     note(f"{many(len(rows), 'row')} repeat an earlier one, label included ({shortened(rows, _NAMED)}): each {what}.")
 
 
-def _monitor(model: Any, path: str) -> FeedbackMonitor:
+def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
     try:
-        return FeedbackMonitor(model)
+        if options.state is None:
+            return FeedbackMonitor(model)
+        require_writable(options.state, options.model, options.data)
+        monitor = FeedbackMonitor.resume(model, options.state)
     except MissingRecordsError as error:
         raise InputError(
-            f"{path} holds a model without its training records; expected them there, to compare with. "
+            f"{options.model} holds a model without its training records; expected them there, to compare with. "
             "Fit a model without --no-training-rows."
         ) from error
+    assert monitor.log is not None
+    n = sum(len(batch.records) for batch in monitor.log.batches)
+    say(f"{options.state}: {many(n, 'row')} observed before" if n else f"{options.state}: nothing observed before")
+    if monitor.log.n_lost:
+        note(f"{options.state} ends in a batch that was cut off; it goes on from the last one that is whole.")
+    return monitor
 
 
 def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, Any]:
@@ -150,4 +184,13 @@ def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, A
     if not found.n_wrong:
         say(f"no verdict was wrong: there is nothing to learn, and {options.output} is not written")
         return None, None
-    return monitor.repartition()
+    with step_progress("trying how much to forget") as on_step:
+        return monitor.repartition(forget=_forgetting(options), on_step=on_step)
+
+
+def _forgetting(options: Namespace) -> Forgetting | str | None:
+    if options.window is not None:
+        return Forgetting("window", options.window)
+    if options.half_life is not None:
+        return Forgetting("fading", options.half_life)
+    return options.forget  # type: ignore[no-any-return]

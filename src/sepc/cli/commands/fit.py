@@ -25,6 +25,8 @@ from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
 
 SEED = 0
+# Of the rows of each class, for a promise.
+_CALIBRATION = 0.3
 
 
 def run(options: Namespace) -> None:
@@ -38,7 +40,8 @@ def run(options: Namespace) -> None:
     cal = None
     if options.promise is not None:
         held_back = train is not test
-        train, cal = hold_out(train, options.calibration, options.seed + 1)
+        share = _CALIBRATION if options.calibration is None else options.calibration
+        train, cal = hold_out(train, share, options.seed + 1)
         test = test if held_back else train
     path = set_n_imp(classifier, train, options.seed) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
@@ -80,7 +83,7 @@ def run(options: Namespace) -> None:
 def _require_promise(options: Namespace) -> None:
     """Raise a `UsageError` for options of a promise that is not asked for."""
     if options.promise is None:
-        for name in ("by", "confidence"):
+        for name in ("by", "confidence", "calibration"):
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is about a promise; expected --promise with it, such as --promise 0.05.")
     elif options.by == options.target:

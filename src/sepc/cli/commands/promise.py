@@ -9,12 +9,14 @@ from sepc.cli.console import note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
 from sepc.cli.policies import under_policy
-from sepc.cli.promised import group_column, is_kept, make_promise, note_no_promise, promise_text
+from sepc.cli.promised import PARTS, group_column, is_kept, make_promise, note_no_promise, promise_text
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
+from sepc.common.errors import InputError
 from sepc.common.text import many, shortened
 from sepc.persist import save
 from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises.parts import ALL
 from sepc.tables import TablePipeline
 
 _NAMED = 10
@@ -33,39 +35,52 @@ def run(options: Namespace) -> None:
     require_columns(columns_of(model), data.table.column_names, data.name)
     data = data.with_labels_of(model.classes_)
     _note_learned(model, data)
-    promise = make_promise(model, data, f"{many(len(data.labels), 'row')} of {data.name}", by, confidence, **limit)
+    made_from = f"{many(len(data.labels), 'row')} of {data.name}"
+    promise = make_promise(model, data, made_from, by, confidence, **limit)
     kept = is_kept(promise)
-    if not kept:
-        note_no_promise(model, promise, **limit)
-    if options.output is not None and kept:
+    if kept and options.output is not None:
         save(model.sign(promise), options.output)
         say(f"model written to {options.output}")
-    elif options.output is not None:
-        say(f"{options.output} is not written: there is nothing to promise")
     if options.json:
         show_json({"model": options.output if kept else None, "promise": promise.to_dict()})
-        return
-    show(promise_text(promise))
+    else:
+        show(promise_text(promise))
+    if not kept:
+        note_no_promise(model, promise, **limit)
+        if options.output is not None:
+            raise InputError(f"{options.output} is not written: there is nothing to promise.")
 
 
-def _asked(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, float]]:
+def _asked(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
     """Return parts, confidence and limit: as asked for, or else as the model has promised before."""
     if options.by == options.target:
         raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
-    by, confidence, error = options.by, options.confidence, options.max_error
-    if isinstance(before, PartPromises):
-        was = before.by if before.by in ("label", "region") else before.group_column or None
-        limits = {part.limit for part in before.parts}
-        by = was if by is None else by
-        error = limits.pop() if error is None and before.bounds == "error" and len(limits) == 1 else error
-    elif isinstance(before, TrustThreshold):
-        error = before.max_error if error is None else error
+    by, confidence = options.by, options.confidence
     if before is not None and confidence is None:
         confidence = before.confidence
-    limit = {"max_error": _USUAL_ERROR if error is None else error}
+    if by is None and isinstance(before, PartPromises):
+        by = before.by if before.by in PARTS else before.group_column or None
+        if by is None and before.by != ALL:
+            raise UsageError("the model keeps a promise by groups that are no column of a table; expected --by.")
+    return by, _USUAL_CONFIDENCE if confidence is None else confidence, _limit(options, before)
+
+
+def _limit(options: Namespace, before: Any) -> dict[str, Any]:
+    """Return the limit that was asked for, or else the one that the model has promised before."""
     if options.max_cost is not None:
-        limit = {"max_cost": options.max_cost}
-    return by, _USUAL_CONFIDENCE if confidence is None else confidence, limit
+        return {"max_cost": options.max_cost}
+    if options.max_error is not None or before is None:
+        return {"max_error": _USUAL_ERROR if options.max_error is None else options.max_error}
+    if isinstance(before, TrustThreshold):
+        return {"max_error": before.limit}
+    limits = {part.limit for part in before.parts.values()}
+    if len(limits) > 1:
+        raise UsageError(
+            "the model keeps a promise with limits that differ by part; expected --max-error or --max-cost, for all."
+        )
+    if before.bounds == "error":
+        return {"max_error": limits.pop()}
+    return {"max_cost": limits.pop(), "costs": None if options.cost else before.costs}
 
 
 def _note_learned(model: Any, data: LabelledTable) -> None:

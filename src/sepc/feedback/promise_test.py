@@ -1,0 +1,284 @@
+"""Test of whether what was promised of accepted labels still holds, part by part.
+
+What is promised is a limit that is known, so that nothing has to be learned from held-out records: bets are against "of
+the labels that are accepted in this part no larger share is wrong, or each costs no more". They are those of `bets`,
+one process for each part, with equal stakes; the evidence is the wealth of all together.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from html import escape
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.archive import Arrays
+from sepc.common.text import listed, many, percent
+from sepc.common.typing import FloatArray, IntArray
+from sepc.feedback.bets import ODDS_RATIOS, SequentialBets, log_factors
+from sepc.model.assessment import Assessment
+from sepc.model.promise import key_of
+from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS
+
+NOT_ACCEPTED = -1
+# A part is named beside the one with the most evidence if it has this share of that, or more.
+_NAMED_FROM = 0.5
+
+
+class PromisedPart(NamedTuple):
+    """What became of the labels that were accepted in one part.
+
+    Attributes
+    ----------
+    name : str
+    limit : float
+        What was promised: the largest share of wrong labels, or the largest cost of each.
+    n : int
+        Accepted labels whose truth is known.
+    loss : float
+        Share of wrong ones among them, or mean cost, each by one over its chance to be looked at; nan without any.
+    """
+
+    name: str
+    limit: float
+    n: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PromiseDrift:
+    """State of the test of whether a promise still holds.
+
+    Attributes
+    ----------
+    by, bounds : str
+        As in `PartPromises`.
+    made_on : str
+        The day of the promise.
+    alarm : bool
+        Whether the alarm was raised, now or earlier.
+    when : int or None
+        Number of accepted labels with a known truth when it was first raised.
+    broken : tuple of str
+        The parts that most of the evidence came from then.
+    since : int or None
+        About how many such labels there had been when it began.
+    n : int
+        Accepted labels with a known truth by now.
+    parts : tuple of PromisedPart
+    evidence, threshold, false_alarm_rate : float
+        As in `Drift`.
+
+    Examples
+    --------
+    >>> promise = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.", made_on="2026-03-01")
+    >>> test = PromiseTest(promise, 0.01, 0.05)
+    >>> test.add(np.zeros(40, dtype=int), np.repeat([0.0, 1.0], 20), None)
+    True
+    >>> test.state()
+    Alarm after 40 accepted labels: the promise of 2026-03-01 no longer holds; 50 % wrong where at most 5 % was promised
+    """
+
+    by: str
+    bounds: str
+    made_on: str
+    alarm: bool
+    when: int | None
+    broken: tuple[str, ...]
+    since: int | None
+    n: int
+    parts: tuple[PromisedPart, ...]
+    evidence: float
+    threshold: float
+    false_alarm_rate: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts and lists, ready for JSON; what is not known yet is None."""
+        parts = [part._replace(loss=part.loss if part.n else None)._asdict() for part in self.parts]  # type: ignore[arg-type]
+        return {**asdict(self), "broken": list(self.broken), "parts": parts}
+
+    def __repr__(self) -> str:
+        promise = f"the promise of {self.made_on}" if self.made_on else "the promise"
+        if not self.alarm:
+            return f"No alarm: {promise} is not refuted by {many(self.n, 'accepted label')} with a known truth"
+        kind = "group" if self.by in (GROUP, GROUPS) else self.by
+        where = "" if self.by == ALL else f" in {kind} {listed(list(self.broken))}"
+        since = f" since about label {self.since:,}" if self.since else ""
+        told = [self._in_words(part) for part in self.parts if part.name in self.broken]
+        return f"Alarm after {self.when:,} accepted labels: {promise} no longer holds{where}{since}; {'; '.join(told)}"
+
+    def _in_words(self, part: PromisedPart) -> str:
+        if self.bounds == "error":
+            told = f"{percent(part.loss)} wrong where at most {percent(part.limit)} was promised"
+        else:
+            told = f"a mean cost of {part.loss:.3g} where at most {part.limit:g} was promised"
+        return told if len(self.broken) < 2 else f"{part.name}: {told}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>"
+
+
+class PromiseTest:
+    """Test of a promise, for accepted labels whose truth has become known.
+
+    Parameters
+    ----------
+    promise : TrustThreshold or PartPromises
+    false_alarm_rate : float
+    least : float
+        What no chance of being labelled is below.
+
+    Examples
+    --------
+    >>> test = PromiseTest(TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine."), 0.01, 0.05)
+    >>> test.add(np.zeros(40, dtype=int), np.zeros(40), None)
+    False
+    """
+
+    def __init__(self, promise: TrustThreshold | PartPromises, false_alarm_rate: float, least: float) -> None:
+        self.promise, self.false_alarm_rate, self.least = promise, false_alarm_rate, least
+        if isinstance(promise, TrustThreshold):
+            self.by, self.bounds, kept = ALL, "error", [(EVERYTHING, promise.limit)]
+            self._number = np.array([0])
+        else:
+            self.by, self.bounds = promise.by, promise.bounds
+            parts = list(promise.parts.values())
+            promised = [k for k, part in enumerate(parts) if part.min_trust is not None]
+            kept = [(parts[k].part, parts[k].limit) for k in promised]
+            self._number = np.full(len(promise.parts) + 1, NOT_ACCEPTED)
+            self._number[promised] = np.arange(len(promised))
+        self.names, self._limits = [name for name, _ in kept], np.array([limit for _, limit in kept])
+        self._costs = None if isinstance(promise, TrustThreshold) or promise.costs is None else np.array(promise.costs)
+        # Costs from 0 to 1, as bets take them.
+        self._unit = 1.0 if self._costs is None else max(float(self._costs.max()), float(self._limits.max()), 1e-300)
+        self.bets = SequentialBets(np.full(len(kept), 1.0 / len(kept)))
+        self.n, self.when, self.since, self.broken = 0, None, None, ()
+        self._n: IntArray = np.zeros(len(kept), dtype=np.int64)
+        self._weights: FloatArray = np.zeros((2, len(kept)))
+        self._best: FloatArray = np.zeros((len(kept), len(ODDS_RATIOS)))
+        self._starts: IntArray = np.zeros(self._best.shape, dtype=np.int64)
+
+    when: int | None
+    since: int | None
+    broken: tuple[str, ...]
+
+    @classmethod
+    def of(cls, promise: Any, false_alarm_rate: float, least: float) -> "PromiseTest | None":
+        """Return the test of a promise; None where nothing is promised."""
+        if isinstance(promise, TrustThreshold) and promise.min_trust is not None:
+            return cls(promise, false_alarm_rate, least)
+        if isinstance(promise, PartPromises) and any(p.min_trust is not None for p in promise.parts.values()):
+            return cls(promise, false_alarm_rate, least)
+        return None
+
+    def parts_of(self, a: Assessment, groups: Any = None) -> IntArray:
+        """Return the promised part that each accepted record is in, shape (n,); -1 for refused ones."""
+        accepted = a.accepted(self.promise, groups=groups)
+        if isinstance(self.promise, TrustThreshold):
+            return np.where(accepted, 0, NOT_ACCEPTED)
+        return np.where(accepted, self._number[self.promise.part_of(a, groups)], NOT_ACCEPTED)
+
+    def losses(self, given: IntArray, true: IntArray) -> FloatArray:
+        """Return what each label loses, shape (n,): 1 if it is wrong, or its cost; an unknown label the largest."""
+        if self._costs is None:
+            return np.asarray(given != true, dtype=np.float64)
+        known = true < len(self._costs)
+        return np.where(known, self._costs[np.where(known, true, 0), given], self._costs.max())
+
+    def add(self, part: IntArray, loss: FloatArray, chance: FloatArray | None) -> bool:
+        """Take in a batch of labelled records; return whether it has raised the alarm.
+
+        Parameters
+        ----------
+        part : ndarray of int, shape (n,)
+            As `parts_of` tells.
+        loss : ndarray of shape (n,)
+            As `losses` tells.
+        chance : ndarray of shape (n,), or None
+            With which each was chosen to be labelled; None if all records have labels.
+        """
+        taken = np.flatnonzero(part != NOT_ACCEPTED)
+        least = 1.0 if chance is None else self.least
+        chances = np.ones(len(part)) if chance is None else chance
+        # Alike records together, and sorted: sums must not depend on the order of rows.
+        rows = np.column_stack([part[taken], loss[taken], chances[taken]])
+        alike, often = np.unique(rows, axis=0, return_counts=True)
+        process, lost, each = alike[:, 0].astype(np.int64), alike[:, 1], alike[:, 2]
+        factors = log_factors(self._limits[process] / self._unit, lost / self._unit, each, least)
+        gain: FloatArray = np.zeros_like(self.bets.gains)
+        np.add.at(gain, process, often[:, None] * factors)
+        self._starts = np.where(self._best > 0.0, self._starts, self.n)
+        self._best = np.maximum(self._best, 0.0) + gain
+        self.bets.add(gain)
+        self.n += len(taken)
+        self._n += np.bincount(part[taken], minlength=len(self._n))
+        np.add.at(self._weights[0], process, often / each)
+        np.add.at(self._weights[1], process, often * lost / each)
+        raised = self.when is None and self.bets.log_evidence[-1] >= -log(self.false_alarm_rate)
+        if raised:
+            self._name()
+        return raised
+
+    def _name(self) -> None:
+        wealth = self.bets.contributions()
+        named = np.flatnonzero(wealth >= wealth.max() + np.log(_NAMED_FROM))
+        self.when, self.broken = self.n, tuple(self.names[k] for k in named.tolist())
+        best = self._best[named]
+        self.since = int(self._starts[named].ravel()[best.argmax()])
+
+    def packed(self) -> tuple[dict[str, Any], Arrays]:
+        """Return what was observed, as JSON and arrays."""
+        header = {
+            "key": self._key,
+            "n": self.n,
+            "when": self.when,
+            "since": self.since,
+            "broken": list(self.broken),
+        }
+        arrays: Arrays = {
+            "log_wealth": self.bets.log_wealth,
+            "gains": self.bets.gains,
+            "log_evidence": np.array(self.bets.log_evidence, dtype=np.float64),
+            "n": self._n,
+            "weights": self._weights,
+            "best": self._best,
+            "starts": self._starts,
+        }
+        return header, arrays
+
+    def restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        """Take over what was packed under names that begin with ``promise_``; nothing if another promise was made."""
+        if header["key"] != self._key:
+            return
+        own = {name.removeprefix("promise_"): array for name, array in arrays.items() if name.startswith("promise_")}
+        self.bets.log_wealth, self.bets.gains = own["log_wealth"], own["gains"]
+        self.bets.log_evidence = own["log_evidence"].tolist()
+        self._n, self._weights, self._best, self._starts = own["n"], own["weights"], own["best"], own["starts"]
+        self.n, self.when, self.since = header["n"], header["when"], header["since"]
+        self.broken = tuple(header["broken"])
+
+    @property
+    def _key(self) -> str:
+        return key_of([json.dumps(self.promise.to_dict())], ())
+
+    def state(self) -> PromiseDrift:
+        """Return the state of the test by now."""
+        total, lost = self._weights
+        means = np.divide(lost, total, out=np.full(len(total), np.nan), where=total > 0.0).tolist()
+        parts = zip(self.names, self._limits.tolist(), self._n.tolist(), means, strict=True)
+        return PromiseDrift(
+            by=self.by,
+            bounds=self.bounds,
+            made_on=self.promise.made_on,
+            alarm=self.when is not None,
+            when=self.when,
+            broken=self.broken,
+            since=self.since,
+            n=self.n,
+            parts=tuple(PromisedPart(*part) for part in parts),
+            evidence=float(np.exp(min(max(self.bets.log_evidence, default=0.0), 700.0))),
+            threshold=1.0 / self.false_alarm_rate,
+            false_alarm_rate=self.false_alarm_rate,
+        )

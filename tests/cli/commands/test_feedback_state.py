@@ -1,0 +1,132 @@
+"""`sepc feedback` with a state between calls, with a promise, and with old rows that count less."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import do
+
+import sepc
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a model that keeps a promise, ordinary batches, and batches whose labels have changed places."""
+    folder = tmp_path_factory.mktemp("watch")
+    rng = np.random.default_rng(0)
+
+    def batch(n, changed=0.0):
+        y = np.where(rng.random(n) < 0.4, "ill", "well")
+        X = rng.normal(size=(n, 2)) + np.where(y == "ill", 2.4, 0.0)[:, None]
+        other = np.where(y == "ill", "well", "ill")
+        y = np.where(rng.random(n) < changed, other, y)
+        site = np.where(rng.random(n) < 0.5, "north", "south")
+        return pd.DataFrame({"age": X[:, 0].round(4), "dose": X[:, 1].round(4), "site": site, "y": y})
+
+    batch(900).to_csv(folder / "fit.csv", index=False)
+    for k in range(3):
+        batch(60).to_csv(folder / f"good{k}.csv", index=False)
+        batch(60, 0.5).to_csv(folder / f"bad{k}.csv", index=False)
+        batch(120, 1.0).to_csv(folder / f"other{k}.csv", index=False)
+    fit = f"fit {folder}/fit.csv --target y --drop site --promise 0.15"
+    assert do(f"{fit} --by label -o {folder}/model.sepc") == 0
+    assert do(f"{fit} --by site -o {folder}/site.sepc") == 0
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    for path in made.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(capsys, line):
+    capsys.readouterr()
+    assert do(f"{line} --json") == 0
+    return json.loads(capsys.readouterr().out)["feedback"]
+
+
+@pytest.mark.usefixtures("here")
+class TestState:
+    WATCH = "--target y --labels all --state watch.log"
+
+    def test_evidence_adds_up_over_calls_and_is_that_of_one_monitor(self, capsys):
+        files = ["good0", "good1", "bad0", "bad1"]
+        for name in files:
+            found = told(capsys, f"feedback model.sepc {name}.csv {self.WATCH}")
+        monitor = sepc.FeedbackMonitor(sepc.load("model.sepc"))
+        for name in files:
+            table = pd.read_csv(f"{name}.csv")
+            monitor.observe(table, table["y"], labels="all")
+        assert found == json.loads(json.dumps(monitor.report().to_dict()))
+        assert found["n"] == 240
+        assert found["error_drift"]["alarm"]
+        assert found["promise_drift"]["alarm"]
+        assert found["promise_drift"]["since"] is not None
+
+    def test_the_same_rows_are_not_counted_twice(self, capsys):
+        first = told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
+        again = told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
+        assert again == first
+        assert do(f"feedback model.sepc good0.csv {self.WATCH}") == 0
+        out = capsys.readouterr()
+        assert "watch.log holds the same 60 rows since " in out.err
+        assert "watch.log: 60 rows observed before" in out.err
+
+    def test_a_batch_that_was_cut_off_is_told_and_a_damaged_file_refused(self, capsys):
+        told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
+        whole = Path("watch.log").read_bytes()
+        Path("watch.log").write_bytes(whole + b'{"day": "20')
+        assert do(f"feedback model.sepc good1.csv {self.WATCH}") == 0
+        assert "ends in a batch that was cut off" in capsys.readouterr().err
+        Path("watch.log").write_bytes(whole[:200] + b"x" + whole[201:])
+        assert do(f"feedback model.sepc good1.csv {self.WATCH}") == 1
+        assert "watch.log is damaged" in capsys.readouterr().err
+
+    def test_a_state_of_another_model_and_one_that_is_what_is_read(self, capsys):
+        told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
+        assert do("feedback site.sepc good0.csv --target y --labels all --state watch.log") == 1
+        assert "was begun with" in capsys.readouterr().err
+        assert do("feedback model.sepc good0.csv --target y --state model.sepc") == 2
+        assert "model.sepc is also what is read" in capsys.readouterr().err
+
+    def test_a_promise_by_a_column(self, capsys):
+        found = told(capsys, "feedback site.sepc good0.csv --target y --labels all")
+        assert {part["name"] for part in found["promise_drift"]["parts"]} <= {"north", "south"}
+        assert not found["promise_drift"]["alarm"]
+
+
+@pytest.mark.usefixtures("here")
+class TestForgetting:
+    @pytest.mark.parametrize("how", ["--forget auto", "--window 240", "--half-life 40"])
+    def test_old_rows_count_less_and_new_labels_are_right(self, how, capsys):
+        for k in range(2):
+            assert do(f"feedback model.sepc other{k}.csv --target y --labels all --state watch.log") == 0
+        assert do(f"feedback model.sepc other2.csv --target y --labels all --state watch.log -o new.sepc {how}") == 0
+        shown = capsys.readouterr().out
+        assert "of which count " in shown
+        assert ("how much to forget, by what predicts the newest records best" in shown) == ("auto" in how)
+        table = pd.read_csv("other0.csv")
+        old, new = (np.mean(sepc.load(f"{name}.sepc").predict(table) == table["y"]) for name in ("model", "new"))
+        assert old < 0.2
+        assert new > 0.75
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("--window 100", "expected -o MODEL with them"),
+            ("--forget auto -o new.sepc", "60 labelled records observed; expected at least"),
+            ("--window 100 --half-life 3 -o new.sepc", "not allowed with argument"),
+            ("--window 0 -o new.sepc", "argument --window"),
+        ],
+    )
+    def test_bad_requests(self, line, told, capsys):
+        data = "good0.csv" if "auto" not in line else "few.csv"
+        pd.read_csv("bad0.csv")[:30].to_csv("few.csv", index=False)
+        assert do(f"feedback model.sepc {data} --target y --labels all {line}") in (1, 2)
+        assert told.replace("60", "30") in capsys.readouterr().err
+        assert not Path("new.sepc").exists()
