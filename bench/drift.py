@@ -35,7 +35,7 @@ from scipy.stats import binom
 from sepc import FeedbackMonitor, SEPClassifier
 from sepc.feedback.audits import audit_of
 from sepc.feedback.drift import SequentialRateTest
-from sepc.feedback.error_test import ErrorTest
+from sepc.feedback.error_watch import ErrorTest
 from sepc.feedback.held_out_models import ModelView
 from sepc.feedback.moved_features import belongs
 

@@ -6,7 +6,7 @@ from sepc.feedback.feedback_report import FeedbackReport
 from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.monitor import FeedbackMonitor
 from sepc.feedback.partition_changes import PartitionChanges
-from sepc.feedback.promise_test import PromiseDrift
+from sepc.feedback.promise_watch import PromiseDrift
 
 __all__ = [
     "Audit",

@@ -8,7 +8,7 @@ import numpy as np
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.drift import SequentialRateTest
 from sepc.feedback.error_parts import ErrorParts
-from sepc.feedback.error_test import ErrorTest
+from sepc.feedback.error_watch import ErrorTest
 from sepc.feedback.held_out_models import (
     ModelView,
     models_without,

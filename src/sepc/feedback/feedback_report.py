@@ -6,7 +6,7 @@ from typing import Any
 
 from sepc.common.text import percent, plural
 from sepc.feedback.drift import Drift
-from sepc.feedback.promise_test import PromiseDrift
+from sepc.feedback.promise_watch import PromiseDrift
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 
 _SHOWN = 5

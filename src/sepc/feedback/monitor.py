@@ -3,13 +3,10 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from math import fsum
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
 from sepc.common.archive import Arrays
@@ -21,14 +18,15 @@ from sepc.feedback.chances import stated_chances
 from sepc.feedback.comparison import Comparison
 from sepc.feedback.drift import Drift
 from sepc.feedback.feedback_report import FeedbackReport
-from sepc.feedback.forgetting import NOTHING, Forgetting, checked_forgetting, choose_forgetting, weights_by_age
-from sepc.feedback.held_out_models import ModelView, outside_in_words, predicted_codes, training_of
+from sepc.feedback.forgetting import Forgetting
+from sepc.feedback.held_out_models import ModelView, outside_in_words, predicted_codes
 from sepc.feedback.moved_features import with_moved_features
 from sepc.feedback.observation_log import LoggedBatch, ObservationLog
 from sepc.feedback.observations import EncodedLabels, Observations
 from sepc.feedback.parameters import LEAST_PROBABILITY, check_parameters
-from sepc.feedback.partition_changes import PartitionChanges, partition_changes
-from sepc.feedback.promise_test import PromiseDrift, PromiseTest
+from sepc.feedback.partition_changes import PartitionChanges
+from sepc.feedback.promise_watch import PromiseDrift, PromiseTest
+from sepc.feedback.refits import refitted
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 from sepc.feedback.watched import Watched
 from sepc.model.assessment import USUAL_TRUST, Assessment
@@ -546,26 +544,7 @@ class FeedbackMonitor:
         >>> new.predict([[20.5]]).tolist(), changes.flips[0]
         (['low'], Flip(row=6, before='high', after='low', true='low'))
         """
-        records, codes = self._observations.labelled()
-        if not isinstance(min_records, Integral) or min_records < 1:
-            raise InputError(f"min_records is {min_records!r}; expected a count of 1 or more.")
-        if len(codes) < min_records:
-            raise InputError(
-                f"{len(codes)} labelled records were observed; expected at least min_records = {min_records}. "
-                "Observe more records with y_true, or ask for fewer."
-            )
-        old, training = training_of(self._watched.model)
-        place = np.argsort(training.rows)
-        X = np.vstack([old[place], records])
-        y = self._observations.label_array(np.concatenate([training.codes[place], codes]))
-        n, watched = len(place), self._watched
-        chosen, trials = checked_forgetting(forget), ()
-        if forget == "auto":
-            chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
-        weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
-        new = clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights)
-        changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
-        return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
+        return refitted(self._watched, self._observations, min_records, forget, on_step)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was observed to one file; the classifier is not in it.

@@ -11,7 +11,7 @@ from sepc.common.archive import Arrays, Format
 from sepc.common.errors import InputError
 from sepc.feedback.drift import SequentialRateTest
 from sepc.feedback.error_parts import ErrorParts
-from sepc.feedback.error_test import ErrorTest
+from sepc.feedback.error_watch import ErrorTest
 from sepc.feedback.held_out_models import ModelView
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel

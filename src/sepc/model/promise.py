@@ -7,15 +7,12 @@ with the same trust.
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
-
-if TYPE_CHECKING:
-    from sepc.model.assessment import Assessment
 
 
 class Promise(ABC):
@@ -35,7 +32,7 @@ class Promise(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def limits(self, assessment: "Assessment", groups: Any = None) -> FloatArray:
+    def limits(self, assessment: Any, groups: Any = None) -> FloatArray:
         """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
 
         Parameters

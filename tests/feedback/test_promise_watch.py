@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sepc import FeedbackMonitor, InputError, SEPClassifier, make_table_pipeline, select_min_trust
-from sepc.feedback.promise_test import PromiseTest
+from sepc.feedback.promise_watch import PromiseTest
 from sepc.promises import PartPromises, TrustThreshold
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from sepc import FeedbackMonitor, SEPClassifier
 from sepc.feedback.drift import SequentialRateTest
 from sepc.feedback.error_parts import ErrorParts
-from sepc.feedback.error_test import ErrorTest
+from sepc.feedback.error_watch import ErrorTest
 from sepc.feedback.held_out_models import ModelView
 
 
