@@ -20,9 +20,10 @@ def views():
 
 
 class TestErrorParts:
-    def test_regions_with_few_held_out_records_are_one_part_by_label(self, views):
+    def test_regions_that_few_held_out_records_are_expected_in_are_one_part_by_label(self, views):
         regions = [np.repeat(["a#1", "a#2", "b#1"], [20, 10, 30])] * 2
-        parts = ErrorParts.of_held_out(["a", "b"], views, regions)
+        expected = [np.array([31.0, 22.0, 7.0]), np.array([44.0, 16.0])]
+        parts = ErrorParts.of_held_out(["a", "b"], views, regions, expected)
         assert [tuple(p) for p in parts.processes] == [
             ("overall", 0, "overall"),
             ("overall", 1, "overall"),

@@ -84,8 +84,21 @@ class Comparison:
         outside_test = SequentialRateTest(outside_in_words(self._watched.model), outside, false_alarm_rate)
         if codes is None:
             return outside_test, None
-        parts = ErrorParts.of_held_out(self._watched.label_names(), views, self._regions(rows, views))
+        regions, expected = self._regions(rows, views), self._expected([len(some) for some in rows])
+        parts = ErrorParts.of_held_out(self._watched.label_names(), views, regions, expected)
         return outside_test, ErrorTest(parts, parts.counts(views, codes), false_alarm_rate, least_probability)
+
+    def _expected(self, n_held_out: list[int]) -> list[FloatArray] | None:
+        """Return how many held-out records each model's regions can be expected to have, by their training records."""
+        found = []
+        for clf, n in zip(self.models, n_held_out, strict=True):
+            model = clf._model
+            if not isinstance(model, PartitionModel) or model.densities is None:
+                return None
+            n_training = int(model.class_count.sum())
+            sizes = [model.densities.size(c, n_training) for c in range(len(model.densities.codes))]
+            found.append(np.array(sizes) * n / n_training)
+        return found
 
     def _regions(self, rows: list[FloatArray], views: list[ModelView]) -> list[Any] | None:
         """Return the regions of the watched classifier that records lie in, of the labels that the models give them."""

@@ -12,7 +12,8 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.drift import LABEL, OTHER_REGIONS, OVERALL, REGION
 from sepc.feedback.held_out_models import ModelView
 
-# With fewer held-out records than this a region leaves too high a rate possible: such regions are one part by label.
+# With fewer held-out records than this, as can be expected, a region leaves too high a rate possible: such regions are
+# one part by label.
 _FEW = 20
 # Half of the stake is on all records alike, and the other half on parts of them.
 _ON_ALL = 0.5
@@ -66,12 +67,16 @@ class ErrorParts(NamedTuple):
 
     @classmethod
     def of_held_out(
-        cls, labels: list[str], views: list[ModelView], watched_regions: list[NDArray[Any]] | None
+        cls,
+        labels: list[str],
+        views: list[ModelView],
+        watched_regions: list[NDArray[Any]] | None,
+        expected: list[FloatArray] | None = None,
     ) -> "ErrorParts":
         """Return the processes of labels and regions, by what the models say of held-out records.
 
-        Which regions are one part together depends on how many held-out records they have, never on how many of these
-        are wrong: given the former, the latter is a fair count for each part.
+        Which regions are one part together depends on how many records shaped them, and not on the held-out ones: a
+        region that is taken into a pool since few of these fell into it would be underrated there.
 
         Parameters
         ----------
@@ -81,6 +86,8 @@ class ErrorParts(NamedTuple):
         watched_regions : list of ndarray of str, or None
             For each model the regions of the watched classifier in which these records lie: a region of the model has
             the name of the one that holds most of its records. None where there are no regions.
+        expected : list of ndarray of shape (n_components,), or None
+            For each model how many held-out records each of its regions can be expected to have.
 
         Returns
         -------
@@ -91,8 +98,8 @@ class ErrorParts(NamedTuple):
         processes += [Process(LABEL, m, label) for m in range(len(views)) for label in labels]
         most = 0 if watched_regions is None else max(len(view.component_codes) for view in views)
         of_region = np.full((len(views), most), -1, dtype=np.int64)
-        for m, regions in enumerate(watched_regions or ()):
-            _add_regions(processes, of_region[m], m, views[m], regions, labels)
+        for m, (regions, n_expected) in enumerate(zip(watched_regions or (), expected or (), strict=True)):
+            _add_regions(processes, of_region[m], m, views[m], regions, n_expected, labels)
         return cls(tuple(processes), of_label, of_region)
 
     def stakes(self) -> FloatArray:
@@ -140,16 +147,18 @@ def _add_regions(
     m: int,
     view: ModelView,
     watched_regions: NDArray[Any],
+    n_expected: FloatArray,
     labels: list[str],
 ) -> None:
     """Append the processes of a model's regions, and fill in their numbers by component."""
     assert view.components is not None
-    n_held_out = np.bincount(view.components, minlength=len(view.component_codes))
-    for c in np.flatnonzero(n_held_out >= _FEW).tolist():
+    for c in np.flatnonzero(n_expected >= _FEW).tolist():
         of_region[c] = len(processes)
         names, often = np.unique(watched_regions[view.components == c].astype(str), return_counts=True)
-        processes.append(Process(REGION, m, str(names[often.argmax()])))
-    few = np.flatnonzero(n_held_out < _FEW)
+        # Without any held-out record nothing tells its name.
+        named = Process(OTHER_REGIONS, m, labels[int(view.component_codes[c])])
+        processes.append(Process(REGION, m, str(names[often.argmax()])) if len(names) else named)
+    few = np.flatnonzero(n_expected < _FEW)
     for code in np.unique(view.component_codes[few]).tolist():
         of_region[few[view.component_codes[few] == code]] = len(processes)
         processes.append(Process(OTHER_REGIONS, m, labels[code]))
