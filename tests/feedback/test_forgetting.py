@@ -75,6 +75,15 @@ def test_a_window_learns_from_its_records_alone(drifted):
     assert np.allclose(new.predict_proba(probe), SEPClassifier(n_imp=0.05).fit(X, y).predict_proba(probe))
 
 
+def test_shares_and_costs_that_were_stated_stay():
+    X, y = records(200, 0.0, 0)
+    costs = {"buys": {"leaves": 1.0}, "leaves": {"buys": 20.0}, None: 0.5}
+    clf = SEPClassifier(n_imp=0.05).fit(X, y).under(class_prior={"buys": 0.3}, costs=costs)
+    new, _ = FeedbackMonitor(clf).observe(*records(60, 0.0, 1), labels="all").repartition()
+    both = [one._model.policy.to_dict(one.classes_) for one in (clf, new)]
+    assert both[0] == both[1]
+
+
 def test_ensembles_forget_too():
     X, y = records(100, 0.0, 0)
     monitor = FeedbackMonitor(SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(X, y))
@@ -90,6 +99,9 @@ def test_ensembles_forget_too():
         (Forgetting("window", 0), "forget is Forgetting"),
         (Forgetting("sieve", 3), "forget is Forgetting"),
         (300, "forget is 300"),
+        (Forgetting("fading", "x"), "forget is Forgetting"),
+        (Forgetting("window", 2.5), "forget is Forgetting"),
+        (np.zeros(2), "forget is array"),
     ],
 )
 def test_bad_requests(drifted, forget, message):

@@ -128,6 +128,29 @@ class TestResume:
         assert path.read_bytes() == before
         assert monitor.report().n == 0
 
+    def test_a_second_writer_is_noticed_and_nothing_of_its_is_lost(self, clf, tmp_path):
+        one, two = (FeedbackMonitor.resume(clf, tmp_path / "w.log") for _ in range(2))
+        two.observe(X[500:550])
+        with pytest.raises(InputError, match="has changed since it was read: somebody else writes to it"):
+            one.observe(X[550:557])
+        assert one.report().n == 0
+        assert FeedbackMonitor.resume(clf, tmp_path / "w.log").report().n == 50
+        (tmp_path / "w.log").unlink()
+        with pytest.raises(InputError, match="is gone; expected the file that was begun"):
+            two.observe(X[:3])
+
+    def test_labels_that_come_later_do_not_count_the_records_again(self, clf, tmp_path):
+        later = FeedbackMonitor.resume(clf, tmp_path / "w.log").observe(X[500:560])
+        later.observe(X[500:530], Y[500:530], labels="all", seen=True)
+        found, history = told(later)
+        assert (found["n"], found["n_labelled"], found["error_drift"]["n"]) == (60, 30, 30)
+        assert history["observed"] == [60]
+        assert told(FeedbackMonitor.resume(clf, tmp_path / "w.log")) == (found, history)
+        at_once = FeedbackMonitor(clf).observe(X[500:530], Y[500:530], labels="all")
+        assert at_once.report().to_dict()["error_drift"] == found["error_drift"]
+        with pytest.raises(InputError, match="seen came without y_true"):
+            later.observe(X[:3], seen=True)
+
     def test_ensembles_and_tables(self, tmp_path):
         table = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 1, "high", "low"))
         pipeline = make_table_pipeline().fit(table[:200], Y[:200])

@@ -136,6 +136,17 @@ def test_nothing_is_watched_without_a_promise_or_a_word_on_labels(clf, tmp_path)
     assert both[0] == both[1]
 
 
+def test_another_promise_needs_another_monitor(clf, tmp_path):
+    clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.15))
+    monitor = FeedbackMonitor(clf).observe(X[1100:1200], Y[1100:1200], labels="all")
+    monitor.save(tmp_path / "m.npz")
+    clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.3))
+    with pytest.raises(InputError, match="clf has signed another promise since the watch began"):
+        monitor.observe(X[:3], Y[:3], labels="all")
+    with pytest.raises(InputError, match="under another promise than the one that clf has signed"):
+        FeedbackMonitor.load(tmp_path / "m.npz", clf)
+
+
 def test_an_audit_by_the_promise_and_a_table():
     table = pd.DataFrame(X, columns=["a", "b"])
     pipeline = make_table_pipeline(SEPClassifier(n_imp=0.1)).fit(table[:300], Y[:300])

@@ -196,7 +196,7 @@ class TestRefused:
         with pytest.raises(ModelFileError, match=r"'sepc model' of version 3; expected .* of version 1 to 2\. Read"):
             sepc.load(path)
         FeedbackMonitor(fitted["local"][0]).save(path)
-        with pytest.raises(ModelFileError, match="is a 'sepc feedback' of version 1; expected a 'sepc model'"):
+        with pytest.raises(ModelFileError, match="is a 'sepc feedback' of version 2; expected a 'sepc model'"):
             sepc.load(path)
 
 

@@ -188,6 +188,40 @@ class TestByGroups:
         with pytest.raises(InputError, match=message):
             select_min_trust(clf, *cal, by=by)
 
+    @pytest.mark.parametrize("name", ["old & woman", "old only", "none of the groups", "woman"])
+    def test_names_by_which_combinations_would_read_alike(self, clf, cal, name):
+        table = pd.DataFrame(np.ones((800, 2), dtype=bool), columns=["woman", name])
+        with pytest.raises(InputError, match=r"groups has the group .*; expected names that differ"):
+            select_min_trust(clf, *cal, by=table)
+
+    def test_whole_numbers_are_the_same_groups_as_floats_and_with_gaps(self, clf, cal):
+        groups = np.where(cal[0][:, 1] > 0, 1, 2)
+        found = select_min_trust(clf, *cal, max_error=0.1, by=groups)
+        usual = accepts(clf, cal[0], found, groups=groups)
+        assert usual.any()
+        kinds = (groups.astype(float), pd.Series(groups, dtype="Int64"), pd.Series(groups.astype(str), dtype="string"))
+        for kind in kinds:
+            assert np.array_equal(accepts(clf, cal[0], found, groups=kind), usual)
+        gaps = pd.Series(groups, dtype="Int64")
+        gaps[0] = pd.NA
+        assert np.array_equal(accepts(clf, cal[0], found, groups=gaps)[1:], usual[1:])
+        floats = np.where(np.arange(800) == 0, np.nan, groups)
+        assert np.array_equal(accepts(clf, cal[0], found, groups=floats)[1:], usual[1:])
+
+    @pytest.mark.parametrize(
+        ("by", "message"),
+        [
+            ([[True], [True, False]] * 400, "rows of different lengths"),
+            (np.empty((800, 0), dtype=bool), "groups has no column"),
+            (pd.DataFrame({"a": pd.array([True, None] * 400, dtype="boolean")}), "in row 1 of the column 'a'"),
+            (pd.Series([pd.NA] * 800, dtype="string"), "by has no group in row 0"),
+        ],
+        ids=["ragged", "no column", "NA in a table", "NA"],
+    )
+    def test_groups_without_sense(self, clf, cal, by, message):
+        with pytest.raises(InputError, match=message):
+            select_min_trust(clf, *cal, by=by)
+
     def test_groups_are_given_again(self, clf, cal):
         table = pd.DataFrame({"old": cal[0][:, 0] > 0.5, "woman": np.arange(800) % 2 == 0})
         found = select_min_trust(clf, *cal, max_error=0.3, by=table)
@@ -229,9 +263,38 @@ class TestCosts:
         with pytest.warns(SepcWarning, match="the promise does not hold here"):
             clf.predict_or_abstain(cal[0], found)
 
+    def test_the_order_of_records_does_not_matter_for_sums_of_costs(self):
+        class Sure:
+            classes_ = np.array([0, 1])
+
+            def predict(self, X):
+                return np.zeros(len(X), dtype=int)
+
+            def trust_score(self, X):
+                return np.asarray(X)[:, 0]
+
+        rng = np.random.default_rng(0)
+        X, y = np.repeat([[0.9], [0.5]], 100, axis=0), (rng.random(200) < 0.4).astype(int)
+        costs = [[0.0, 1.0], [0.1, 0.0]]
+        for limit in np.linspace(0.03, 0.08, 40):
+            found = {
+                repr(select_min_trust(Sure(), X[o], y[o], max_cost=float(limit), costs=costs).to_dict()["parts"])
+                for o in (rng.permutation(200) for _ in range(4))
+            }
+            assert len(found) == 1
+
+    @pytest.mark.parametrize("kind", [float, bool, np.int8])
+    def test_labels_that_are_equal_are_the_same_label(self, kind):
+        X, y = patients(400)
+        codes = (y == "ill").astype(int)
+        clf = SEPClassifier(n_imp=0.1).fit(X[:200], codes[:200])
+        asked = {"max_cost": 0.5, "costs": [[0.0, 1.0], [5.0, 0.0]], "by": "label"}
+        one = select_min_trust(clf, X[200:], codes[200:], **asked)
+        assert select_min_trust(clf, X[200:], codes[200:].astype(kind), **asked).parts == one.parts
+
     def test_dearer_than_anything_promises_nothing(self, clf, cal):
         found = select_min_trust(clf, *cal, max_cost=0.0, costs=COSTS)
-        assert next(iter(found.parts.values())).status == "too few records"  # no number of records shows a cost of 0
+        assert next(iter(found.parts.values())).status == "too dear"  # no number of records shows a cost of 0
         dear = select_min_trust(clf, *cal, max_cost=0.05, costs=COSTS)
         assert next(iter(dear.parts.values())).status in ("too dear", "too few records")
 
@@ -247,6 +310,7 @@ class TestCosts:
             ({"max_cost": 0.3, "costs": COSTS, "unknown_labels": "wrong"}, "expected unknown_labels='error'"),
             ({"unknown_labels": "maybe"}, "unknown_labels is 'maybe'; expected one of error, wrong"),
             ({"max_error": {"ill": 0.1}}, "max_error is .*; expected a number"),
+            ({"max_error": 0.1, "max_cost": 0.3, "costs": COSTS}, r"max_error is 0\.1 and max_cost 0\.3; expected one"),
         ],
     )
     def test_bad_requests(self, clf, cal, change, message):

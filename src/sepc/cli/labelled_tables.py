@@ -1,5 +1,6 @@
 """Tables with labels, read as a whole, and checks of the columns that were named."""
 
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,6 +28,7 @@ from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
 
 _MAX_LISTED = 12
+_WHOLE = re.compile(r"(?<=\d)\.0+$")
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_
     >>> group_texts(pa.array(["north ", "", "south"]), CellParser()).tolist()
     ['north', None, 'south']
     """
-    texts = [None if text is None else text.strip() for text in cell_parser.texts(column).to_pylist()]
+    # Whole numbers are written as 1, or as 1.0 where a program has made floats of them since a value is missing.
+    texts = [None if text is None else _WHOLE.sub("", text.strip()) for text in cell_parser.texts(column).to_pylist()]
     return np.fromiter(texts, dtype=object, count=len(texts))
 
 

@@ -108,7 +108,8 @@ def _by_and_confidence(command: ArgumentParser, confidence: str, by: str) -> Non
     command.add_argument(
         "--by",
         metavar="PART",
-        help="a promise for each label, for each region, or for each value of a column, which the model need not know "
+        help="label, region or the name of a column: a promise for each label, each region of the model, or each value "
+        "of the column, which the model need not know; all for one promise "
         f"(default: {by})",
     )
 

@@ -14,11 +14,11 @@ from sepc.common.errors import InputError
 from sepc.common.text import percent
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.promises import PartPromises, TrustThreshold, preview_promise, select_min_trust
-from sepc.promises.parts import LABEL, REGION
+from sepc.promises.parts import ALL, LABEL, REGION
 from sepc.promises.trust_threshold import stated_of
 
 # What --by can name besides a column.
-PARTS = (LABEL, REGION)
+PARTS = (ALL, LABEL, REGION)
 _USUAL_TYPICALITY = 0.01
 
 
@@ -31,6 +31,12 @@ def group_column(by: str | None) -> str | None:
     (True, 'hospital')
     """
     return None if by is None or by in PARTS else by
+
+
+def note_other_meaning(by: str | None, columns: Sequence[str]) -> None:
+    """Say what ``--by`` means where a column has the same name."""
+    if by in PARTS and by in columns:
+        note(f"--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it.")
 
 
 def make_promise(
@@ -161,6 +167,7 @@ class Acceptance:
     def __init__(self, model: Any, options: Namespace) -> None:
         self.min_typicality = float(options.min_typicality)
         self.promise: TrustThreshold | PartPromises | None = None
+        self.holds = True
         self.min_trust = USUAL_TRUST if options.min_trust is None else float(options.min_trust)
         if options.min_trust is None and getattr(model, "promise", None) is not None:
             self.promise = model.promise
@@ -168,6 +175,7 @@ class Acceptance:
 
     def _note_what_voids(self, model: Any) -> None:
         assert self.promise is not None
+        self.holds = self.promise.stated == stated_of(model) and self.min_typicality == _USUAL_TYPICALITY
         if self.promise.stated != stated_of(model):
             note("the promise does not hold here: it was made with other shares of the classes, or other costs.")
         if self.min_typicality != _USUAL_TYPICALITY:
@@ -196,7 +204,9 @@ class Acceptance:
         return a.refusals(self.min_trust if self.promise is None else self.promise, self.min_typicality, groups=groups)
 
     def promised(self, a: Assessment, refusals: NDArray[np.object_], groups: Any) -> list[str | None]:
-        """Return what is promised of each label that is accepted."""
+        """Return what is promised of each label that is accepted; nothing where the promise does not hold."""
+        if not self.holds:
+            return [None] * len(a)
         if isinstance(self.promise, PartPromises):
             parts = [f"{part.part}: {part.limit_in_words()}" for part in self.promise.parts.values()]
             told: list[str | None] = [[*parts, None][k] for k in self.promise.part_of(a, groups).tolist()]
@@ -209,6 +219,8 @@ class Acceptance:
         """Return what is asked of a label that is accepted."""
         if self.promise is None:
             return f"a trust of at least {self.min_trust:g}"
+        if not self.holds:
+            return f"the thresholds of the promise of {self.promise.made_on}, which does not hold here,"
         if isinstance(self.promise, TrustThreshold):
             return (
                 f"the promise of {self.promise.made_on} ({self.promise.limit_in_words()}, with a "

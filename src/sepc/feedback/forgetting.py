@@ -5,6 +5,7 @@ that were observed, in an order that nobody knows: they are all as old as the ol
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,11 +102,13 @@ def checked_forgetting(forget: Any) -> Forgetting:
     >>> checked_forgetting(None).kind, checked_forgetting(Forgetting("window", 300)).records
     ('nothing', 300)
     """
-    if forget is None or forget == "auto":
+    if forget is None or (isinstance(forget, str) and forget == "auto"):
         return NOTHING
-    kinds, counts = ("nothing", "window", "fading"), isinstance(forget, Forgetting)
-    if counts and forget.kind in kinds and (forget.kind == "nothing" or forget.records >= 1):
-        return Forgetting(*forget)
+    if isinstance(forget, Forgetting) and forget.kind == "nothing":
+        return NOTHING
+    is_count = isinstance(forget, Forgetting) and isinstance(forget.records, Integral) and forget.records >= 1
+    if is_count and forget.kind in ("window", "fading"):
+        return Forgetting(forget.kind, int(forget.records))
     raise InputError(
         f"forget is {forget!r}; expected 'auto', Forgetting('window', 300), Forgetting('fading', 300), or None for all "
         "records alike."

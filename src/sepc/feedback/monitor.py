@@ -31,6 +31,7 @@ from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 from sepc.feedback.watched import Watched
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.promise import key_of
+from sepc.promises.parts import GROUP, GROUPS
 
 
 class FeedbackMonitor:
@@ -122,7 +123,7 @@ class FeedbackMonitor:
         self.least_probability = least_probability
         self._watched, self._comparison = watched, Comparison(watched, folds)
         self._observations = Observations(watched.model)
-        self._promise_test = PromiseTest.of(watched.clf.promise, false_alarm_rate, least_probability)
+        self._promise_test = PromiseTest.of(watched.promise, false_alarm_rate, least_probability)
         self._log: ObservationLog | None = None
 
     @classmethod
@@ -190,6 +191,7 @@ class FeedbackMonitor:
         probability: Any = None,
         labels: str | None = None,
         groups: Any = None,
+        seen: bool = False,
     ) -> Self:
         """Take in a batch of new records.
 
@@ -215,6 +217,8 @@ class FeedbackMonitor:
             chance.
         groups : array-like of shape (n,) or (n, n_groups), optional
             The groups that the records belong to, where the classifier has signed a promise by groups.
+        seen : bool, default=False
+            Whether they were observed before without labels, which have come by now: then only these count.
 
         Returns
         -------
@@ -237,20 +241,24 @@ class FeedbackMonitor:
         a, rows = self._watched.assessed(X)
         truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
         chances = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
+        if seen and truth is None:
+            raise InputError("seen came without y_true; expected the labels that have come. Pass y_true, too.")
         parts = self._promised_parts(X, a, groups) if truth is not None else None
         views = self._comparison.views(rows, a)
         if self._log is not None:
             told = None if y_true is None else column_or_1d(y_true).tolist()
-            self._log.append(LoggedBatch(rows, told, None if labels else chances, labels is not None, parts))
+            self._log.append(
+                LoggedBatch(rows, told, None if labels else chances, labels is not None, parts, bool(seen))
+            )
         # Nothing is refused from here on.
-        self._take(a, rows, views, truth, chances, parts, all_labelled=labels is not None)
+        self._take(a, rows, views, truth, chances, parts, all_labelled=labels is not None, seen=bool(seen))
         return self
 
     def _promised_parts(self, X: Any, a: Assessment, groups: Any) -> IntArray | None:
         """Return the part of the promise that each record is in; None where nothing is promised."""
         if self._promise_test is not None:
             return self._promise_test.parts_of(self._watched.verdicts(X, a), groups)
-        if groups is not None:
+        if groups is not None and getattr(self._watched.promise, "by", "") not in (GROUP, GROUPS):
             raise InputError(
                 "groups were given, and no promise by groups is watched; expected none. Leave them out, or sign a "
                 "promise that was made by groups."
@@ -263,7 +271,7 @@ class FeedbackMonitor:
         truth = None if batch.labels is None else self._observations.encoded(batch.labels, len(a), "y_true")
         chances = np.ones(len(a)) if batch.all_labelled else batch.chance
         views = self._comparison.views(rows, a)
-        self._take(a, rows, views, truth, chances, batch.parts, all_labelled=batch.all_labelled)
+        self._take(a, rows, views, truth, chances, batch.parts, all_labelled=batch.all_labelled, seen=batch.seen)
 
     def _take(
         self,
@@ -275,10 +283,12 @@ class FeedbackMonitor:
         parts: IntArray | None,
         *,
         all_labelled: bool,
+        seen: bool,
     ) -> None:
         """Count a batch that was checked."""
-        self._observations.add(a, rows, truth, chances)
-        self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
+        self._observations.add(a, rows, truth, chances, seen=seen)
+        if not seen:
+            self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
         if truth is None or chances is None:
             return
         stated = None if all_labelled else chances
@@ -602,6 +612,8 @@ class FeedbackMonitor:
         header, arrays = monitor_files.read(path, monitor_files.fingerprint(watched.classifier))
         try:
             return cls._restored(watched, header, arrays)
+        except InputError:
+            raise
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise monitor_files.FORMAT.damaged(path) from error
 

@@ -10,9 +10,11 @@ import json
 import os
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,11 @@ from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray, IntArray
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _FORMAT, _VERSION = "sepc observations", 1
 _CHECK = "check"
@@ -40,6 +47,8 @@ class LoggedBatch(NamedTuple):
         Whether it was said that all records get labels.
     parts : ndarray of int, shape (n,), or None
         The part of a promise that each accepted record is in, -1 for refused ones; None without a promise.
+    seen : bool
+        Whether the records were observed before, without labels.
     day : str
         When it was written, as in 2026-03-01.
     """
@@ -49,11 +58,8 @@ class LoggedBatch(NamedTuple):
     chance: FloatArray | None
     all_labelled: bool
     parts: IntArray | None = None
+    seen: bool = False
     day: str = ""
-
-    def same(self, other: "LoggedBatch") -> bool:
-        """Return whether the other one has the same records with the same labels."""
-        return self.labels == other.labels and np.array_equal(self.records, other.records, equal_nan=True)
 
 
 class ObservationLog:
@@ -155,6 +161,7 @@ class ObservationLog:
                 None if chance is None else np.array(chance, dtype=np.float64),
                 bool(told["all_labelled"]),
                 None if told["parts"] is None else np.array(told["parts"], dtype=np.int64),
+                bool(told["seen"]),
                 str(told["day"]),
             )
         except (KeyError, ValueError, TypeError, zlib.error) as error:
@@ -165,6 +172,23 @@ class ObservationLog:
             f"{self.path} is damaged, or no log of observations: {why}. Take a copy of it from before, or start a new "
             "file; the evidence in it cannot be used."
         )
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """Open the file to write, if it is as it was left; nobody else writes meanwhile."""
+        try:
+            file = self.path.open("r+b")
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{self.path} is gone; expected the file that was begun. Put it back, or start a new one."
+            ) from error
+        with file, _locked(file):
+            if os.fstat(file.fileno()).st_size != self._end + self.n_lost:
+                raise InputError(
+                    f"{self.path} has changed since it was read: somebody else writes to it. Let one monitor at a time "
+                    "write to a file, and resume this one to go on from what is there."
+                )
+            yield file
 
     def append(self, batch: LoggedBatch) -> None:
         """Write a batch to the end of the file; when this returns it is on the disk.
@@ -187,9 +211,10 @@ class ObservationLog:
             "chance": None if batch.chance is None else batch.chance.tolist(),
             "all_labelled": batch.all_labelled,
             "parts": None if batch.parts is None else batch.parts.tolist(),
+            "seen": batch.seen,
         }
         line, check = _line(told, self._last)
-        with self.path.open("r+b") as file:
+        with self._opened() as file:
             file.truncate(self._end)  # what was cut off
             file.seek(self._end)
             file.write(line)
@@ -197,6 +222,19 @@ class ObservationLog:
             os.fsync(file.fileno())
         self._end, self._last, self.n_lost = self._end + len(line), check, 0
         self.batches.append(batch._replace(labels=labels))
+
+
+@contextmanager
+def _locked(file: BinaryIO) -> Iterator[None]:
+    """Keep other writers out, where the system can."""
+    if fcntl is None:
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _line(told: dict[str, Any], last: str) -> tuple[bytes, str]:

@@ -94,7 +94,13 @@ class Observations:
         return EncodedLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
 
     def add(
-        self, a: Assessment, rows: FloatArray, truth: EncodedLabels | None, chances: FloatArray | None = None
+        self,
+        a: Assessment,
+        rows: FloatArray,
+        truth: EncodedLabels | None,
+        chances: FloatArray | None = None,
+        *,
+        seen: bool = False,
     ) -> None:
         """Count a batch of verdicts; keep the records if their true labels are known.
 
@@ -105,10 +111,12 @@ class Observations:
         truth : EncodedLabels or None
         chances : ndarray of shape (n,), optional
             With which each record was chosen to be labelled; left out if that was not said.
+        seen : bool, default=False
+            Whether the records were counted before, without labels.
         """
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
-        self.n_outside += int(np.count_nonzero(is_outside(self.model, a)))
+        self.n_outside += 0 if seen else int(np.count_nonzero(is_outside(self.model, a)))
         problem, region = np.zeros_like(label), a.label
         if isinstance(self.model, PartitionModel):
             problem, region = label if len(self.model.rules) > 1 else problem, a.region
@@ -116,7 +124,8 @@ class Observations:
             mine = np.flatnonzero(problem == k)
             names, back = np.unique(region[mine].astype(str), return_inverse=True)
             for i, name in enumerate(names.tolist()):
-                _count(self.regions.setdefault((k, name), VerdictCounts()), a.trust, right, mine[back == i])
+                counts = self.regions.setdefault((k, name), VerdictCounts())
+                _count(counts, a.trust, right, mine[back == i], seen)
         if truth is None:
             return
         which = np.searchsorted(TRUST_EDGES, a.trust, side="right")
@@ -213,6 +222,8 @@ def _unpacked_counts(arrays: Arrays, name: str) -> list[VerdictCounts]:
     return [VerdictCounts(*n, *s) for n, s in zip(counts, sums, strict=True)]
 
 
-def _count(counts: VerdictCounts, trust: FloatArray, right: BoolArray | None, rows: IntArray) -> None:
+def _count(
+    counts: VerdictCounts, trust: FloatArray, right: BoolArray | None, rows: IntArray, seen: bool = False
+) -> None:
     n_right = 0 if right is None else int(np.count_nonzero(right[rows]))
-    counts.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right)
+    counts.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right, seen=seen)

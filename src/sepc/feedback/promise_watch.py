@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.archive import Arrays
+from sepc.common.errors import InputError
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.bets import ODDS_RATIOS, SequentialBets, log_factors
@@ -249,9 +250,12 @@ class PromiseTest:
         return header, arrays
 
     def restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Take over what was packed under names that begin with ``promise_``; nothing if another promise was made."""
+        """Take over what was packed under names that begin with ``promise_``; an error if another promise was made."""
         if header["key"] != self._key:
-            return
+            raise InputError(
+                "the file holds what was observed under another promise than the one that clf has signed; expected the "
+                "same. Sign that one, or start a new monitor."
+            )
         own = {name.removeprefix("promise_"): array for name, array in arrays.items() if name.startswith("promise_")}
         self.bets.log_wealth, self.bets.gains = own["log_wealth"], own["gains"]
         self.bets.log_evidence = own["log_evidence"].tolist()

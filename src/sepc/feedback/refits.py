@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sepc.common.errors import InputError
+from sepc.common.errors import InputError, warn
 from sepc.feedback.forgetting import NOTHING, Forgetting, Trial, checked_forgetting, choose_forgetting, weights_by_age
 from sepc.feedback.held_out_models import training_of
 from sepc.feedback.observations import Observations
@@ -39,9 +39,26 @@ def refitted(
     n = len(place)
     chosen = checked_forgetting(forget)
     trials: tuple[Trial, ...] = ()
-    if forget == "auto":
+    if isinstance(forget, str):
         chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
     weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
-    new = clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights)
+    new = _under_the_same(clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights), watched)
     changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
     return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
+
+
+def _under_the_same(new: Any, watched: Watched) -> Any:
+    """Return a new classifier under the shares of the classes and the costs that the watched one was told."""
+    policy = watched.model.policy
+    if policy is None:
+        return new
+    if not np.array_equal(new.classes_, watched.model.classes):
+        warn(
+            "the new classifier has other labels, for which no shares and no costs were stated: it goes by neither. "
+            "State them with under()."
+        )
+        return new
+    costs = policy.costs
+    if costs is not None and policy.asking is not None:
+        costs = np.column_stack([costs, policy.asking])
+    return new.under(class_prior=policy.prior, costs=costs)

@@ -35,10 +35,14 @@ class VerdictCounts:
     trust_sum: float = 0.0
     labelled_trust_sum: float = 0.0
 
-    def add(self, trust: FloatArray | list[float], n_right: int = 0, n_wrong: int = 0) -> None:
-        """Count verdicts; either all of them have become known as right or wrong, or none."""
-        self.n += len(trust)
-        self.trust_sum = fsum([self.trust_sum, *trust])
+    def add(self, trust: FloatArray | list[float], n_right: int = 0, n_wrong: int = 0, *, seen: bool = False) -> None:
+        """Count verdicts; either all of them have become known as right or wrong, or none.
+
+        Those that were `seen` were counted before, when it was not known.
+        """
+        if not seen:
+            self.n += len(trust)
+            self.trust_sum = fsum([self.trust_sum, *trust])
         if n_right + n_wrong:
             self.n_right += n_right
             self.n_wrong += n_wrong

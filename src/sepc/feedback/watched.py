@@ -26,6 +26,8 @@ class Watched:
         The classifier itself, or that of the pipeline.
     model : FittedModel
         Of this classifier.
+    promise : Promise or None
+        That it has signed.
 
     Examples
     --------
@@ -48,13 +50,18 @@ class Watched:
             )
         if classifier._model.records is None:
             raise records_are_missing("a FeedbackMonitor")
-        self.clf, self.classifier = clf, classifier
+        self.clf, self.classifier, self.promise = clf, classifier, classifier.promise
         self.model: FittedModel = classifier._model
 
     def require_unchanged(self) -> None:
-        """Raise an `InputError` if the classifier was fitted again."""
+        """Raise an `InputError` if the classifier was fitted again, or has signed another promise."""
         if self.classifier._model is not self.model:
             raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
+        if self.classifier.promise != self.promise:
+            raise InputError(
+                "clf has signed another promise since the watch began; expected the one that is watched. Start a new "
+                "monitor for the new promise."
+            )
 
     def _features(self, X: Any) -> Any:
         return X if self._encoder is None else self._encoder.transform(X)

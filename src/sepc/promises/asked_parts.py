@@ -140,6 +140,11 @@ def cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
     model = model_of(clf)
     policy = getattr(model, "policy", None)
     if costs is not None:
+        if not hasattr(clf, "classes_"):
+            raise InputError(
+                f"costs are by label, and {type(clf).__name__} has no classes_ to tell their order; expected a fitted "
+                "classifier with classes_. Bound the error with max_error."
+            )
         classes = np.asarray(clf.classes_)
         policy = Policy.of(classes, np.ones(len(classes), dtype=np.int64), None, costs)
     if policy is None or policy.costs is None:

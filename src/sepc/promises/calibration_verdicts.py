@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
-from sepc.common.frames import plain
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
-from sepc.promises.parts import texts_of
 
 
 class CalibrationVerdicts(NamedTuple):
@@ -88,9 +86,9 @@ class CalibrationVerdicts(NamedTuple):
 
     def costs(self, matrix: FloatArray) -> FloatArray:
         """Return what each label costs, shape (n,)."""
-        number = {label: k for k, label in enumerate(self.classes)}
-        given = np.array([number[text] for text in texts_of(self.label).tolist()])
-        true = np.array([number[str(plain(label))] for label in self.truth])
+        number = {label: k for k, label in enumerate(self.keys)}
+        given = np.array([number[label] for label in self.label.tolist()])
+        true = np.array([number[label] for label in self.truth])
         return np.asarray(matrix[true, given])
 
 

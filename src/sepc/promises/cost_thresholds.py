@@ -78,7 +78,9 @@ def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:
     """
     mean = np.minimum(total / n, limit)
     hoeffding = np.exp(-n * (rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit)))
-    bentkus = np.e * bdtr(np.minimum(np.ceil(total), n), n, limit)
+    # A sum of as many costs may lie above a whole number by rounding alone.
+    whole = np.ceil(total - 1e-12 * n)
+    bentkus = np.e * bdtr(np.clip(whole, 0.0, n), n, limit)
     return np.asarray(np.minimum(np.minimum(hoeffding, bentkus), 1.0))
 
 

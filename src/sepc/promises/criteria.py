@@ -20,6 +20,10 @@ class Criterion(Protocol):
     def limit(self) -> float:
         """What is promised to be kept."""
 
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether no number of records would show that it is kept."""
+
     def threshold(self, trust: FloatArray, loss: FloatArray, risk: float) -> SafeThreshold | None:
         """Return the lowest threshold that keeps the limit; None where there is none to be found."""
 
@@ -41,6 +45,7 @@ class ErrorLimit:
     """
 
     limit: float
+    is_out_of_reach: bool = False
 
     def threshold(self, trust: FloatArray, loss: FloatArray, risk: float) -> SafeThreshold | None:  # noqa: D102
         return safe_thresholds.lowest_safe_threshold(trust, loss > 0.0, self.limit, 1.0 - risk)

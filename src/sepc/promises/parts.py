@@ -84,7 +84,7 @@ class Groups:
         n : int
         """
         columns = [str(name) for name in groups.columns] if hasattr(groups, "columns") else None
-        values = np.asarray(groups if not isinstance(groups, list | tuple) else _as_array(groups))
+        values = np.asarray(_as_array(groups) if isinstance(groups, list | tuple) else groups)
         if values.ndim not in (1, 2) or len(values) != n:
             raise InputError(
                 f"groups has the shape {values.shape}; expected {n} rows, one for each record: a group each, or a "
@@ -93,6 +93,7 @@ class Groups:
         if values.ndim == 1:
             return cls(np.array([_text(value) for value in values.tolist()], dtype=object))
         names = columns or [f"group {j}" for j in range(values.shape[1])]
+        _require_clear_names(names)
         return cls(_yes_or_no(values, names), tuple(names))
 
     def names(self) -> NDArray[np.object_]:
@@ -117,18 +118,42 @@ class Groups:
 
 def _as_array(groups: Sequence[Any]) -> NDArray[Any]:
     """Return a list as an array of the objects that it holds: NumPy would make texts of a list with one text."""
-    nested = len(groups) > 0 and isinstance(groups[0], list | tuple)
-    return np.array(groups) if nested else np.fromiter(groups, dtype=object, count=len(groups))
+    if not len(groups) or not isinstance(groups[0], list | tuple):
+        return np.fromiter(groups, dtype=object, count=len(groups))
+    if len({len(row) if isinstance(row, list | tuple) else -1 for row in groups}) > 1:
+        raise InputError(
+            "groups has rows of different lengths; expected a table of yes and no with the same groups in each row."
+        )
+    return np.array(groups, dtype=object)
 
 
 def _text(value: Any) -> str | None:
-    is_missing = value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
-    return None if is_missing else str(plain(value))
+    """Return a group as a text, whole numbers alike whether they came as floats or not; None where it is missing."""
+    if _is_missing(value) or value != value:
+        return None
+    value = plain(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _require_clear_names(names: list[str]) -> None:
+    """Refuse names of groups by which two combinations could read alike."""
+    unclear = [n for n in names if " & " in n or n.endswith(" only") or n == NO_GROUP or names.count(n) > 1]
+    if unclear or not names:
+        told = f"the group {unclear[0]!r}" if unclear else "no column"
+        raise InputError(
+            f"groups has {told}; expected names that differ, without ' & ', not ending in ' only' and other than "
+            f"{NO_GROUP!r}, from which names of combinations are made. Rename it."
+        )
 
 
 def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
-    is_yes = np.isin(values, [True]) if values.dtype == object else values == 1
-    is_no = np.isin(values, [False]) if values.dtype == object else values == 0
+    if values.dtype == object:
+        flat = [value is True or (not _is_missing(value) and value == 1) for value in values.ravel().tolist()]
+        is_yes = np.array(flat, dtype=bool).reshape(values.shape)
+        flat = [value is False or (not _is_missing(value) and value == 0) for value in values.ravel().tolist()]
+        is_no = np.array(flat, dtype=bool).reshape(values.shape)
+    else:
+        is_yes, is_no = values == 1, values == 0
     bad = np.argwhere(~(is_yes | is_no))
     if len(bad):
         row, column = bad[0].tolist()
@@ -137,6 +162,10 @@ def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
             "for a table of groups that may overlap. Give one column of names where each record has one group."
         )
     return np.asarray(is_yes)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def accepted_and_losses(trust: FloatArray, loss: FloatArray | BoolArray) -> tupl
     >>> n.tolist(), total.tolist()
     ([1, 3], [0.0, 3.5])
     """
-    order = np.argsort(-trust, kind="stable")
+    order = np.lexsort((loss, -trust))  # by losses, too: sums must not depend on the order of the records
     falling = trust[order]
     last: IntArray = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
     losses: FloatArray = np.cumsum(loss[order], dtype=np.float64)

@@ -210,7 +210,9 @@ def part_promises(
     for name, mine, criterion, share in zip(parts.names, rows, criteria, risks, strict=True):
         trust, lost, wrong = cal.trust[mine], loss[mine], cal.wrong[mine]
         found = criterion.threshold(trust, lost, share) if share > 0.0 else None
-        n_more = None if share > 0.0 else max(criterion.needed(one_more) - len(mine), 1)
+        n_more = None
+        if not share > 0.0 and not criterion.is_out_of_reach:
+            n_more = max(criterion.needed(one_more) - len(mine), 1)
         accepted = np.zeros(len(mine), dtype=bool) if found is None else trust >= found.threshold
         n_accepted = int(np.count_nonzero(accepted))
         mean = float(lost[accepted].mean()) if n_accepted else 0.0
@@ -244,7 +246,7 @@ def _in_words(part: TrustThreshold, n_wrong: int) -> str:
     if part.n_more is not None:
         return f"too few records, {part.n_calibration:,}; {part.n_more:,} more would do if none of all is wrong"
     if part.status == TOO_DEAR:
-        return f"too dear: the surest of its {records} cost too much, or are too few to show that they do not"
+        return f"too dear: the surest of its {records} cost too much, or there are too few to show that they do not"
     return f"too many wrong: {n_wrong:,} of its {records}, and too few to promise anything of the surest"
 
 

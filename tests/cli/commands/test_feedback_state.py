@@ -77,6 +77,24 @@ class TestState:
         assert "watch.log holds the same 60 rows since " in out.err
         assert "watch.log: 60 rows observed before" in out.err
 
+    def test_rows_in_another_order_and_labels_that_come_later(self, capsys):
+        table = pd.read_csv("good0.csv")
+        table.assign(y=None).to_csv("without.csv", index=False)
+        table.assign(y=table["y"].where(table.index < 40)).to_csv("some.csv", index=False)
+        first = told(capsys, f"feedback model.sepc without.csv {self.WATCH}")
+        assert (first["n"], first["n_labelled"]) == (60, 0)
+        some = told(capsys, f"feedback model.sepc some.csv {self.WATCH}")
+        assert (some["n"], some["n_labelled"], some["error_drift"]["n"]) == (60, 40, 40)
+        told(capsys, "feedback model.sepc good1.csv --target y --labels all --state other.log")
+        pd.read_csv("good1.csv")[::-1].to_csv("turned.csv", index=False)
+        again = told(capsys, "feedback model.sepc turned.csv --target y --labels all --state other.log")
+        assert again["n"] == 60
+
+    def test_what_is_said_of_the_same_rows_must_not_change(self, capsys):
+        told(capsys, "feedback model.sepc good0.csv --target y --state watch.log")
+        assert do(f"feedback model.sepc good0.csv {self.WATCH}") == 1
+        assert "without a word on how they were chosen to be labelled, and now with --labels" in capsys.readouterr().err
+
     def test_a_batch_that_was_cut_off_is_told_and_a_damaged_file_refused(self, capsys):
         told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
         whole = Path("watch.log").read_bytes()

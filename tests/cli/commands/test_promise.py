@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command_line import do, read
 
 import sepc
+from sepc.cli.commands.fit import kept_for_a_promise
+from sepc.cli.labelled_tables import LabelledTable
 
 
 @pytest.fixture
@@ -51,10 +54,10 @@ class TestFit:
         assert do(f"{FIT} --json --holdout 0.2 --calibration 0.5") == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["rows"], told["test"]["rows"], told["promise"]["n_calibration"]) == (280, 140, 280)
-        assert do(f"{FIT} --holdout 0.2 --by label") == 0
+        assert do(f"{FIT.replace('0.1', '0.2')} --holdout 0.2 --by label") == 0
         shown = capsys.readouterr().out
         assert "by its promise: " in shown
-        assert "  well: promised from a trust of " in shown
+        assert "  well: promised " in shown
         assert do("inspect model.sepc") == 0
         assert "promise by label of " in capsys.readouterr().out
         assert do("inspect model.sepc --json") == 0
@@ -82,6 +85,33 @@ class TestFit:
         told = capsys.readouterr().err
         assert "the promise does not hold here: it was made with other shares of the classes" in told
         assert "the promise does not hold with --min-typicality 0.2" in told
+        assert "which does not hold here" in told
+        assert {row["promise"] for row in read("out.csv")} == {""}
+
+    def test_rare_labels_and_equal_rows_are_kept_back_like_others(self, patients, capsys):
+        rare = patients[:700].copy()
+        rare["y"] = np.where(np.arange(700) % 7 == 0, [f"rare {i}" for i in range(700)], rare["y"])
+        rare.to_csv("rare.csv", index=False)
+        assert do("fit rare.csv --target y --drop site -o m.sepc --promise 0.1 --json") == 0
+        told = json.loads(capsys.readouterr().out)["promise"]
+        assert told["min_trust"] is None  # each rare label is one of its own, and so always wrong
+        data = LabelledTable("a.csv", pa.table({"x": np.arange(60) % 20}), np.arange(60) % 20 % 3)
+        train, cal = kept_for_a_promise(data, 0.3, 0)
+        assert not set(train.table["x"].to_pylist()) & set(cal.table["x"].to_pylist())
+
+    def test_each_row_has_the_same_chance_to_be_kept_back(self):
+        chances = np.zeros(40)
+        table = LabelledTable("a.csv", pa.table({"x": np.arange(40)}), np.array([0] * 30 + [1] * 8 + [2, 3]))
+        for seed in range(500):
+            cal = kept_for_a_promise(table, 0.3, seed)[1]
+            assert len(cal.labels) == 12
+            chances[cal.table["x"].to_pylist()] += 1 / 500
+        assert np.abs(chances - 0.3).max() < 0.09
+
+    def test_a_column_that_is_called_region_is_not_meant_and_the_note_says_so(self, patients, capsys):
+        patients[:700].rename(columns={"site": "region"}).to_csv("r.csv", index=False)
+        assert do("fit r.csv --target y -o m.sepc --promise 0.2 --by region") == 0
+        assert "--by region goes by the model's own region, not by the column" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("line", "told"),
@@ -135,6 +165,8 @@ class TestPromise:
         assert do(f"{FIT} --by site") == 0
         assert do("promise model.sepc cal.csv --target y -o new.sepc") == 0
         assert sepc.load("new.sepc").promise.group_column == "site"
+        assert do("promise model.sepc cal.csv --target y --by all -o new2.sepc") == 0
+        assert sepc.load("new2.sepc").promise.max_error == 0.1
 
     def test_costs(self):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
@@ -146,6 +178,17 @@ class TestPromise:
         assert do("predict dear.sepc new.csv -o out.csv") == 0
         given = model.predict_or_abstain(pd.read_csv("new.csv"), model.promise)
         assert [row["accepted"] == "true" for row in read("out.csv")] == [label is not None for label in given]
+        assert do("promise dear.sepc cal.csv --target y -o again.sepc") == 0
+        again = sepc.load("again.sepc").promise
+        assert (again.bounds, again.costs, again.parts) == ("cost", model.promise.costs, model.promise.parts)
+
+    def test_what_cannot_be_renewed_as_it_was_asks_for_a_limit(self, capsys):
+        assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
+        model, cal = sepc.load("plain.sepc"), pd.read_csv("cal.csv")
+        found = sepc.select_min_trust(model, cal, cal["y"], max_error={"ill": 0.2, "well": 0.1}, by="label")
+        sepc.save(model.sign(found), "model.sepc")
+        assert do("promise model.sepc cal.csv --target y") == 2
+        assert "limits that differ by part; expected --max-error" in capsys.readouterr().err
 
     def test_nothing_is_written_where_nothing_can_be_promised(self, capsys):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0

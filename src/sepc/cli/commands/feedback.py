@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.console import note, say, show, show_json, step_progress
+from sepc.cli.known_rows import KNOWN, SEEN, how_known
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
 from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
 from sepc.cli.usage import UsageError
@@ -15,7 +16,6 @@ from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.feedback import FeedbackMonitor, Forgetting
-from sepc.feedback.observation_log import LoggedBatch
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
@@ -86,25 +86,22 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
         if which.any():
             some = data.rows(which)
             rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
-            truth = _truth(some, options) if which is labelled else {}
-            if not _is_known(monitor, features[which], truth.get("y_true")):
-                monitor.observe(rows, **truth)
+            has_labels = which is labelled
+            known = how_known(
+                monitor.log,
+                np.asarray(features[which], dtype=np.float64),
+                some.labels.tolist() if has_labels else None,
+                _said(options) if has_labels else None,
+            )
+            if known != KNOWN:
+                truth = _truth(some, options) if has_labels else {}
+                monitor.observe(rows, **truth, seen=known == SEEN)
     return monitor
 
 
-def _is_known(monitor: FeedbackMonitor, features: Any, labels: Any) -> bool:
-    """Return whether a state holds the very same rows as one batch; say so, for they are not counted again."""
-    if monitor.log is None:
-        return False
-    told = None if labels is None else labels.tolist()
-    batch = LoggedBatch(np.asarray(features, dtype=np.float64), told, None, False)
-    days = [known.day for known in monitor.log.batches if known.same(batch)]
-    if days:
-        note(
-            f"{monitor.log.path} holds the same {many(len(features), 'row')} since {days[0]}; they are not counted "
-            "again."
-        )
-    return bool(days)
+def _said(options: Namespace) -> str | None:
+    """Return what is said of how labelled rows were chosen."""
+    return "probability" if options.probability is not None else options.labels
 
 
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:

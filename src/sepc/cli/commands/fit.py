@@ -9,7 +9,16 @@ import numpy as np
 from sepc.cli.console import aligned, counted, is_watched, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, summarize, summary_text
-from sepc.cli.promised import group_column, is_kept, kept_text, make_promise, note_no_promise, promise_text
+from sepc.cli.promised import (
+    PARTS,
+    group_column,
+    is_kept,
+    kept_text,
+    make_promise,
+    note_no_promise,
+    note_other_meaning,
+    promise_text,
+)
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
@@ -21,6 +30,7 @@ from sepc.landscapes.column_findings import trap_findings
 from sepc.landscapes.findings import Finding
 from sepc.landscapes.source_columns import source_columns
 from sepc.persist import save
+from sepc.promises.parts import ALL
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
 
@@ -36,12 +46,13 @@ def run(options: Namespace) -> None:
     _require_promise(options)
     data = read_labelled_table(options, group_column=group_column(options.by))
     require_labels(data, options.target)
+    note_other_meaning(options.by, data.table.column_names)
     train, test = _split(options, data)
     cal = None
     if options.promise is not None:
         held_back = train is not test
         share = _CALIBRATION if options.calibration is None else options.calibration
-        train, cal = hold_out(train, share, options.seed + 1)
+        train, cal = kept_for_a_promise(train, share, options.seed + 1)
         test = test if held_back else train
     path = set_n_imp(classifier, train, options.seed) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
@@ -86,7 +97,7 @@ def _require_promise(options: Namespace) -> None:
         for name in ("by", "confidence", "calibration"):
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is about a promise; expected --promise with it, such as --promise 0.05.")
-    elif options.by == options.target:
+    elif options.by == options.target and options.by not in PARTS:
         raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
 
 
@@ -94,7 +105,9 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     """Make a promise from rows that were kept back, and let the model keep it if there is one."""
     confidence = 0.95 if options.confidence is None else options.confidence
     made_from = f"{many(len(cal.labels), 'row')} of {cal.name} that were kept back"
-    promise = make_promise(model, cal, made_from, options.by, confidence, max_error=options.promise)
+    by = None if options.by == ALL else options.by
+    # A label of which no row was left to learn from is one that new rows can have.
+    promise = make_promise(model, cal, made_from, by, confidence, max_error=options.promise, unknown_labels="wrong")
     if is_kept(promise):
         model.sign(promise)
     else:
@@ -212,6 +225,37 @@ def hold_out(data: LabelledTable, share: float, seed: int = SEED) -> tuple[Label
             f"{many(int(counts.max()), 'row')}. Keep a larger share back, have more rows, or test with another file."
         )
     return data.rows(~held_out), data.rows(held_out)
+
+
+def kept_for_a_promise(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
+    """Return rows to learn from, and rows to make a promise from: each row has the same chance, rare labels' too.
+
+    Labels have the same shares in both parts, as far as whole rows allow. Equal rows stay together: a row that was
+    learned from says nothing of new ones.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> data = LabelledTable("a.csv", pa.table({"x": range(10)}), np.repeat([0, 1], 5))
+    >>> [part.labels.tolist() for part in kept_for_a_promise(data, 0.4, 0)]
+    [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1]]
+    """
+    rng = np.random.default_rng(seed)
+    frame = data.table.to_pandas().astype(object)
+    different = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy()
+    first = np.unique(different, return_index=True)[1]
+    labels = [str(label) for label in data.labels[first].tolist()]
+    # Label by label, within each in an order by lot; then at even distances from a start by lot.
+    order = np.lexsort((rng.random(len(first)), np.unique(labels, return_inverse=True)[1]))
+    kept = np.zeros(len(first), dtype=bool)
+    kept[order] = np.diff(np.floor(np.arange(len(first) + 1) * share + rng.random())) > 0
+    rows = kept[different]
+    if not rows.any() or len(set(data.labels[~rows].tolist())) < 2:
+        raise InputError(
+            f"{data.name} has too few different rows to keep {100 * share:g} % of them for a promise; expected some on "
+            "either side, of two labels at least. Use more rows, or another --calibration."
+        )
+    return data.rows(~rows), data.rows(rows)
 
 
 def _note_unknown_labels(test: LabelledTable, classes: list[Any]) -> None:

@@ -222,7 +222,11 @@ class _CountedPredictions:
             "refused": {why: self.refused[why] for why in REFUSALS if self.refused[why]},
             "min_trust": self.acceptance.min_trust if self.acceptance.promise is None else None,
             "min_typicality": self.acceptance.min_typicality,
-            **({} if self.acceptance.promise is None else {"promise": self.acceptance.promise.to_dict()}),
+            **(
+                {}
+                if self.acceptance.promise is None
+                else {"promise": self.acceptance.promise.to_dict(), "promise_holds": self.acceptance.holds}
+            ),
             "labels": dict(self.labels),
             "reasons": dict(self.reasons),
             "unseen": {column: dict(values) for column, values in self.unseen.items()},

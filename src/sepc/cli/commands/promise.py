@@ -9,14 +9,22 @@ from sepc.cli.console import note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
 from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
 from sepc.cli.policies import under_policy
-from sepc.cli.promised import PARTS, group_column, is_kept, make_promise, note_no_promise, promise_text
+from sepc.cli.promised import (
+    PARTS,
+    group_column,
+    is_kept,
+    make_promise,
+    note_no_promise,
+    note_other_meaning,
+    promise_text,
+)
 from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import many, shortened
 from sepc.persist import save
 from sepc.promises import PartPromises, TrustThreshold
-from sepc.promises.parts import ALL
+from sepc.promises.parts import ALL, LABEL, REGION
 from sepc.tables import TablePipeline
 
 _NAMED = 10
@@ -32,6 +40,7 @@ def run(options: Namespace) -> None:
         options, category=categories_of(model), notation=notation_of(model), group_column=group_column(by)
     )
     require_labels(data, options.target)
+    note_other_meaning(options.by, data.table.column_names)
     require_columns(columns_of(model), data.table.column_names, data.name)
     data = data.with_labels_of(model.classes_)
     _note_learned(model, data)
@@ -53,16 +62,22 @@ def run(options: Namespace) -> None:
 
 def _asked(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
     """Return parts, confidence and limit: as asked for, or else as the model has promised before."""
-    if options.by == options.target:
+    if options.by == options.target and options.by not in PARTS:
         raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
     by, confidence = options.by, options.confidence
-    if before is not None and confidence is None:
-        confidence = before.confidence
+    if by == ALL:
+        return None, _confidence(confidence, before), _limit(options, before)
     if by is None and isinstance(before, PartPromises):
-        by = before.by if before.by in PARTS else before.group_column or None
+        by = before.by if before.by in (LABEL, REGION) else before.group_column or None
         if by is None and before.by != ALL:
             raise UsageError("the model keeps a promise by groups that are no column of a table; expected --by.")
-    return by, _USUAL_CONFIDENCE if confidence is None else confidence, _limit(options, before)
+    return by, _confidence(confidence, before), _limit(options, before)
+
+
+def _confidence(asked: float | None, before: Any) -> float:
+    if asked is not None:
+        return asked
+    return _USUAL_CONFIDENCE if before is None else float(before.confidence)
 
 
 def _limit(options: Namespace, before: Any) -> dict[str, Any]:
