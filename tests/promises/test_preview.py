@@ -84,6 +84,13 @@ def test_costs_ensembles_tables_and_files(clf, tmp_path):
     assert preview_promise(load(tmp_path / "m.sepc"), max_error=0.2, sizes=(400,)) == told
 
 
+def test_an_estimate_from_a_few_records_says_how_little_they_say(clf):
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
+    few = preview_promise(SEPClassifier().fit(X, np.repeat(["a", "b"], 4)), sizes=(100,))
+    assert "8 training records that were left out, which say little, and no promise" in repr(few)
+    assert "say little" not in repr(preview_promise(clf, sizes=(100,)))
+
+
 def test_what_cannot_be_foretold(clf, tmp_path):
     for bad in ("region", np.zeros(3)):
         with pytest.raises(InputError, match="expected None or 'label'"):

@@ -28,6 +28,8 @@ from sepc.promises.trust_threshold import model_of
 
 SIZES = (100, 200, 400, 800, 1600, 3200)
 _DRAWS = 100
+# What so few records show of rare errors is next to nothing, and the estimate says so.
+_FEW = 100
 # Of the calibration sets that were drawn so many have a promise where records are called enough.
 _MOSTLY = 0.8
 
@@ -109,9 +111,10 @@ class PromisePreview:
         )
 
     def __repr__(self) -> str:
+        few = ", which say little" if self.n_left_out < _FEW else ""
         head = (
-            f"Estimate from {many(self.n_left_out, 'training record')} that were left out, and no promise; confidence "
-            f"{percent(self.confidence)}:"
+            f"Estimate from {many(self.n_left_out, 'training record')} that were left out{few}, and no promise; "
+            f"confidence {percent(self.confidence)}:"
         )
         return "\n  ".join([head, *self.lines()])
 
