@@ -3,8 +3,9 @@
 At most 500 rows of the sets with columns of numbers, two folds. Values are removed at random, in training and in test
 records alike. The same classifier sees the gaps as they are, filled by the mean of the column, and filled by the five
 nearest records; gradient boosting has a way of its own with gaps. First the means over the sets of each half, then how
-often either is better. Last, complete records: what a prediction takes now that gaps are looked for, in times of one
-pass over the data that finds out whether there are any.
+often either is better. Few records have a calibration error even where each trust is the chance to be right: what of it
+is due to that is drawn and told, and so is the error of all records of a half together. Last, complete records: what a
+prediction takes now that gaps are looked for, in times of one pass over the data that finds out whether there are any.
 """
 
 import os
@@ -48,6 +49,8 @@ MODELS = {
     "boosting": partial(HistGradientBoostingClassifier, random_state=0),
 }
 MEASURES = ("accuracy", "calibration error", "AURC x 1000")
+# How often labels are drawn that each trust is the chance of.
+DRAWS = 50
 
 
 def main() -> None:
@@ -58,7 +61,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(versions("numpy", "scipy", "scikit-learn"))
     names = options.sets or names_with_numbers()
-    found = {share: {name: measured(name, share) for name in names} for share in options.shares}
+    verdicts = {share: {name: verdicts_of(name, share) for name in names} for share in options.shares}
+    found = {
+        share: {name: np.array([measured(*v) for v in of_models]) for name, of_models in of_sets.items()}
+        for share, of_sets in verdicts.items()
+    }
     for half in HALVES:
         mine = of_half(names, half)
         if not mine:
@@ -68,6 +75,14 @@ def main() -> None:
         for share in options.shares:
             means = np.mean([found[share][name] for name in mine], axis=0)
             row(f"{100 * share:.0f} %", *(" / ".join(told(*values)) for values in means))
+        print(f"\n### Calibration error, {half} sets: mean / of it by chance / of all records together\n")
+        table("removed", *MODELS)
+        for share in options.shares:
+            of_half_here = [verdicts[share][name] for name in mine]
+            row(
+                f"{100 * share:.0f} %",
+                *(" / ".join(calibration_told(of_sets)) for of_sets in zip(*of_half_here, strict=True)),
+            )
         print()
     print("### On how many sets what is there does better: accuracy / calibration error / AURC\n")
     table("removed", "one: mean", "one: nearest", "ensemble: mean", "ensemble: nearest", "sets")
@@ -82,8 +97,8 @@ def main() -> None:
         row(name, *(f"{against_a_look(model, n):.0f}" for n in (10_000, 1)))
 
 
-def measured(name: str, share: float) -> np.ndarray:
-    """Return the measures of each model on one set, shape (n_models, 3)."""
+def verdicts_of(name: str, share: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return of each model which labels of one set are right, and their trust."""
     X, y = numbers(name)
     X, y = some_rows(X, np.asarray(y), MOST_ROWS)
     X = np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X)
@@ -94,9 +109,26 @@ def measured(name: str, share: float) -> np.ndarray:
         for train, test in folds:
             known = ~np.isnan(X[train]).all(axis=0)
             proba[test] = make().fit(X[train][:, known], y[train]).predict_proba(X[test][:, known])
-        label, trust = proba.argmax(axis=1), proba.max(axis=1)
-        out.append((np.mean(label == y), expected_calibration_error(y, label, trust), 1000.0 * aurc(y, label, trust)))
-    return np.array(out)
+        out.append((proba.argmax(axis=1) == y, proba.max(axis=1)))
+    return out
+
+
+def measured(right: np.ndarray, trust: np.ndarray) -> tuple[float, float, float]:
+    """Return the measures of verdicts."""
+    return float(right.mean()), calibration_error(right, trust), 1000.0 * aurc(right, np.ones_like(right), trust)
+
+
+def calibration_error(right: np.ndarray, trust: np.ndarray) -> float:
+    return expected_calibration_error(right, np.ones_like(right), trust)
+
+
+def calibration_told(of_sets: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
+    """Return the mean calibration error over sets, of labels that are right by chance as well, and of all together."""
+    rng = np.random.default_rng(0)
+    drawn = [calibration_error(rng.random(len(trust)) < trust, trust) for _ in range(DRAWS) for _, trust in of_sets]
+    together = calibration_error(*(np.concatenate(column) for column in zip(*of_sets, strict=True)))
+    values = np.mean([calibration_error(*verdicts) for verdicts in of_sets]), np.mean(drawn), together
+    return [f"{value:.3f}" for value in values]
 
 
 def told(accuracy: float, calibration: float, area: float) -> tuple[str, str, str]:

@@ -134,7 +134,7 @@ def test_shares_are_those_of_the_densities_and_the_background():
     z = model.units(x)[None]
     logs = model.densities.by_component(z)[0]
     names = model.region_names()
-    by_label = softmax(model.densities.log_joint(z)[0] / model.calibration.temperature)
+    by_label = softmax(model.densities.log_joint(z)[0] / model.calibration.temperature + model.calibration.correction)
     b = float(model.calibration.background(np.logaddexp.reduce(logs, keepdims=True))[0])
     for one in why.shares:
         if one.region == BACKGROUND:

@@ -1,4 +1,4 @@
-"""Calibration: temperature, background and typicality, by what records that were left out say."""
+"""Calibration: temperature, corrections, background and typicality, by what records that were left out say."""
 
 import numpy as np
 import pytest
@@ -22,9 +22,9 @@ def sure_of(n, n_classes, share_right, sharpness, rng):
 def test_the_slope_of_the_loss_is_its_slope(seed):
     rng = np.random.default_rng(seed)
     joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
-    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(40) ** 4)
-    at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1)])
-    steps = 1e-6 * np.eye(2)
+    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(40) ** 4, rng.random(40))
+    at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
+    steps = 1e-6 * np.eye(5)
     found = [(loss(at + step)[0] - loss(at - step)[0]) / 2e-6 for step in steps]
     np.testing.assert_allclose(loss(at)[1], found, rtol=1e-4, atol=1e-4)
 
@@ -37,9 +37,9 @@ def test_nothing_nearby_has_less_loss(seed):
     found = learn_calibration(joint, codes, np.bincount(codes, minlength=2))
     far = 1.0 / (1.0 + np.exp(log_density(joint) - found.level))
     loss = _Loss(joint, codes, found.class_share, far)
-    at = np.array([np.log(found.temperature), np.log(found.unexplained / (1 - found.unexplained))])
-    around = at + 0.05 * rng.normal(size=(20, 2))
-    around = np.clip(around, [-1.0, -12.0], [6.0, 2.0])
+    at = np.array([np.log(found.temperature), np.log(found.unexplained / (1 - found.unexplained)), *found.correction])
+    around = at + 0.05 * rng.normal(size=(20, 4))
+    around = np.clip(around, [-1.0, -12.0, -10.0, -10.0], [6.0, 2.0, 10.0, 10.0])
     assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-3
 
 
@@ -73,6 +73,49 @@ class TestTemperature:
         found = learn_calibration(np.empty((0, 2)), np.empty(0, dtype=int), np.array([3, 1]))
         assert found.posterior(np.array([[0.0, -100.0]])).max() < 0.9
         assert np.isnan(found.typicality(np.zeros(2))).all()
+
+
+class TestCorrection:
+    @staticmethod
+    def leaning(n, by):
+        """Return joint densities that favour the first class by some log odds too much, and true classes."""
+        rng = np.random.default_rng(4)
+        true = 2.0 * rng.normal(size=(n, 2)) + np.log([0.7, 0.3])
+        codes = (softmax(true, axis=1)[:, 0] < rng.random(n)).astype(int)
+        return true + np.array([by, 0.0]), codes
+
+    def test_it_takes_back_what_one_label_was_favoured_by(self):
+        joint, codes = self.leaning(20_000, 1.5)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        assert found.correction[1] - found.correction[0] == pytest.approx(1.5, abs=0.1)
+        assert found.correction.sum() == pytest.approx(0.0, abs=1e-3)  # what all labels get changes nothing
+        assert found.temperature == pytest.approx(1.0, abs=0.1)
+
+    def test_probabilities_are_right_where_classes_are_rarer_than_in_training(self):
+        joint, codes = self.leaning(40_000, 1.5)
+        found = learn_calibration(joint[:20_000], codes[:20_000], np.bincount(codes[:20_000]))
+        rest, truth = joint[20_000:], codes[20_000:]
+        rare = np.flatnonzero((truth == 0) | (np.arange(20_000) % 10 == 0))  # one in ten of the second class
+        shift = np.array([1.0, 0.1])
+        proba = found.posterior(rest[rare]) * shift
+        proba /= proba.sum(axis=1, keepdims=True)
+        for low, high in ((0.0, 0.05), (0.05, 0.2), (0.2, 1.0)):
+            some = (proba[:, 1] >= low) & (proba[:, 1] < high)
+            assert proba[some, 1].mean() == pytest.approx(truth[rare][some].mean(), abs=0.03)
+
+    def test_few_records_correct_little(self):
+        joint, codes = self.leaning(12, 1.5)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        assert 0.0 < np.ptp(found.correction) < 1.0
+
+    def test_a_record_without_values_is_not_corrected(self):
+        joint, codes = self.leaning(2000, 1.5)
+        found = learn_calibration(joint, codes, np.bincount(codes))
+        nothing = np.log(found.class_share)[None]
+        np.testing.assert_allclose(found.posterior(nothing, np.zeros(1))[0], found.class_share, rtol=1e-12)
+        np.testing.assert_allclose(found.by_regions(nothing, np.zeros(1))[0], found.class_share, rtol=1e-12)
+        half = found.correction_at(np.array([0.5, 1.0]))
+        np.testing.assert_allclose(half, [0.5 * found.correction, found.correction])
 
 
 @settings(max_examples=30)

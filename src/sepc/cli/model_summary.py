@@ -112,9 +112,11 @@ def calibration_text(model: Any) -> str:
     left_out = f"{many(len(found.left_out), 'record')} that {'was' if len(found.left_out) == 1 else 'were'} left out"
     if not isinstance(clf._model, PartitionModel):
         return f"calibrated by the weights of its members; {left_out} tell how typical a record is"
+    most, least = found.correction.argmax(), found.correction.argmin()
+    towards = f"{found.correction[most] - found.correction[least]:.2g} towards {clf.classes_[most]}"
     return (
-        f"calibrated by {left_out}; log odds are divided by {found.temperature:.2g}, {percent(found.unexplained)} of "
-        "the probability is the background's"
+        f"calibrated by {left_out}; log odds are divided by {found.temperature:.2g} and moved by up to {towards}, "
+        f"{percent(found.unexplained)} of the probability is the background's"
     )
 
 
@@ -157,7 +159,12 @@ def _not_calibrated_since(clf: Any) -> str:
 def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {"n_left_out": len(found.left_out), "temperature": found.temperature, "background": found.unexplained}
+    return {
+        "n_left_out": len(found.left_out),
+        "temperature": found.temperature,
+        "correction": found.correction.tolist(),
+        "background": found.unexplained,
+    }
 
 
 def regions_text(model: Any) -> str:

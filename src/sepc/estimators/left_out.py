@@ -25,7 +25,7 @@ from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
-# One record more in a partition costs more than its share; two numbers are learnt well from so many.
+# One record more in a partition costs more than its share; a few numbers are learnt well from so many.
 MOST_RECORDS = 6000
 # Up to this share of different ones equal records may be no copies: a table of a few values has them by its nature.
 # Then this share of them has an equal with another label, which no copy has, or no feature has more values than so many

@@ -1,11 +1,13 @@
 """Shares: how much of a label's probability each region gives, and what parts the best one from its rival.
 
 They are the sum that the probability is. With l(c) the logarithm of a component's weight times its density at the
-point, J(k) the logarithm of the sum of these over class k, T the temperature and b the background's share,
+point, J(k) the logarithm of the sum of these over class k, T the temperature, a(k) the correction of class k and b the
+background's share,
 
-    p(k) = sum over the components c of k of (1 - b) softmax(J / T)(k) exp(l(c) - J(k)), plus b times the share of k
+    p(k) = sum over the components c of k of (1 - b) softmax(J / T + a)(k) exp(l(c) - J(k)), plus b times the share of k
 
-in the training set. So no region is named for a label that does not speak for it. Without a calibration T is 1 and b 0.
+in the training set. So no region is named for a label that does not speak for it. Without a calibration T is 1, a and b
+are 0.
 Where other shares of the classes are stated, the parts of each label are multiplied by its share over that in training,
 and all by one number more, so that probabilities add up to 1 again.
 """
@@ -199,10 +201,11 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     rival = int(others.argmax())
     logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
     calibration, known = model.calibration, known_share(z[None])
-    temperature, background = 1.0, 0.0
+    temperature, correction, background = 1.0, np.zeros(len(proba)), 0.0
     by_regions = softmax(joint, axis=1)[0]
     if calibration is not None:
         temperature = float(calibration.temperature_at(known)[0, 0])
+        correction = calibration.correction_at(known)[0]
         background = float(calibration.background(log_density(joint))[0])
         by_regions = calibration.by_regions(joint, known)[0]
     shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
@@ -235,6 +238,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             size_and_width=float(log_weights[best] - log_weights[against]),
             terms=_by_columns(found.values[0], densities, z, x, (best, against), vocabulary),
             calibration=float((1.0 / temperature - 1.0) * (joint[0, label] - joint[0, rival]))
+            + float(correction[label] - correction[rival])
             + float(np.log(shift[label]) - np.log(shift[rival])),
         ),
     )

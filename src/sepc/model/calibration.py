@@ -3,12 +3,17 @@
 The densities of a partition know the records that shaped them too well. Partitions of the same training set that each
 leave a part out say how well they know others: from what they say of the records that they had not seen come
 
-- a temperature: log odds between labels are divided by it; of a point with gaps by its power of the share of the
-  features that are there, for the fewer these are the less there is to be too sure of,
+- a temperature: log odds between labels are divided by it,
+- a correction of each label, which is added to its log odds: the regions of one class may be drawn too narrow or too
+  wide where those of another are not, and then all records are drawn to one label. Without it probabilities can be
+  right as long as classes are as common as in training, and wrong where other shares are stated,
 - the background: a share that all labels have in common, in which the probabilities are those of the whole training
   set. It has two parts. One is the same everywhere, for the records whose labels the regions do not tell. The other is
   a density, everywhere the same and very low, which takes over far away from all regions,
 - the densities at these records: the share of them at which the density is no higher tells how strange a point is.
+
+Of a point with gaps the share of the features that are there is the power of the temperature and a factor of the
+corrections: the fewer are there, the less there is to be too sure of. Without any it is 1, and 0.
 """
 
 from dataclasses import dataclass
@@ -28,14 +33,19 @@ STRANGE = 0.01
 BELOW_STRANGE = 6.0
 # The logarithm of a density that no point has: a background of it is nowhere.
 NOWHERE = -1e9
+# Log odds of a label are corrected by at most so much.
+MOST_CORRECTION = 10.0
 # The logarithm of the temperature is drawn to 0 as by this many records, and the background's share away from 0: half
 # a record whose label the regions do not tell. From 0.3 to 1 the log loss hardly changes.
 _DRAWN_TO_ONE = 1.0
 _UNEXPLAINED = 0.5
+# Corrections are drawn to 0 as by this many records. From 1 to 10 the log loss hardly changes on the sets that
+# constants are chosen by; with more, less is gained where there is much to correct.
+_DRAWN_TO_ZERO = 3.0
 # Within these: a set where every record is right would give a temperature of 0.
 _LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE = -1.0, 6.0
 _LEAST_LOGIT, _MOST_LOGIT = -12.0, 2.0
-_START = np.array([0.5, -4.0])
+_START = (0.5, -4.0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,6 +56,8 @@ class Calibration:
     ----------
     temperature : float
         Log odds between labels are divided by it.
+    correction : ndarray of shape (n_classes,)
+        What is then added to the log odds of each label.
     unexplained : float
         Share of the background everywhere.
     level : float
@@ -57,7 +69,8 @@ class Calibration:
 
     Examples
     --------
-    >>> calibration = Calibration(2.0, 0.0, -100.0, np.array([0.7, 0.3]), np.array([-6.0, -5.0, -3.0, -2.0]))
+    >>> left_out = np.array([-6.0, -5.0, -3.0, -2.0])
+    >>> calibration = Calibration(2.0, np.zeros(2), 0.0, -100.0, np.array([0.7, 0.3]), left_out)
     >>> joint = np.log([[0.8, 0.2], [1e-60, 2e-60]])
     >>> calibration.posterior(joint).round(3).tolist()
     [[0.667, 0.333], [0.7, 0.3]]
@@ -66,6 +79,7 @@ class Calibration:
     """
 
     temperature: float
+    correction: FloatArray
     unexplained: float
     level: float
     class_share: FloatArray
@@ -91,6 +105,7 @@ class Calibration:
         odds = joint - top
         log_densities = top[:, 0] + np.log(np.exp(odds).sum(axis=1))
         odds /= self.temperature_at(known)
+        odds += self.correction_at(known)
         np.exp(odds, out=odds)
         odds /= odds.sum(axis=1, keepdims=True)
         return self.with_background(odds, log_densities)
@@ -103,9 +118,13 @@ class Calibration:
         """Return the temperature of points with these shares of their features, shape (n, 1), or (1, 1) for one."""
         return np.asarray(np.power(self.temperature, known)).reshape(-1, 1)
 
+    def correction_at(self, known: FloatArray | float) -> FloatArray:
+        """Return the corrections at points with these shares of their features, shape (n, n_classes) or one row."""
+        return np.asarray(np.reshape(known, (-1, 1)) * self.correction)
+
     def by_regions(self, joint: FloatArray, known: FloatArray | float = 1.0) -> FloatArray:
         """Return the probability of each class without the background, shape (n, n_classes)."""
-        return np.asarray(softmax(joint / self.temperature_at(known), axis=1))
+        return np.asarray(softmax(joint / self.temperature_at(known) + self.correction_at(known), axis=1))
 
     def background(self, log_densities: FloatArray) -> FloatArray:
         """Return the share of the probability that the background has, shape (n,)."""
@@ -182,36 +201,44 @@ def learn_calibration(
     """
     share = class_count / class_count.sum()
     if not len(codes):
-        return Calibration(1.0, 0.5, NOWHERE, share, np.empty(0))
+        return Calibration(1.0, np.zeros(len(share)), 0.5, NOWHERE, share, np.empty(0))
     densities = log_density(joint)
     # Seven digits tell strange points as well, and take half of the room in a file.
     left_out = np.sort(densities).astype(np.float32).astype(np.float64)
     level = strange_below(left_out) - BELOW_STRANGE
-    found = minimize(
+    log_temperature, logit, *correction = minimize(
         _Loss(joint, codes, share, expit(level - densities), known),
-        _START,
+        [*_START, *np.zeros(len(share))],
         jac=True,
         method="L-BFGS-B",
-        bounds=[(_LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE), (_LEAST_LOGIT, _MOST_LOGIT)],
-    ).x
-    return Calibration(float(np.exp(found[0])), float(expit(found[1])), level, share, left_out)
+        bounds=[
+            (_LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE),
+            (_LEAST_LOGIT, _MOST_LOGIT),
+            *[(-MOST_CORRECTION, MOST_CORRECTION)] * len(share),
+        ],
+    ).x.tolist()
+    return Calibration(
+        float(np.exp(log_temperature)), np.array(correction), float(expit(logit)), level, share, left_out
+    )
 
 
 class _Loss:
-    """Log loss of the true labels by the logarithm of the temperature and the logit of the background's share."""
+    """Log loss of the true labels by log temperature, the logit of the background's share, and the corrections."""
 
     def __init__(
         self, joint: FloatArray, codes: IntArray, share: FloatArray, far: FloatArray, known: FloatArray | float = 1.0
     ) -> None:
         # Odds against the true label: all that the loss depends on, and free of the densities' scale.
         self.against = joint - joint[np.arange(len(codes)), codes][:, None]
-        self.prior, self.far, self.known = share[codes], far, known
+        self.codes, self.prior, self.far, self.known = codes, share[codes], far, np.broadcast_to(known, len(codes))
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        log_temperature, logit = theta.tolist()
-        tempered = self.against * np.exp(-log_temperature * np.reshape(self.known, (-1, 1)))
-        top = tempered.max(axis=1, keepdims=True)
-        everyone = np.exp(tempered - top)
+        log_temperature, logit = theta[:2].tolist()
+        correction, known = theta[2:], self.known[:, None]
+        tempered = self.against * np.exp(-log_temperature * known)
+        corrected = tempered + known * (correction - correction[self.codes][:, None])
+        top = corrected.max(axis=1, keepdims=True)
+        everyone = np.exp(corrected - top)
         total = everyone.sum(axis=1)
         everyone /= total[:, None]
         own = np.exp(-top[:, 0]) / total
@@ -219,12 +246,16 @@ class _Loss:
         background = unexplained + (1.0 - unexplained) * self.far
         p = (1.0 - background) * own + background * self.prior
         odds = np.einsum("ij,ij->i", everyone, tempered)
-        by_temperature = -np.sum((1.0 - background) * own * odds * self.known / p)
+        of_regions = (1.0 - background) * own * self.known / p
+        by_temperature = -np.sum(of_regions * odds)
+        by_correction = of_regions @ everyone - np.bincount(self.codes, of_regions, minlength=len(correction))
         by_logit = -np.sum((1.0 - self.far) * (self.prior - own) / p) * unexplained * (1.0 - unexplained)
         value = -np.sum(np.log(p)) + _DRAWN_TO_ONE * log_temperature**2 - _UNEXPLAINED * np.log(unexplained)
+        value += _DRAWN_TO_ZERO * correction @ correction
         by_temperature += 2.0 * _DRAWN_TO_ONE * log_temperature
         by_logit -= _UNEXPLAINED * (1.0 - unexplained)
-        return float(value), np.array([by_temperature, by_logit])
+        by_correction += 2.0 * _DRAWN_TO_ZERO * correction
+        return float(value), np.array([by_temperature, by_logit, *by_correction])
 
 
 def mixed(by_regions: Any, background: Any, class_share: Any) -> Any:

@@ -10,7 +10,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
-from sepc.model.calibration import Calibration
+from sepc.model.calibration import MOST_CORRECTION, Calibration
 from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.densities import LocalDensities
@@ -212,6 +212,8 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
     """Put a calibration into arrays, if there is one."""
     if calibration is not None:
         writer.put("numbers", [calibration.temperature, calibration.unexplained, calibration.level])
+        if calibration.correction.any():  # not in an ensemble, and not in models of before there were any
+            writer.put("correction", calibration.correction)
         writer.put("class_share", calibration.class_share)
         writer.put("left_out", calibration.left_out)
 
@@ -221,11 +223,14 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
     if "numbers" not in reader:
         return None
     temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
+    correction = np.zeros(n_classes)
+    if "correction" in reader:
+        correction = reader.numbers("correction", (n_classes,), limit=MOST_CORRECTION)
     share, left_out = reader.numbers("class_share", (n_classes,)), reader.numbers("left_out", (None,))
     require(temperature > 0.0 and 0.0 <= unexplained <= 1.0, "calibration")
     require(bool((share >= 0.0).all()) and abs(share.sum() - 1.0) < 1e-9, "shares of the classes")
     require(len(left_out) <= n_rows and bool((np.diff(left_out) >= 0.0).all()), "densities are not ascending")
-    return Calibration(temperature, unexplained, level, share, left_out)
+    return Calibration(temperature, correction, unexplained, level, share, left_out)
 
 
 def pack_part_blocks(writer: ArrayWriter, parts: PartBlocks | None, training_rows: bool, n_rows: int) -> None:

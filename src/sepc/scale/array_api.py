@@ -123,7 +123,7 @@ def posterior(calibration: Calibration | None, joint: Array, place: Place) -> Ar
         return _softmax(joint, xp)
     far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -_EXPONENT, _EXPONENT)))
     background = calibration.unexplained + (1.0 - calibration.unexplained) * far
-    by_regions = _softmax(joint / calibration.temperature, xp)
+    by_regions = _softmax(joint / calibration.temperature + place.put(calibration.correction), xp)
     return mixed(by_regions, background[:, None], place.put(calibration.class_share))
 
 

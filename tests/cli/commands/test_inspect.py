@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from command_line import do
 from saved_models import fixture_path
@@ -33,11 +34,14 @@ class TestInspect:
         calibration = sepc.load("model.sepc")["classifier"]._model.calibration
         assert do("inspect model.sepc") == 0
         told = "calibrated by 300 records that were left out; log odds are divided by "
-        assert f"{told}{calibration.temperature:.2g}, " in capsys.readouterr().out
+        most = calibration.correction.argmax()
+        towards = f"{np.ptp(calibration.correction):.2g} towards {'no' if most == 0 else 'yes'}, "
+        assert f"{told}{calibration.temperature:.2g} and moved by up to {towards}" in capsys.readouterr().out
         assert do("inspect model.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["calibration"] == {
             "n_left_out": 300,
             "temperature": calibration.temperature,
+            "correction": calibration.correction.tolist(),
             "background": calibration.unexplained,
         }
 

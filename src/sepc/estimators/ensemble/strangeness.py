@@ -74,7 +74,7 @@ def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count
     """
     share, n_members = class_count / class_count.sum(), len(log_densities)
     if not log_densities.shape[1]:
-        nothing = Calibration(1.0, 0.0, NOWHERE, share, np.empty(0))
+        nothing = Calibration(1.0, np.zeros(len(share)), 0.0, NOWHERE, share, np.empty(0))
         return Strangeness(np.zeros(n_members), np.ones(n_members), nothing)
     middle = np.median(log_densities, axis=1)
     spread = np.median(np.abs(log_densities - middle[:, None]), axis=1)
@@ -84,7 +84,7 @@ def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count
     spread *= width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
     scores = np.sort(_by_members(log_densities, middle, spread) - _FOR_BEYOND * np.log1p(beyond))
     level = strange_below(scores) - BELOW_STRANGE
-    return Strangeness(middle, spread, Calibration(1.0, 0.0, level, share, scores))
+    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), 0.0, level, share, scores))
 
 
 def _by_members(log_densities: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
