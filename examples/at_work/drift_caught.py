@@ -4,7 +4,7 @@ Drift caught by an alarm
 
 When has the world moved away from the training set? :class:`~sepc.FeedbackMonitor` watches the share of records
 outside of every ellipsoid and rings an alarm with a stated rate of false alarms, without any labels. This page sends
-four streams past a classifier: one stays as it is, in the others a gauge shifts.
+three streams past a classifier: one stays as it is, in the others a gauge shifts.
 """
 
 # %%

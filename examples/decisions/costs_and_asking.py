@@ -60,9 +60,10 @@ right.set(xscale="log", xlabel="price of asking a person", ylabel="share of reco
 plt.show()
 
 # %%
-# The dearer a person is, the fewer records are asked about; a threshold asks about the same ones whatever it costs. For
-# some prices a trust of 0.99 is cheaper on these records: it makes no dear error here, which probabilities cannot know
-# beforehand. But nobody told which threshold to take, and 0.95 is far dearer.
+# The dearer a person is, the fewer records are asked about; a threshold asks about the same ones whatever it costs. As
+# long as asking is cheap, a trust of 0.95 costs about twice as much as the least expected cost; from a price of 1 on
+# the two are about even. Up to there a trust of 0.99 is the cheapest on these records: it makes no error here, which
+# probabilities cannot know beforehand, and nobody told which threshold to take.
 #
 # How common the classes are matters as much. Where one case in a hundred is malignant, the same measurements are weaker
 # evidence of it, and more records go to a person.

@@ -75,6 +75,6 @@ plt.show()
 # Most members speak for the label, none of them loudly, and a few speak against it. The ensemble leans the other way
 # before any member speaks. The leaning is the same for all records: where the voices are faint it may decide alone.
 #
-# In the table the ensemble gains most where there are many columns, half of them useless. On two moons it may rank
-# better or worse than one partition, by chance: there are no columns to choose from. Not in the picture: one partition
-# can be looked at as a whole, the three partitions of each of sixteen members cannot.
+# In the table the ensemble gains most where there are many columns, half of them useless. On two moons it gains
+# little, in one split next to nothing: there are no columns to choose from. Not in the picture: one partition can be
+# looked at as a whole, the three partitions of each of sixteen members cannot.

@@ -81,10 +81,10 @@ plt.show()
 
 # %%
 # Where the classes overlap, most records of a region are of the common class, and these give the label: half of the
-# rare records are missed, by the paper's reading and by the default. The paper's trust in a label *rare* is low
-# besides, as its formula counts the sizes of the classes a second time. One threshold for all labels makes it worse
-# for the rare class: at 0.95 no rare label is accepted, while 0.95 is no more than the share of the common class, so
-# that rare records still pass as common.
+# rare records are missed by the paper's reading, and more than two in five by the default. The paper's trust in a label
+# *rare* is low besides, as its formula counts the sizes of the classes a second time. One threshold for all labels
+# makes it worse for the rare class: at 0.95 no rare label is accepted, while 0.95 is no more than the share of the
+# common class, so that rare records still pass as common.
 #
 # A higher threshold for the common label, and a lower one for the rare label, leaves few rare records unseen; a person
 # has to look at most of them. Sets per class treat both classes alike, at the price of wrong labels among the common

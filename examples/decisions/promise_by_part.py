@@ -85,5 +85,5 @@ plt.show()
 # person.
 #
 # The price is in the left panel: fewer labels. Cracked machines may be recognised well enough, and yet nothing is
-# promised of them, since 63 calibration records do not show it. And a pool, such as the other regions of worn, is
+# promised of them, since 65 calibration records do not show it. And a pool, such as the other regions of worn, is
 # promised as a whole: within it one region may be worse than another.

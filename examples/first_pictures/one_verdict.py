@@ -70,7 +70,8 @@ right.invert_yaxis()
 plt.show()
 
 # %%
-# Two regions give the label most of its probability, and both hold few records. The label is wrong, and the trust is
-# low enough to say that this happens. The bars of one colour add up to the probability of that label. The change on
-# the right is small: the record lies next to the border. It is no advice and no cause: the columns of a real record do
-# not move one by one, and the trust after the change is only just one half.
+# One region gives the label nearly all of its probability, and it holds few records; of three partitions without a part
+# of the records only one gives the same label. The label is right here, but a trust as low as this means that about one
+# such label in four is wrong. The bars of one colour add up to the probability of that label. The change on the right
+# is small: the record lies next to the border. It is no advice and no cause: the columns of a real record do not move
+# one by one, and the trust after the change is only just one half.
