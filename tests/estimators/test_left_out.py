@@ -87,6 +87,16 @@ def test_copies_of_all_records_give_no_more_certainty_about_new_ones(load):
     assert thrice._model.calibration.temperature > 0.7 * once._model.calibration.temperature
 
 
+def test_a_class_whose_records_are_all_equal_is_still_found():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.3).astype(int)
+    X = rng.normal(size=(300, 1))
+    X[y == 1] = 0.0  # a code for a fault, say: such records are never left out
+    clf = SEPClassifier().fit(X, y)
+    assert not clf._model.calibration.correction.any()
+    assert clf.predict([[0.0]]).tolist() == [1]
+
+
 class TestAlongRays:
     @pytest.mark.parametrize("load", BUNDLED)
     @pytest.mark.parametrize("trust", ["local"])

@@ -108,6 +108,16 @@ class TestCorrection:
         found = learn_calibration(joint, codes, np.bincount(codes))
         assert 0.0 < np.ptp(found.correction) < 1.0
 
+    def test_a_class_that_was_never_left_out_is_not_corrected_away(self):
+        joint, codes = self.leaning(2000, 1.5)
+        never = np.column_stack([joint, joint.max(axis=1) - 1.0])
+        found = learn_calibration(never, codes, np.array([1400, 600, 500]))
+        assert found.correction[2] == 0.0
+        assert found.correction[1] > 0.5
+        assert found.correction.sum() == pytest.approx(0.0, abs=1e-8)
+        alone = codes == 0
+        assert not learn_calibration(joint[alone], codes[alone], np.array([1400, 600])).correction.any()
+
     def test_a_record_without_values_is_not_corrected(self):
         joint, codes = self.leaning(2000, 1.5)
         found = learn_calibration(joint, codes, np.bincount(codes))

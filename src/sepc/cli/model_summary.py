@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import aligned, counted
+from sepc.cli.console import aligned, counted, on_one_line
 from sepc.cli.labelled_tables import LabelledTable
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
@@ -19,6 +19,8 @@ from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95
 _SHOWN = 20
+# Corrections of log odds that are smaller are not worth a word.
+_LEAST_MOVED = 0.005
 
 
 def summarize(model: Any) -> dict[str, Any]:
@@ -112,10 +114,10 @@ def calibration_text(model: Any) -> str:
     left_out = f"{many(len(found.left_out), 'record')} that {'was' if len(found.left_out) == 1 else 'were'} left out"
     if not isinstance(clf._model, PartitionModel):
         return f"calibrated by the weights of its members; {left_out} tell how typical a record is"
-    most, least = found.correction.argmax(), found.correction.argmin()
-    towards = f"{found.correction[most] - found.correction[least]:.2g} towards {clf.classes_[most]}"
+    moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
+    towards = f" and moved by up to {moved:.2g} towards label {on_one_line(most)}" if moved >= _LEAST_MOVED else ""
     return (
-        f"calibrated by {left_out}; log odds are divided by {found.temperature:.2g} and moved by up to {towards}, "
+        f"calibrated by {left_out}; log odds are divided by {found.temperature:.2g}{towards}, "
         f"{percent(found.unexplained)} of the probability is the background's"
     )
 

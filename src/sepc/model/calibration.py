@@ -33,14 +33,15 @@ STRANGE = 0.01
 BELOW_STRANGE = 6.0
 # The logarithm of a density that no point has: a background of it is nowhere.
 NOWHERE = -1e9
-# Log odds of a label are corrected by at most so much.
+# A label is corrected by at most so much, up or down.
 MOST_CORRECTION = 10.0
 # The logarithm of the temperature is drawn to 0 as by this many records, and the background's share away from 0: half
 # a record whose label the regions do not tell. From 0.3 to 1 the log loss hardly changes.
 _DRAWN_TO_ONE = 1.0
 _UNEXPLAINED = 0.5
-# Corrections are drawn to 0 as by this many records. From 1 to 10 the log loss hardly changes on the sets that
-# constants are chosen by; with more, less is gained where there is much to correct.
+# The squares of corrections times this are a part of the loss: as much as a dozen records at even odds. From 1 to 10
+# the log loss hardly changes on the sets that constants are chosen by; with more, less is gained where there is much
+# to correct.
 _DRAWN_TO_ZERO = 3.0
 # Within these: a set where every record is right would give a temperature of 0.
 _LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE = -1.0, 6.0
@@ -206,8 +207,9 @@ def learn_calibration(
     # Seven digits tell strange points as well, and take half of the room in a file.
     left_out = np.sort(densities).astype(np.float32).astype(np.float64)
     level = strange_below(left_out) - BELOW_STRANGE
-    log_temperature, logit, *correction = minimize(
-        _Loss(joint, codes, share, expit(level - densities), known),
+    loss = _Loss(joint, codes, share, expit(level - densities), known)
+    log_temperature, logit, *corrections = minimize(
+        loss,
         [*_START, *np.zeros(len(share))],
         jac=True,
         method="L-BFGS-B",
@@ -217,9 +219,10 @@ def learn_calibration(
             *[(-MOST_CORRECTION, MOST_CORRECTION)] * len(share),
         ],
     ).x.tolist()
-    return Calibration(
-        float(np.exp(log_temperature)), np.array(correction), float(expit(logit)), level, share, left_out
-    )
+    # Without the last bits, which would be all that there is of some.
+    correction: FloatArray = np.clip(loss.corrections(np.array(corrections)), -MOST_CORRECTION, MOST_CORRECTION)
+    correction = np.round(correction, 9) + 0.0
+    return Calibration(float(np.exp(log_temperature)), correction, float(expit(logit)), level, share, left_out)
 
 
 class _Loss:
@@ -231,10 +234,16 @@ class _Loss:
         # Odds against the true label: all that the loss depends on, and free of the densities' scale.
         self.against = joint - joint[np.arange(len(codes)), codes][:, None]
         self.codes, self.prior, self.far, self.known = codes, share[codes], far, np.broadcast_to(known, len(codes))
+        # All that records of other classes say of a class that none of them is of is that it is less likely.
+        self.judged = np.bincount(codes, minlength=len(share)) > 0
+
+    def corrections(self, values: FloatArray) -> FloatArray:
+        """Return corrections of mean 0 of the classes that records are of, and 0 of others, by one value for each."""
+        return np.asarray(np.where(self.judged, values - values[self.judged].mean(), 0.0))
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         log_temperature, logit = theta[:2].tolist()
-        correction, known = theta[2:], self.known[:, None]
+        correction, known = self.corrections(theta[2:]), self.known[:, None]
         tempered = self.against * np.exp(-log_temperature * known)
         corrected = tempered + known * (correction - correction[self.codes][:, None])
         top = corrected.max(axis=1, keepdims=True)
@@ -255,7 +264,7 @@ class _Loss:
         by_temperature += 2.0 * _DRAWN_TO_ONE * log_temperature
         by_logit -= _UNEXPLAINED * (1.0 - unexplained)
         by_correction += 2.0 * _DRAWN_TO_ZERO * correction
-        return float(value), np.array([by_temperature, by_logit, *by_correction])
+        return float(value), np.array([by_temperature, by_logit, *self.corrections(by_correction)])
 
 
 def mixed(by_regions: Any, background: Any, class_share: Any) -> Any:

@@ -271,7 +271,8 @@ class PartitionModel:
             arrays += [self.densities.coefficients, self.densities.log_weights]
         if self.calibration is not None:
             arrays.append([self.calibration.temperature, self.calibration.unexplained, self.calibration.level])
-            arrays.append(self.calibration.correction)
+            if self.calibration.correction.any():  # models of before there were any keep their key
+                arrays.append(self.calibration.correction)
         return key_of(texts, arrays)
 
     def under(self, policy: Policy | None) -> Self:

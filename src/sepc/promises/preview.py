@@ -2,8 +2,8 @@
 
 The calibrated classifier and the ensemble have been asked about every training record by partitions that had not seen
 it. From these verdicts calibration sets of several sizes are drawn, and promises made with each. The records chose the
-classifier's settings and its temperature, and the partitions that judged them had fewer records than the classifier
-has: the first flatters, the second does not. A promise takes records that had no part in any of it.
+classifier's settings and calibrated it, and the partitions that judged them had fewer records than the classifier has:
+the first flatters, the second does not. A promise takes records that had no part in any of it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from command_line import do
 from saved_models import fixture_path
+from sklearn.datasets import load_breast_cancer
 
 import sepc
 
@@ -31,19 +32,31 @@ class TestInspect:
         assert "Asking a person costs 0.5." in told
 
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):
-        calibration = sepc.load("model.sepc")["classifier"]._model.calibration
-        assert do("inspect model.sepc") == 0
-        told = "calibrated by 300 records that were left out; log odds are divided by "
-        most = calibration.correction.argmax()
-        towards = f"{np.ptp(calibration.correction):.2g} towards {'no' if most == 0 else 'yes'}, "
+        X, y = load_breast_cancer(return_X_y=True)
+        clf = sepc.SEPClassifier().fit(X[::2], np.array(["ill\n", "well"])[y[::2]])
+        calibration = clf._model.calibration
+        sepc.save(clf, "leaning.sepc")
+        assert do("inspect leaning.sepc") == 0
+        told = "calibrated by 285 records that were left out; log odds are divided by "
+        towards = f"{np.ptp(calibration.correction):.2g} towards label ill\\n, "
+        assert calibration.correction.argmax() == 0
         assert f"{told}{calibration.temperature:.2g} and moved by up to {towards}" in capsys.readouterr().out
-        assert do("inspect model.sepc --json") == 0
+        assert do("inspect leaning.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["calibration"] == {
-            "n_left_out": 300,
+            "n_left_out": 285,
             "temperature": calibration.temperature,
             "correction": calibration.correction.tolist(),
             "background": calibration.unexplained,
         }
+
+    def test_it_says_nothing_of_corrections_that_are_none(self, capsys):
+        sepc.save(
+            sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]), "few.sepc"
+        )
+        assert do("inspect few.sepc") == 0
+        told = capsys.readouterr().out
+        assert "log odds are divided by" in told
+        assert "moved by" not in told
 
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
     def test_it_tells_of_a_model_that_was_not_calibrated(self, capsys):
