@@ -7,6 +7,7 @@ import pickle
 import tracemalloc
 import warnings
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,15 @@ class TestWithoutRecords:
         found = stored(fitted[kind][0], tmp_path, training_rows=False)
         assert "classes_" in dir(found)
         assert "classes_" in found._repr_html_()
+
+
+def test_a_model_of_before_labels_were_corrected_keeps_its_key():
+    # Promises and observations that are kept elsewhere name the model by it.
+    model = sepc.load(fixture_path("v2-binary-local"))._model
+    assert not model.calibration.correction.any()
+    assert model.key() == "c9549c8c84c161abeabb23c4732c326f1039166c009c680c2462955119cf75c7"
+    corrected = replace(model, calibration=replace(model.calibration, correction=np.array([0.1, -0.1])))
+    assert corrected.key() != model.key()
 
 
 class TestRefused:
