@@ -193,7 +193,8 @@ class TestSamples:
         assert set(np.unique(X[:, 2:])) == {0.0, 1.0}
         for group in ([2, 3, 4], [5, 6, 7, 8], list(range(10, 15))):
             assert (X[:, group].sum(axis=1) == 1).all()
-        shares = clf._model.densities.shares.shares(clf._model.region_names().index(name))
+        (component,) = (k for k, regions in enumerate(clf._model.regions_by_component()) if name in regions)
+        shares = clf._model.densities.shares.shares(component)
         assert X[:, 2:].mean(axis=0) == pytest.approx(shares, abs=0.04)
 
     def test_rows_of_a_table_have_raw_values(self):

@@ -223,16 +223,17 @@ class TestTraining:
         asked = with_gaps(cancer[0][1::2], 0.2, seed=7)
         assert np.array_equal(again.predict_proba(asked), fitted[1].predict_proba(asked))
 
-    def test_it_is_better_than_filling_in_before(self, cancer):
+    @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+    def test_it_is_better_than_filling_in_before(self, cancer, make):
         X, y = cancer
-        train, asked, truth = with_gaps(X[::2], 0.4), with_gaps(X[1::2], 0.4, seed=1), y[1::2]
-        for make in MAKERS.values():
-            losses = []
+        losses = []
+        for seed in range(3):  # one draw of gaps may favour either
+            train, asked, truth = with_gaps(X[::2], 0.4, seed), with_gaps(X[1::2], 0.4, seed + 10), y[1::2]
             for clf in (make(), make_pipeline(SimpleImputer(), make())):
                 proba = clf.fit(train, y[::2]).predict_proba(asked)
                 own = proba[np.arange(len(truth)), np.searchsorted(clf.classes_, truth)]
                 losses.append(-np.log(np.maximum(own, 1e-12)).mean())
-            assert losses[0] < losses[1]
+        assert np.mean(losses[::2]) < np.mean(losses[1::2])
 
     def test_labels_have_no_part_in_what_stands_in_for_gaps(self):
         X, _ = load_iris(return_X_y=True)

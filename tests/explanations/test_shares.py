@@ -55,7 +55,7 @@ def assert_sums(why):
 
 
 def sizes_by_region(clf):
-    """Return how many training records each region of each label has, by the partitions."""
+    """Return how many training records each region, or those that are read as one, have by the partitions, by label."""
     sizes = {str(label): {} for label in clf.classes_}
     (p,) = clf.partitions_
     for side, label in enumerate(sizes):
@@ -63,6 +63,9 @@ def sizes_by_region(clf):
         sizes[label] = {f"{label}#{i + 1}": len(block.members) for i, block in enumerate(blocks)}
         if len(p.isolated[side]):
             sizes[label][f"{label}@"] = len(p.isolated[side])
+        for regions in clf._model.regions_by_component():
+            if len(regions) > 1 and regions[0] in sizes[label]:
+                sizes[label][f"{regions[0]}+"] = sum(sizes[label].pop(region) for region in regions)
     return sizes
 
 
@@ -173,8 +176,8 @@ def test_terms_of_a_raw_table_are_those_of_its_columns():
 
 def test_a_model_from_before_calibration_is_read_without_it():
     X, y, asked = overlapping(3)
-    clf = SEPClassifier().fit(X, y)
-    older, raw = replace(clf._model, calibration=None, part_blocks=None), SEPClassifier(trust="raw").fit(X, y)
+    raw = SEPClassifier(trust="raw").fit(X, y)
+    older = replace(raw._model, trust="local")
     for x in asked[:5]:
         why = explain(older, x)
         assert_sums(why)

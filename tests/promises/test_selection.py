@@ -119,7 +119,15 @@ class TestByRegion:
             own = [s for s in clf.explain(cal[0][i]).shares if s.label == a.label[i] and s.region != "background"]
             assert a.main_region[i] == max(own, key=lambda s: s.share).region
 
-    def test_regions_are_signed_or_pooled_and_every_record_is_in_one(self, clf, cal):
+    def test_regions_that_are_read_as_one_are_one_part(self, clf, cal):
+        found = select_min_trust(clf, *cal, max_error=0.15, by="region")
+        assert clf._model.groups is not None
+        # Both groups of the rarer class are parts of their own.
+        assert list(found.parts) == clf._model.region_names()
+        assert [name.rpartition("#")[0] for name in found.parts] == ["ill", "ill", "well"]
+
+    def test_regions_are_signed_or_pooled_and_every_record_is_in_one(self, cal):
+        clf = SEPClassifier(n_imp=0.1, trust="raw").fit(*patients(600))  # which reads each region by itself
         found = select_min_trust(clf, *cal, max_error=0.15, by="region")
         names = [part.part for part in found.parts.values()]
         assert len(set(names)) == len(names)

@@ -177,9 +177,9 @@ def regions_text(model: Any) -> str:
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> print(regions_text(clf))
-    region  label  n_label  n_others  purity  trust  iteration  log_volume
-    0#1     0            3         0       1      1          1      0.6931
-    1#1     1            3         0       1      1          1       1.386
+    region  label  n_label  n_others  purity  trust  iteration  log_volume  read_as
+    0#1     0            3         0       1      1          1      0.6931  0#1
+    1#1     1            3         0       1      1          1       1.386  1#1
     """
     frame = model.regions()
     if not len(frame):

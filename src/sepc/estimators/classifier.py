@@ -28,7 +28,7 @@ from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
 from sepc.scale.dispatch import scattered_training_set
 
-_REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume")
+_REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "read_as")
 
 
 class SEPClassifier(TrustClassifier):
@@ -48,9 +48,11 @@ class SEPClassifier(TrustClassifier):
         How the regions are read; it decides labels, probabilities and trust.
 
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
-          Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell how
-          strange a point is: see `Assessment.typicality`. Of all readings it is calibrated best.
-        - "raw": the same, not calibrated, and without a typicality; a fit takes about a third of the time.
+          Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell
+          whether ellipsoids of a class are read as one, and how strange a point is: see `Assessment.typicality`. Of all
+          readings it is calibrated best.
+        - "raw": the same, not calibrated, each ellipsoid by itself, and without a typicality; a fit takes about a third
+          of the time.
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
           is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that
           is the nearest one, grown until it touches the point: the better estimate on held-out records.
@@ -215,8 +217,9 @@ class SEPClassifier(TrustClassifier):
             As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points
             (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
             in it. `trust` is the probability of its label at its centre if `trust` is "local" or "raw", else what
-            these counts give a point in it alone. `iteration` is 0 for what was left over at the end. The last columns
-            give, for each feature, from where to where it reaches.
+            these counts give a point in it alone. `iteration` is 0 for what was left over at the end. `read_as` is what
+            explanations call it: its own name, or one with a ``+`` for all regions of a label that are read as one
+            local distribution. The last columns give, for each feature, from where to where it reaches.
 
         Examples
         --------
@@ -229,9 +232,12 @@ class SEPClassifier(TrustClassifier):
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self._model.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
+        named = zip(self._model.region_names(), self._model.regions_by_component(), strict=True)
+        read_as = {region: name for name, regions in named for region in regions}
         for rules, p in zip(self._model.rules, self.partitions_, strict=True):
             for k, block in enumerate(p.blocks):
-                for name, value in self._region(rules, k, block).items():
+                own = rules.names[k]
+                for name, value in (self._region(rules, k, block) | {"read_as": read_as.get(own, own)}).items():
                     columns[name].append(value)
         return self._frames.frame(columns)
 

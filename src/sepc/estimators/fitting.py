@@ -21,11 +21,13 @@ from sepc.estimators.left_out import MOST_RECORDS, LeftOut, learn_from_left_out,
 from sepc.estimators.progress import Progress
 from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
 from sepc.geometry.threads import one_blas_thread
-from sepc.model.block_densities import Component, densities_of, local_densities
+from sepc.model.block_densities import densities_of, joined_densities, local_densities
 from sepc.model.category_shares import Categories
+from sepc.model.components import Component
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.incomplete import has_gaps
+from sepc.model.joining import APART, groupings, joined
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import (
@@ -170,13 +172,13 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         shaping = None if held_out is None else ~held_out
         partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
         # First what needs room to work in: with the rules beside it a fit would take more memory.
-        densities, calibration, part_blocks = None, None, None
+        densities, calibration, part_blocks, groups, extent = None, None, None, None, APART
         by_class = [LocalPoints(points[rows]) for rows in class_slices(training.class_count)]
         categories = found_categories(by_class, mean, scale) if settings.trust in DENSITY_READINGS else None
         if settings.trust == "local":
             rows = compact(taking_part(training.class_count), len(codes))
             everyone = len(rows) == len(codes)  # without a copy
-            calibration, part_blocks, categories = learn_from_left_out(
+            calibration, part_blocks, categories, extent = learn_from_left_out(
                 points if everyone else points[rows],
                 codes[rows].astype(np.int64),
                 training.classes,
@@ -189,8 +191,12 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
                 None if training.gaps is None else training.gaps[rows],
             )
         if settings.trust in DENSITY_READINGS:
-            blocks = ((block.code, block.rows) for block in class_blocks(partitions, problems))
-            densities = local_densities(points, blocks, training.class_count, center, unit, categories, training.gaps)
+            blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
+            units = training.class_count, center, unit
+            if extent == APART:
+                densities = local_densities(points, blocks, *units, categories, training.gaps)
+            else:
+                densities, groups = joined_densities(points, blocks, *units, extent, categories, training.gaps)
         model = PartitionModel(
             classes=training.classes,
             class_count=training.class_count,
@@ -208,6 +214,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             densities=densities,
             calibration=calibration,
             part_blocks=part_blocks,
+            groups=groups,
         )
     in_rows = [
         renumbered(p, [training.rows[problem.side == s] for s in range(len(problem.labels))])
@@ -244,16 +251,16 @@ def fit_scattered(
         partitions.append(run.partition)
         rules.append(run.rules(problem.labels, settings.grows))
         components += run.components(codes=range(len(sides)) if len(problems) == 1 else (k,))
-    densities, calibration, part_blocks = None, None, None
+    densities, calibration, part_blocks, groups, extent = None, None, None, None, APART
     if settings.trust in DENSITY_READINGS:
         center, spread = location_and_scale_of(*training.points)
         unit = units_from(spread)
         categories = found_categories(training.points, training.mean, training.scale)
         if settings.trust == "local":
-            calibration, part_blocks, categories = _scattered_calibration(
+            calibration, part_blocks, categories, extent = _scattered_calibration(
                 training, class_count, unit, settings, categories
             )
-        densities = _scattered_densities(components, class_count, center, unit, categories)
+        densities, groups = _scattered_densities(components, class_count, center, unit, categories, extent)
     model = PartitionModel(
         classes=training.classes,
         class_count=class_count,
@@ -268,6 +275,7 @@ def fit_scattered(
         densities=densities,
         calibration=calibration,
         part_blocks=part_blocks,
+        groups=groups,
     )
     return Fitted(model, partitions)
 
@@ -390,12 +398,18 @@ def _scattered_densities(
     center: FloatArray,
     unit: FloatArray,
     categories: Categories | None,
-) -> LocalDensities:
+    extent: int,
+) -> tuple[LocalDensities, IntArray | None]:
+    """Return the densities, and the component that each region went into if some are read as one."""
     moved = [
         part._replace(mean=(part.mean - center) / unit, scatter=part.scatter / np.outer(unit, unit))
         for part in components
     ]
-    return densities_of(moved, counts, center, unit, categories)
+    groups = None
+    if extent != APART:
+        groups = groupings(moved, categories, center, unit)[extent]
+        moved = joined(moved, groups)
+    return densities_of(moved, counts, center, unit, categories), groups
 
 
 def _scattered_calibration(

@@ -5,9 +5,11 @@ densities, and these judge the part that they have not seen. Equal records are i
 have seen them, unless it is a table of a few values. At most `MOST_RECORDS` take part, from all over each class.
 
 Where there are categories the records that were left out also tell how to read them: by the shares of their values, or
-as features like all others, whose covariances tell which values come together.
+as features like all others, whose covariances tell which values come together. And they tell whether blocks of a class
+are read one by one, or some of them as one; see `model.joining`.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,8 @@ from sepc.model.calibration import Calibration, learn_calibration
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities
 from sepc.model.incomplete import known_share
-from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks
+from sepc.model.joining import APART, EXTENTS
+from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks, joined_blocks
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
@@ -66,11 +69,14 @@ class LeftOut(NamedTuple):
     parts : PartBlocks
     categories : Categories or None
         Those that are read by the shares of their values.
+    extent : int
+        How far blocks are joined, one of `joining.EXTENTS`.
     """
 
     calibration: Calibration
     parts: PartBlocks
     categories: Categories | None
+    extent: int
 
 
 def learn_from_left_out(
@@ -131,19 +137,43 @@ def learn_from_left_out(
         left_out.append(out)
         blocks.append(numbers)
     ways = [None] if categories is None else [categories, None]
-    readings = [_reading(points, codes, class_count, unit, left_out, blocks, way, gaps) for way in ways]
+    readings = [
+        _reading(points, codes, class_count, unit, left_out, joined, extent, way, gaps)
+        for way in ways
+        for extent, joined in _different(points, codes, blocks, way)
+    ]
     best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
     if not len(rows):
         parts_found = PartBlocks.without_records(best.densities)
     else:
-        table = np.array(blocks, dtype=np.int64).reshape(len(blocks), len(rows))
+        table = np.array(best.blocks, dtype=np.int64).reshape(len(blocks), len(rows))
         parts_found = PartBlocks(best.densities, rows, compact(table, len(rows)))
-    return LeftOut(best.calibration, parts_found, best.categories)
+    return LeftOut(best.calibration, parts_found, best.categories, best.extent)
+
+
+def _different(
+    points: FloatArray, codes: IntArray, blocks: list[IntArray], categories: Categories | None
+) -> Iterator[tuple[int, list[IntArray]]]:
+    """Yield how far blocks are joined, and the blocks of all parts: the farthest of extents where these are the same.
+
+    Where they are all apart, nothing speaks for going any further.
+    """
+    by_part = [joined_blocks(points, codes, numbers, categories) for numbers in blocks]
+    apart = [found[APART] for found in by_part]
+    yield APART, apart
+    farther = apart
+    for extent in reversed(EXTENTS[1:]):
+        joined = [found[extent] for found in by_part]
+        if not any(all(map(np.array_equal, joined, seen)) for seen in (apart, farther)):
+            yield extent, joined
+        farther = joined
 
 
 class _Reading(NamedTuple):
-    """Densities of the same blocks, some categories apart, and how well they foretell what was left out."""
+    """Densities of blocks, some of them joined, some categories apart; and how well they foretell what was left out."""
 
+    extent: int
+    blocks: list[IntArray]
     categories: Categories | None
     densities: tuple[LocalDensities, ...]
     calibration: Calibration
@@ -157,6 +187,7 @@ def _reading(
     unit: FloatArray,
     left_out: list[IntArray],
     blocks: list[IntArray],
+    extent: int,
     categories: Categories | None,
     gaps: BoolArray | None,
 ) -> _Reading:
@@ -172,7 +203,7 @@ def _reading(
     share = known_share(there[known])
     calibration = learn_calibration(joint[known], codes[known], class_count, share)
     right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes[known]]
-    return _Reading(categories, tuple(densities), calibration, -float(np.log(right).sum()))
+    return _Reading(extent, blocks, categories, tuple(densities), calibration, -float(np.log(right).sum()))
 
 
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:

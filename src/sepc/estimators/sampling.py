@@ -63,11 +63,13 @@ def draw(
 def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return points of an ellipsoid with values of categories that are drawn by the shares they have in it.
 
-    Only where they are read so; an ellipsoid of features that are 0 and 1 has hardly any record that can be.
+    Where it is read as one with others, by the shares in all of them. Only where categories are read so; an ellipsoid
+    of features that are 0 and 1 has hardly any record that can be.
     """
     if model.densities is None or model.densities.shares is None:
         return Z
-    categories, component = model.densities.shares.categories, model.region_names().index(region)
+    categories = model.densities.shares.categories
+    component = next(k for k, regions in enumerate(model.regions_by_component()) if region in regions)
     shares = model.densities.shares.shares(component)
     for at in categories.slices:
         group = categories.features[at]

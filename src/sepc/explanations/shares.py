@@ -46,25 +46,31 @@ class RegionShare(NamedTuple):
     Attributes
     ----------
     region : str
-        ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together. ``background``
-        stands for no region: labels are as frequent in it as in the training set, or as is stated.
+        ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together, ``benign#2+``
+        several regions that are read as one, of which the second ellipsoid is the first. ``background`` stands for no
+        region: labels are as frequent in it as in the training set, or as is stated.
     label : object
         The label that it speaks for.
     share : float
         Part of that label's probability.
     records : int
         How many training records made it.
+    n_regions : int, default=1
+        How many regions are read as one in it.
 
     Examples
     --------
     >>> RegionShare("benign@", "benign", 0.04, 23).in_words()
     'benign@ (23 isolated records)'
+    >>> RegionShare("benign#2+", "benign", 0.9, 120, 4).in_words()
+    'benign#2+ (120 records of 4 regions)'
     """
 
     region: str
     label: Any
     share: float
     records: int
+    n_regions: int = 1
 
     @property
     def is_background(self) -> bool:
@@ -75,7 +81,8 @@ class RegionShare(NamedTuple):
         """Return it as part of a sentence; the background is told of at length where it is new."""
         if self.is_background:
             return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
-        return f"{self.region} ({many(self.records, 'isolated record' if self.region.endswith('@') else 'record')})"
+        records = many(self.records, "isolated record" if self.region.endswith("@") else "record")
+        return f"{self.region} ({records}{f' of {self.n_regions} regions' if self.n_regions > 1 else ''})"
 
 
 class FeatureTerm(NamedTuple):
@@ -213,13 +220,13 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     if calibration is not None:
         by_all = by_all + background * calibration.class_share
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
-    n, names = int(model.class_count.sum()), model.region_names()
+    n, names, regions = int(model.class_count.sum()), model.region_names(), model.regions_by_component()
     shares: list[RegionShare] = []
     for k in (label, rival):
         name = plain(model.classes[k])
         parts = stated[k] * (1.0 - background) * by_regions[k] * np.exp(logs - joint[0, k])
         own = [
-            RegionShare(names[c], name, float(parts[c]), densities.size(c, n))
+            RegionShare(names[c], name, float(parts[c]), densities.size(c, n), len(regions[c]))
             for c in np.flatnonzero(densities.codes == k).tolist()
         ]
         if calibration is not None:

@@ -2,11 +2,10 @@
 
 A block's mean and covariance, and how many points it has, are all that its density is made of. So it does not matter
 where the points are. Points with gaps take part by what can be expected of them, given the block's own mean and
-covariance, and with the uncertainty that is left.
+covariance, and with the uncertainty that is left. Blocks of a class may be read as one; see `joining`.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,33 +13,15 @@ from numpy.typing import NDArray
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories, shares_of
+from sepc.model.components import Component, common_covariance, component_of_points, shrunken_covariance
 from sepc.model.densities import LocalDensities, component_of
 from sepc.model.incomplete import expected
+from sepc.model.joining import groupings, joined, members
 from sepc.model.quadratics import pairs
 
-# What all blocks have in common weighs as much as this many points, times the number of features plus one.
-SHRINKAGE = 1.0
-# Variances, in units of the features, that are added to the common covariance and to each one.
-_COMMON_RIDGE = 1e-2
-_RIDGE = 1e-4
 # How often moments are made of what can be expected in gaps, and that of the moments. Of 0, 1, 2 and 4 none gave the
 # least log loss on all sets that constants are chosen by; from 0 to 2 most sets gain.
 _EXPECTATIONS = 2
-
-
-class Component(NamedTuple):
-    """The points of a block, of one class: mean of shape (d,), sums of squares and products about it, and how many.
-
-    Examples
-    --------
-    >>> Component(0, np.zeros(1), np.eye(1), 2).n
-    2
-    """
-
-    code: int
-    mean: FloatArray
-    scatter: FloatArray
-    n: int
 
 
 def local_densities(
@@ -79,16 +60,79 @@ def local_densities(
     [[1.0]]
     """
     with one_blas_thread(points.size):
-        if gaps is not None:
-            blocks = list(blocks)
-        parts: Iterable[Component] = (
-            Component(code, *_moments(points[rows], center, unit), len(rows)) for code, rows in blocks
-        )
-        if gaps is not None:
-            parts = _expected_moments(list(parts), (points - center) / unit, gaps, [rows for _, rows in blocks])
-            if categories is not None:
-                parts = [_with_possible_shares(part, categories, center, unit) for part in parts]
-        return densities_of(parts, class_count, center, unit, categories)
+        if gaps is None:
+            return densities_of(_components(points, blocks, center, unit), class_count, center, unit, categories)
+        blocks = list(blocks)
+        parts = list(_components(points, blocks, center, unit))
+        rows = [rows for _, rows in blocks]
+        return _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories)
+
+
+def joined_densities(
+    points: FloatArray,
+    blocks: Sequence[tuple[int, IntArray]],
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
+    extent: int,
+    categories: Categories | None = None,
+    gaps: BoolArray | None = None,
+) -> tuple[LocalDensities, IntArray]:
+    """Read blocks of points as components, some of them as one.
+
+    Parameters
+    ----------
+    points, blocks, class_count, center, unit, categories, gaps
+        As for `local_densities`.
+    extent : int
+        How far blocks are joined, one of `joining.EXTENTS`. Where values are missing, it goes by what stands there.
+
+    Returns
+    -------
+    densities : LocalDensities
+    groups : ndarray of int, shape (n_blocks,)
+        The component that each block went into.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(400, 2))
+    >>> halves = [(0, np.flatnonzero(x[:, 0] < 0)), (0, np.flatnonzero(x[:, 0] >= 0))]
+    >>> local, groups = joined_densities(x, halves, np.array([400]), np.zeros(2), np.ones(2), 1)
+    >>> len(local.codes), groups.tolist()
+    (1, [0, 0])
+    """
+    with one_blas_thread(points.size):
+        parts = list(_components(points, blocks, center, unit))
+        groups = groupings(parts, categories, center, unit)[extent]
+        parts = joined(parts, groups)
+        if gaps is None:
+            return densities_of(parts, class_count, center, unit, categories), groups
+        rows = [np.sort(np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)]
+        return _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories), groups
+
+
+def _components(
+    points: FloatArray, blocks: Iterable[tuple[int, IntArray]], center: FloatArray, unit: FloatArray
+) -> Iterator[Component]:
+    """Yield the moments of each block."""
+    return (component_of_points(code, points[rows], center, unit) for code, rows in blocks)
+
+
+def _densities_with_gaps(
+    parts: list[Component],
+    rows: list[IntArray],
+    points: FloatArray,
+    gaps: BoolArray,
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None,
+) -> LocalDensities:
+    """Return the densities of components of these rows, by what can be expected in their gaps."""
+    parts = _expected_moments(parts, (points - center) / unit, gaps, rows)
+    if categories is not None:
+        parts = [_with_possible_shares(part, categories, center, unit) for part in parts]
+    return densities_of(parts, class_count, center, unit, categories)
 
 
 def _expected_moments(
@@ -97,11 +141,11 @@ def _expected_moments(
     """Return the moments of blocks by what can be expected in the gaps of their points."""
     for _ in range(_EXPECTATIONS):
         counts = np.array([float(part.n) for part in parts])
-        common = _common(np.sum([part.scatter for part in parts], axis=0), counts)
+        common = common_covariance(np.sum([part.scatter for part in parts], axis=0), counts)
         for k, rows in enumerate(blocks):
             if gaps[rows].any():
                 part = parts[k]
-                found = expected(z[rows], gaps[rows], part.mean, _shrunken(part.scatter, part.n, common))
+                found = expected(z[rows], gaps[rows], part.mean, shrunken_covariance(part.scatter, part.n, common))
                 mean = found.points.mean(axis=0)
                 away = found.points - mean
                 parts[k] = part._replace(mean=mean, scatter=away.T @ away + found.spread)
@@ -158,11 +202,11 @@ def densities_of(
     counts = table[:, -1].copy()
     form = np.empty((d + 1, d + 1))
     form[i, j] = form[j, i] = table.sum(axis=0)
-    common = _common(form[:d, :d], counts)
+    common = common_covariance(form[:d, :d], counts)
     log_scales = np.empty(len(table))
     for k, moments in enumerate(table):
         form[i, j] = form[j, i] = moments
-        table[k], log_scales[k] = component_of(form[:d, d], _shrunken(form[:d, :d], counts[k], common))
+        table[k], log_scales[k] = component_of(form[:d, d], shrunken_covariance(form[:d, :d], counts[k], common))
     number = np.array(codes, dtype=np.int64)
     of_class = np.bincount(number, counts, minlength=len(class_count))[number]
     prior = class_count[number] / class_count.sum()
@@ -171,18 +215,6 @@ def densities_of(
     if categories is not None:
         shares = shares_of(categories, np.array(held), counts, number, len(class_count))
     return LocalDensities(center, unit, table.T.copy(), number, log_weights, len(class_count), shares)
-
-
-def _common(scatter: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the covariance that components have in common, from the sum of their scatters."""
-    return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + _COMMON_RIDGE * np.eye(len(scatter)))
-
-
-def _shrunken(scatter: FloatArray, n: float, common: FloatArray) -> FloatArray:
-    """Return the covariance of a component of n points, shrunk towards the common one."""
-    d = len(scatter)
-    strength = SHRINKAGE * (d + 1)
-    return np.asarray((scatter + strength * common) / (n + strength) + _RIDGE * np.eye(d))
 
 
 def _numbers_alone(
@@ -207,12 +239,3 @@ def _packed(parts: Iterable[Component], codes: list[int]) -> Iterator[FloatArray
         form = np.empty((d + 1, d + 1))
         form[:d, :d], form[:d, d], form[d, d] = part.scatter, part.mean, part.n
         yield form[pairs(d + 1)]
-
-
-def _moments(points: FloatArray, center: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean, and sum of squares and products about it, of ``(points - center) / unit``; uses up the points."""
-    points -= center
-    points /= unit
-    mean = points.mean(axis=0)
-    points -= mean
-    return mean, points.T @ points

@@ -4,7 +4,7 @@ They tell how firm a label is: whether partitions that have not seen a part of t
 the numbers of the blocks, which are few beside the records, and the densities are made of them again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.block_densities import local_densities
 from sepc.model.category_shares import Categories
+from sepc.model.components import component_of_points
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.joining import groupings
 from sepc.partitions.units import location_and_unit
 
 N_PARTS = 3
@@ -32,7 +34,8 @@ class PartBlocks(NamedTuple):
     rows : ndarray of int, shape (m,)
         Numbers of the training points that take part, in their order.
     blocks : ndarray of int, shape (n_partitions, m)
-        Block of each of them, numbered from 0, class by class; -1 for those that were left out.
+        Block of each of them, numbered from 0, class by class; those that are read as one have one number. -1 for
+        records that were left out.
 
     Examples
     --------
@@ -98,9 +101,41 @@ def densities_of_blocks(
     [3.0]
     """
     seen = np.flatnonzero(blocks != LEFT_OUT)
-    order = seen[np.argsort(blocks[seen], kind="stable")]
-    members: Iterable[IntArray] = np.split(order, np.cumsum(np.bincount(blocks[seen]))[:-1])
     center, unit = location_and_unit(points[seen])
     count = np.bincount(codes[seen], minlength=n_classes)
-    by_class = ((int(codes[rows[0]]), rows) for rows in members)
-    return local_densities(points, by_class, count, center, unit, categories, gaps)
+    return local_densities(points, _by_class(codes, blocks), count, center, unit, categories, gaps)
+
+
+def joined_blocks(
+    points: FloatArray, codes: IntArray, blocks: IntArray, categories: Categories | None = None
+) -> list[IntArray]:
+    """Return the blocks of points as they are if none are joined, and for each other one of `joining.EXTENTS`.
+
+    Parameters
+    ----------
+    points, codes, blocks, categories
+        As for `densities_of_blocks`.
+
+    Returns
+    -------
+    list of ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(400, 2))
+    >>> apart, *joined = joined_blocks(x, np.zeros(400, dtype=int), (x[:, 0] < 0).astype(int))
+    >>> apart.max(), [blocks.max() for blocks in joined]
+    (np.int64(1), [np.int64(0), np.int64(0)])
+    """
+    center, unit = location_and_unit(points[blocks != LEFT_OUT])
+    parts = [component_of_points(code, points[rows], center, unit) for code, rows in _by_class(codes, blocks)]
+    found = groupings(parts, categories, center, unit)
+    return [np.where(blocks == LEFT_OUT, LEFT_OUT, groups[blocks]) for groups in found]
+
+
+def _by_class(codes: IntArray, blocks: NDArray[np.integer]) -> Iterator[tuple[int, IntArray]]:
+    """Yield class and rows of each block."""
+    seen = np.flatnonzero(blocks != LEFT_OUT)
+    order = seen[np.argsort(blocks[seen], kind="stable")]
+    for rows in np.split(order, np.cumsum(np.bincount(blocks[seen]))[:-1]):
+        yield int(codes[rows[0]]), rows

@@ -19,6 +19,7 @@ from sepc.model.decision import Decision, decide_by_counts, decide_by_probabilit
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
 from sepc.model.incomplete import known_share
+from sepc.model.joining import members
 from sepc.model.part_blocks import LEFT_OUT, PartBlocks
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
@@ -60,6 +61,8 @@ class PartitionModel:
         For the reading "local"; None in models that were saved before there was one.
     part_blocks : PartBlocks or None
         Beside the calibration.
+    groups : ndarray of int, shape (n_regions,), or None
+        Which component of the densities each region is read in, class by class; None where each has its own.
     policy : Policy or None
         Other shares of the classes than in training, and costs of errors; for the readings "local" and "raw".
 
@@ -84,6 +87,7 @@ class PartitionModel:
     densities: LocalDensities | None
     calibration: Calibration | None
     part_blocks: PartBlocks | None
+    groups: IntArray | None = None
     policy: Policy | None = None
 
     @property
@@ -227,6 +231,8 @@ class PartitionModel:
     def region_names(self) -> list[str]:
         """Return what the components of the densities are called: as the ellipsoids, ``@`` for isolated records.
 
+        Of several regions that are read as one it is the name of the first, with a ``+`` behind it.
+
         Examples
         --------
         >>> from sepc import SEPClassifier
@@ -234,16 +240,31 @@ class PartitionModel:
         >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.region_names()
         ['high#1', 'low#1']
         """
+        return [regions[0] + ("+" if len(regions) > 1 else "") for regions in self.regions_by_component()]
+
+    def regions_by_component(self) -> list[list[str]]:
+        """Return the names of the regions that each component of the densities is made of.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.regions_by_component()
+        [['high#1'], ['low#1']]
+        """
         if self.densities is None:
             return []
-        return [name for k, of_class in self.densities.of_classes() for name in self._names(k, of_class)]
+        groups = np.arange(len(self.densities.codes)) if self.groups is None else self.groups
+        n_regions = np.bincount(self.densities.codes[groups], minlength=len(self.classes)).tolist()
+        names = [name for k, n in enumerate(n_regions) for name in self._names(k, n)]
+        return [[names[k] for k in regions] for regions in members(groups)]
 
-    def _names(self, k: int, of_class: slice) -> Iterator[str]:
+    def _names(self, k: int, n_regions: int) -> Iterator[str]:
         (problem,), (side,) = deciding_problem(np.array([k]), len(self.rules))
         rules = self.rules[problem]
         ellipsoids = [name for name, own in zip(rules.names, rules.sides, strict=True) if own == side]
         yield from ellipsoids
-        if of_class.stop - of_class.start > len(ellipsoids):
+        if n_regions > len(ellipsoids):
             yield f"{rules.labels[side]}@"
 
     def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:

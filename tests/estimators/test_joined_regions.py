@@ -1,0 +1,145 @@
+"""Regions that are read as one: when that is so, what they are called, and that all ways of a model know it."""
+
+import numpy as np
+import pytest
+from saved_models import assert_same, stored, told
+from scattered_fits import WHERE
+from sklearn.datasets import load_iris
+
+import sepc
+from sepc import ModelFileError, SEPClassifier
+from sepc.model.joining import members
+from sepc.persist.model_files import FORMAT
+
+
+@pytest.fixture(scope="module")
+def cut_clouds():
+    """Return two normal classes that overlap, so that a partition cuts through both."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal([1.5, 1.0], [1.2, 0.9], size=(300, 2))])
+    return X, np.repeat(["a", "b"], 300)
+
+
+@pytest.fixture(scope="module")
+def joined(cut_clouds):
+    X, y = cut_clouds
+    clf = SEPClassifier(n_imp=0.05).fit(X, y).calibrate(X[::2], y[::2])
+    assert clf._model.groups is not None
+    assert len(clf._model.densities.codes) < len(clf._model.groups)
+    return clf
+
+
+class TestWhen:
+    def test_pieces_of_a_cloud_are_read_as_one(self, joined, cut_clouds):
+        X, y = cut_clouds
+        model = joined._model
+        assert model.densities.codes.tolist() == [0, 1]
+        for k, label in enumerate("ab"):
+            # One component for a class has the mean of its records.
+            assert model.original(model.densities.mean(k)) == pytest.approx(X[y == label].mean(axis=0))
+
+    def test_clouds_of_a_class_that_lie_apart_are_not(self):
+        rng = np.random.default_rng(1)
+        corners = rng.integers(2, size=(400, 2))
+        clf = SEPClassifier().fit(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
+        assert all(np.count_nonzero(clf._model.densities.codes == k) >= 2 for k in range(2))
+
+    def test_only_the_calibrated_reading_joins(self, cut_clouds):
+        assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds)._model.groups is None
+
+    def test_the_order_of_rows_does_not_matter(self, joined, cut_clouds):
+        X, y = cut_clouds
+        order = np.random.default_rng(2).permutation(len(X))
+        other = SEPClassifier(n_imp=0.05).fit(X[order], y[order])
+        assert np.array_equal(other._model.groups, joined._model.groups)
+        assert np.array_equal(other.predict_proba(X), joined.predict_proba(X))
+
+    def test_labels_are_those_of_the_likelier_normal_distribution(self, joined):
+        rng = np.random.default_rng(3)
+        new = rng.normal([0.7, 0.5], 1.5, size=(2000, 2))
+        logs = [-0.5 * np.square(new).sum(axis=1), -0.5 * np.square((new - [1.5, 1.0]) / [1.2, 0.9]).sum(axis=1)]
+        odds = logs[1] - np.log(1.2 * 0.9) - logs[0]
+        sure = np.abs(odds) > 0.5
+        assert np.mean((joined.predict(new) == "b")[sure] == (odds > 0)[sure]) > 0.98
+
+
+class TestNames:
+    def test_the_first_region_with_a_plus(self, joined):
+        model = joined._model
+        assert model.region_names() == ["a#1+", "b#1+"]
+        by_component = model.regions_by_component()
+        assert [len(regions) for regions in by_component] == [len(g) for g in members(model.groups)]
+        told = joined.regions()
+        for name, regions in zip(model.region_names(), by_component, strict=True):
+            assert set(told.region[told.read_as == name]) == {region for region in regions if "@" not in region}
+
+    def test_a_region_by_itself_keeps_its_name(self):
+        clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        assert clf.regions().read_as.tolist() == clf.regions().region.tolist()
+        by_counts = SEPClassifier(trust="paper").fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+        assert by_counts.regions().read_as.tolist() == by_counts.regions().region.tolist()
+
+    def test_an_explanation_says_how_many_regions_speak(self, joined, cut_clouds):
+        X, y = cut_clouds
+        why = joined.explain(X[0])
+        own = [s for s in why.shares if s.label == why.label]
+        assert sum(s.share for s in own) == pytest.approx(why.trust, abs=1e-12)
+        best = own[0]
+        label = best.label
+        assert (best.region, best.records) == (f"{label}#1+", np.count_nonzero(y == label))
+        assert best.n_regions == len(joined._model.regions_by_component()["ab".index(label)])
+        assert f"{label}#1+ ({best.records} records of {best.n_regions} regions)" in str(why)
+        assert joined.assess(X[:1]).main_region.tolist() == [best.region]
+
+
+class TestEverywhere:
+    @pytest.mark.parametrize("training_rows", [True, False])
+    def test_a_saved_model_knows_it(self, joined, cut_clouds, tmp_path, training_rows):
+        X, _ = cut_clouds
+        found = stored(joined, tmp_path, training_rows=training_rows)
+        assert np.array_equal(found._model.groups, joined._model.groups)
+        assert_same(told(found, X), told(joined, X))
+        assert np.array_equal(found.assess(X).stability, joined.assess(X).stability)
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda groups: groups[:-2],
+            lambda groups: np.append(groups, groups[-2:]),
+            lambda groups: groups[::-1],
+            lambda groups: np.zeros_like(groups),
+            lambda groups: groups + 1,
+            lambda _: np.arange(2),
+        ],
+        ids=["too few", "too many", "backwards", "one class", "no such component", "two regions"],
+    )
+    def test_a_file_that_joins_what_is_not_there_is_refused(self, joined, tmp_path, spoil):
+        sepc.save(joined, tmp_path / "model.sepc")
+        header, arrays = FORMAT.read(tmp_path / "model.sepc")
+        FORMAT.write(tmp_path / "spoilt.sepc", header, arrays | {"groups": spoil(arrays["groups"])})
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "spoilt.sepc")
+
+    def test_a_file_that_has_lost_it_is_refused(self, joined, tmp_path):
+        sepc.save(joined, tmp_path / "model.sepc")
+        header, arrays = FORMAT.read(tmp_path / "model.sepc")
+        FORMAT.write(tmp_path / "spoilt.sepc", header, {k: v for k, v in arrays.items() if k != "groups"})
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "spoilt.sepc")
+
+    @WHERE
+    @pytest.mark.usefixtures("small_chunks")
+    def test_a_fit_elsewhere_joins_the_same(self, joined, cut_clouds, where):
+        X, y = cut_clouds
+        found = where(SEPClassifier(n_imp=0.05), X, y)
+        assert np.array_equal(found._model.groups, joined._model.groups)
+        np.testing.assert_allclose(found.predict_proba(X), joined.predict_proba(X), rtol=0, atol=1e-9)
+
+    def test_several_classes(self):
+        X, y = load_iris(return_X_y=True)
+        clf = SEPClassifier().fit(X, y)
+        assert clf._model.groups is not None
+        codes = clf._model.densities.codes[clf._model.groups]
+        assert (np.diff(codes) >= 0).all()
+        told = clf.regions()
+        assert all(name.startswith(f"{label}#") for name, label in zip(told.read_as, told.label, strict=True))

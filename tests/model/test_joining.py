@@ -1,0 +1,160 @@
+"""Which regions are read as one: against a count of the likelihood by hand, and what becomes of densities."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.stats import entropy
+from strategies import seeds
+
+from sepc.model.block_densities import joined_densities, local_densities
+from sepc.model.category_shares import Categories
+from sepc.model.components import common_covariance, component_of_points, shrunken_covariance
+from sepc.model.joining import APART, EXTENTS, groupings, joined, members
+from sepc.model.part_blocks import LEFT_OUT, joined_blocks
+
+
+def pieces(rng, n_classes=2):
+    """Return points of a few clouds in each class, some of them cut in two, as pairs of class and points."""
+    found = []
+    for code in range(n_classes):
+        for _ in range(int(rng.integers(1, 4))):
+            cloud = rng.normal(rng.normal(0.0, 3.0, 2), rng.uniform(0.5, 2.0), size=(int(rng.integers(12, 60)), 2))
+            cut = rng.permutation(len(cloud)) < len(cloud) / 2 if rng.random() < 0.5 else cloud @ rng.normal(size=2) < 0
+            found += [(code, part) for part in (cloud[cut], cloud[~cut]) if len(part)]
+    return found
+
+
+def components(found):
+    return [component_of_points(code, points.copy(), np.zeros(2), np.ones(2)) for code, points in found]
+
+
+def joined_by_hand(found, price, common, n_saved=6):
+    """Return the same by looking at all pairs each time, and at the points themselves: two numbers, and categories."""
+
+    def likelihood(points):
+        away = points[:, :2] - points[:, :2].mean(axis=0)
+        covariance = shrunken_covariance(away.T @ away, len(points), common)
+        each = np.log(len(points)) - 0.5 * np.log(np.linalg.det(covariance))
+        for values in (points[:, 2:5], points[:, 5:]):
+            each -= entropy(np.unique(values, axis=0, return_counts=True)[1]) if values.size else 0.0
+        return len(points) * each
+
+    out = []
+    for code in sorted({code for code, _ in found}):
+        own = {(k,): points for k, (of, points) in enumerate(found) if of == code}
+        saved = 0.5 * n_saved * np.log(sum(map(len, own.values())))
+        while len(own) > 1:
+            gains = {
+                (a, b): likelihood(np.concatenate([own[a], own[b]])) - likelihood(own[a]) - likelihood(own[b])
+                for a, b in itertools.combinations(own, 2)
+            }
+            (a, b), gain = max(gains.items(), key=lambda item: item[1])
+            if gain <= -price * saved:
+                break
+            own[tuple(sorted(a + b))] = np.concatenate([own.pop(a), own.pop(b)])
+        out += own
+    return sorted(out)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds())
+def test_the_same_as_by_hand(seed):
+    found = pieces(np.random.default_rng(seed))
+    parts = components(found)
+    common = common_covariance(sum(part.scatter for part in parts), np.array([part.n for part in parts]))
+    apart, *others = groupings(parts, None, np.zeros(2), np.ones(2))
+    assert apart.tolist() == list(range(len(parts)))
+    for groups, price in zip(others, (0.0, 1.0), strict=True):
+        assert [tuple(regions) for regions in members(groups)] == joined_by_hand(found, price, common)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds())
+def test_farther_only_joins_more_and_never_two_classes(seed):
+    found = pieces(np.random.default_rng(seed), 3)
+    near, *farther = groupings(components(found), None, np.zeros(2), np.ones(2))
+    for far in farther:
+        assert all(len(set(far[near == k])) == 1 for k in range(near.max() + 1))
+        near = far
+    codes = np.array([code for code, _ in found])
+    assert all(len(set(codes[regions])) == 1 for regions in members(near))
+
+
+def test_halves_of_a_cloud_are_joined_and_clouds_are_not():
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(300, 2))
+    left = cloud[:, 0] < 0
+    found = [(0, cloud[left]), (0, cloud[~left]), (0, rng.normal(8.0, 1.0, size=(200, 2)))]
+    for groups in groupings(components(found), None, np.zeros(2), np.ones(2))[1:]:
+        assert groups.tolist() == [0, 0, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds())
+def test_categories_count_by_the_shares_of_their_values(seed):
+    rng = np.random.default_rng(seed)
+    categories = Categories.of([[2, 3, 4], [5]], np.zeros(6), np.ones(6))
+    found = []
+    for code, numbers in pieces(rng):
+        colour = np.eye(3)[rng.choice(3, len(numbers), p=rng.dirichlet(np.full(3, 0.3)))]
+        flag = rng.random((len(numbers), 1)) < rng.beta(0.3, 0.3)
+        found.append((code, np.column_stack([numbers, colour, flag])))
+    parts = [component_of_points(code, points.copy(), np.zeros(6), np.ones(6)) for code, points in found]
+    scatter = sum(part.scatter[:2, :2] for part in parts)
+    common = common_covariance(scatter, np.array([part.n for part in parts]))
+    _, *others = groupings(parts, categories, np.zeros(6), np.ones(6))
+    for groups, price in zip(others, (0.0, 1.0), strict=True):
+        by_hand = joined_by_hand(found, price, common, n_saved=6 + 2 + 1)
+        assert [tuple(regions) for regions in members(groups)] == by_hand
+
+
+class TestDensities:
+    @settings(max_examples=20, deadline=None)
+    @given(seeds())
+    def test_joined_ones_are_those_of_all_points_of_their_blocks(self, seed):
+        found = pieces(np.random.default_rng(seed))
+        points = np.concatenate([part for _, part in found])
+        ends = np.cumsum([0, *(len(part) for _, part in found)])
+        blocks = [(code, np.arange(a, b)) for (code, _), a, b in zip(found, ends[:-1], ends[1:], strict=True)]
+        how = np.array([sum(len(p) for c, p in found if c == k) for k in range(2)]), np.zeros(2), np.ones(2)
+        for extent in EXTENTS:
+            densities, groups = joined_densities(points, blocks, *how, extent)
+            whole = [
+                (blocks[regions[0]][0], np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)
+            ]
+            expected = local_densities(points, whole, *how)
+            assert np.array_equal(densities.codes, expected.codes)
+            assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-8)
+            n = len(points)
+            assert [densities.size(k, n) for k in range(len(densities.codes))] == [len(rows) for _, rows in whole]
+
+    def test_gaps_are_filled_by_all_that_is_joined(self):
+        rng = np.random.default_rng(3)
+        points = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]], size=300)
+        gaps = rng.random(points.shape) < 0.2
+        gaps[gaps.all(axis=1)] = False
+        points[gaps] = 0.0
+        halves = [(0, np.flatnonzero(points[:, 0] < 0)), (0, np.flatnonzero(points[:, 0] >= 0))]
+        how = np.array([300]), np.zeros(2), np.ones(2)
+        densities, groups = joined_densities(points, halves, *how, 2, None, gaps)
+        assert groups.tolist() == [0, 0]
+        expected = local_densities(points, [(0, np.arange(300))], *how, None, gaps)
+        assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-9)
+
+
+def test_blocks_of_points_that_were_left_out_stay_in_none():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 2))
+    blocks = np.where(np.arange(300) % 3 == 0, LEFT_OUT, (points[:, 0] < 0).astype(int))
+    apart, *others = joined_blocks(points, np.zeros(300, dtype=int), blocks)
+    assert np.array_equal(apart, blocks)
+    for one in others:
+        assert np.array_equal(one, np.where(blocks == LEFT_OUT, LEFT_OUT, 0))
+
+
+def test_regions_are_their_own_components_if_nothing_is_joined():
+    parts = components([(0, np.arange(8.0).reshape(4, 2)), (1, np.arange(8.0).reshape(4, 2))])
+    assert EXTENTS[0] == APART
+    assert [part.n for part in joined(parts, np.array([0, 1]))] == [4, 4]
