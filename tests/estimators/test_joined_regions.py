@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 import sepc
 from sepc import ModelFileError, SEPClassifier
+from sepc.estimators.left_out import _best, _Reading
 from sepc.model.joining import members
 from sepc.persist.model_files import FORMAT
 
@@ -43,6 +44,19 @@ class TestWhen:
         corners = rng.integers(2, size=(400, 2))
         clf = SEPClassifier().fit(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
         assert all(np.count_nonzero(clf._model.densities.codes == k) >= 2 for k in range(2))
+
+    @pytest.mark.parametrize(("gain", "is_joined"), [(0.0, False), (0.009, False), (0.011, True)])
+    def test_only_where_it_is_clearly_better(self, gain, is_joined):
+        """Of 400 records with a standard deviation of 0.2 the standard error is 0.01."""
+        losses = 1.0 + 0.5 * np.arange(400) / 400
+        apart, other = (_Reading(extent, [], None, (), None, losses) for extent in (0, 1))
+        chosen = _best([apart, other._replace(losses=losses - gain - np.tile([0.2, -0.2], 200))])
+        assert chosen.extent == is_joined
+
+    def test_of_those_the_best_one(self):
+        losses = np.ones(100)
+        readings = [_Reading(extent, [], None, (), None, losses - 0.1 * gain) for extent, gain in enumerate([0, 2, 3])]
+        assert [_best(order).extent for order in (readings, readings[::-1])] == [2, 2]
 
     def test_only_the_calibrated_reading_joins(self, cut_clouds):
         assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds)._model.groups is None

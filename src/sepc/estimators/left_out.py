@@ -9,7 +9,7 @@ as features like all others, whose covariances tell which values come together. 
 are read one by one, or some of them as one; see `model.joining`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +142,7 @@ def learn_from_left_out(
         for way in ways
         for extent, joined in _different(points, codes, blocks, way)
     ]
-    best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
+    best = _best(readings)
     if not len(rows):
         parts_found = PartBlocks.without_records(best.densities)
     else:
@@ -177,7 +177,25 @@ class _Reading(NamedTuple):
     categories: Categories | None
     densities: tuple[LocalDensities, ...]
     calibration: Calibration
-    loss: float
+    losses: FloatArray
+
+    @property
+    def loss(self) -> float:
+        """Sum of the losses of all records that were left out."""
+        return float(self.losses.sum())
+
+    def is_clearly_better_than(self, other: "_Reading") -> bool:
+        """Return whether its losses are less by more than the standard error of that difference."""
+        gains = other.losses - self.losses
+        return bool(gains.sum() > np.sqrt(len(gains)) * gains.std())
+
+
+def _best(readings: Sequence[_Reading]) -> _Reading:
+    """Return the reading with the least loss; blocks are joined only where that is clearly better than none joined."""
+    one_by_one = [one for one in readings if one.extent == APART]
+    apart = min(one_by_one, key=lambda one: one.loss)  # the first one if nothing tells
+    joined = [one for one in readings if one.extent != APART and one.is_clearly_better_than(apart)]
+    return min(joined, key=lambda one: one.loss, default=apart)
 
 
 def _reading(
@@ -203,7 +221,7 @@ def _reading(
     share = known_share(there[known])
     calibration = learn_calibration(joint[known], codes[known], class_count, share)
     right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes[known]]
-    return _Reading(extent, blocks, categories, tuple(densities), calibration, -float(np.log(right).sum()))
+    return _Reading(extent, blocks, categories, tuple(densities), calibration, -np.log(right))
 
 
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
