@@ -71,5 +71,5 @@ plt.show()
 
 # %%
 # Records that do not fade tell of a border that is gone. Those that fade fast leave few to learn from: with a half-life
-# of 15 days 41 count, and it gets no better. Where it is best depends on how fast things change: try it on the newest
-# records, which no fit has seen.
+# of 15 days 41 count, half as many as with 30, and it gets hardly better. Where it is best depends on how fast things
+# change: try it on the newest records, which no fit has seen.

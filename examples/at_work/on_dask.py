@@ -87,5 +87,5 @@ pd.DataFrame(rows).set_index("records").round(3)
 # %%
 # Blocks are the same. Labels and trust are, too, up to 6,000 records. Of more records some are drawn for the
 # calibration, in chunks not the same ones as in memory: so the trust in the last line differs a little, and with it the
-# labels of a few records for which two are about equally likely. In one process Dask brings nothing but overhead; it
+# label of one record of 2,000, too few to show after rounding. In one process Dask brings nothing but overhead; it
 # pays where the records do not fit into one memory. The first line also contains the time to load compiled code.

@@ -29,7 +29,7 @@ print(f"\nRight on new loans: {clf.score(X_new, y_new):.3f}; always 'repaid': {(
 # %%
 # One verdict in the values of the table
 # --------------------------------------
-# The explanation names the regions that speak for the label and for its rival, what parts the two, the nearest loans,
+# The explanation names what speaks for the label and for its rival, what parts the two, the nearest loans,
 # and what would have to change. ``fixed`` keeps a change away from what nobody can change.
 
 a = clf.assess(X_new)

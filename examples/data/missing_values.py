@@ -78,11 +78,13 @@ plt.show()
 
 # %%
 # The 30 measurements of a tumour hang together, so that a few of them tell nearly as much as all: with half of the
-# values gone, labels are right as often as before. Fewer are accepted, and those are right as often as asked for.
+# values gone, labels are right as often as before. Somewhat fewer are accepted, and those are right as often as asked
+# for.
 #
 # A mean is a value like any other. Together with the values that are there it makes records that do not exist, and a
-# classifier of complete records gets lost: it is right less often than one that always says benign. A classifier that
-# has learned from such records does much better, but it accepts less than the one that leaves the gaps as they are.
+# classifier of complete records gets lost: from a fifth of missing values on it is right less often than one that
+# always says benign. A classifier that has learned from such records does much better, but it accepts less than the one
+# that leaves the gaps as they are.
 #
 # One record in words: what is missing, and which value would be worth asking for.
 

@@ -81,6 +81,6 @@ print(f"Smallest {column}, real: {X_test[column].min():.1f}; synthetic: {X_made[
 
 # %%
 # A classifier trained on synthetic records comes close to one trained on real ones, and adding synthetic records to
-# real ones brings little or nothing. They are not copies of the real distribution: an ellipsoid is filled evenly, with
+# real ones brings nothing here. They are not copies of the real distribution: an ellipsoid is filled evenly, with
 # values that no real record can have, as printed above, and a forest tells many of them apart. No promise of privacy
 # goes with them either: an ellipsoid of few records says a good deal about these.

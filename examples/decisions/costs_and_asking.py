@@ -61,7 +61,7 @@ plt.show()
 
 # %%
 # The dearer a person is, the fewer records are asked about; a threshold asks about the same ones whatever it costs. As
-# long as asking is cheap, a trust of 0.95 costs about twice as much as the least expected cost; from a price of 1 on
+# long as asking is cheap, a trust of 0.95 costs two to three times the least expected cost; from a price of 1 on
 # the two are about even. Up to there a trust of 0.99 is the cheapest on these records: it makes no error here, which
 # probabilities cannot know beforehand, and nobody told which threshold to take.
 #

@@ -31,8 +31,8 @@ print(f"accuracy {clf.score(X_test, y_test):.3f}")
 # %%
 # Sets of a few records
 # ---------------------
-# With ``per_class=True`` each label has a limit of its own, so that a set need not hold the likeliest label: see
-# record 6.
+# With ``per_class=True`` each label has a limit of its own, so that a set may hold a label and leave out a likelier
+# one: see record 0, with rare and without middling.
 
 sets = clf.predict_set(X_test, coverage=0.95, per_class=True)
 print(sets)

@@ -81,9 +81,9 @@ plt.show()
 
 # %%
 # The promise for all is kept: the first line lies left of the limit. Further down it accepts labels in regions where
-# more than one in ten is wrong, and easy regions make up for them. With a promise for each region these records go to a
-# person.
+# nearly one in ten is wrong, and chance leaves more open: three lines cross the limit. Easy regions make up for them.
+# With a promise for each region the least trusted of these records go to a person, and all that are called cracked.
 #
 # The price is in the left panel: fewer labels. Cracked machines may be recognised well enough, and yet nothing is
-# promised of them, since 65 calibration records do not show it. And a pool, such as the other regions of worn, is
-# promised as a whole: within it one region may be worse than another.
+# promised of them, since 66 calibration records do not show it. And regions that are read as one, such as those of
+# ``worn#7+``, are promised as a whole: within them one may be worse than another.

@@ -82,10 +82,11 @@ figure.legend(loc="outside upper right", ncols=3)
 plt.show()
 
 # %%
-# Values that are too large are refused, and so are records that are far away or shuffled. A unit that makes values
-# *smaller* is a case that :class:`~sepc.SEPClassifier` misses: it accepts about as many of these records as the forest
-# does. Small lengths lie on the side of the benign records. The ensemble finds them all, but it misses many records in
-# which one column is too small, or two are swapped. A typicality judges the record as a whole; what lies outside the
-# range of a column is found by a check of each column, which should come before any model.
+# Both classifiers of sepc refuse values that are too large, records that are far away, and all but one of the shuffled
+# ones. A unit that makes values *smaller* is a case that :class:`~sepc.SEPClassifier` misses: it accepts a little more
+# of these records than the forest does. Small lengths lie on the side of the benign records. The ensemble finds them
+# all, but it misses many records in which one column is too small, or two are swapped. A typicality judges the record
+# as a whole; what lies outside the range of a column is found by a check of each column, which should come before any
+# model.
 
 table.round(3)

@@ -177,9 +177,9 @@ def regions_text(model: Any) -> str:
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> print(regions_text(clf))
-    region  label  n_label  n_others  purity  trust  iteration  log_volume  read_as
-    0#1     0            3         0       1      1          1      0.6931  0#1
-    1#1     1            3         0       1      1          1       1.386  1#1
+    region  label  n_label  n_others  purity  trust  iteration  log_volume
+    0#1     0            3         0       1      1          1      0.6931
+    1#1     1            3         0       1      1          1       1.386
     """
     frame = model.regions()
     if not len(frame):
@@ -188,7 +188,10 @@ def regions_text(model: Any) -> str:
             "is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or "
             "more rows."
         )
-    names = [name for name in frame.columns if name != "where" and not str(name).endswith((" low", " high"))]
+    hidden = {"where"}
+    if "read_as" in frame and frame["read_as"].to_list() == frame["region"].to_list():
+        hidden.add("read_as")  # each by itself
+    names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
     more = [f"and {len(rows) - _SHOWN} more regions: sepc inspect --json shows all"] if len(rows) > _SHOWN else []
     return "\n".join([aligned(rows[:_SHOWN]), *more])

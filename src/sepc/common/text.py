@@ -16,8 +16,9 @@ ENSEMBLE = "ensemble"
 # command line lists them, and this module loads quickly.
 TRUST_READINGS = {
     "local": TrustReading(
-        "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability by "
-        "Bayes' formula, calibrated by what partitions without a part of the training records say of that part.",
+        "Each ellipsoid's training records, or those of several that look like one cloud, are read as a local "
+        "distribution; the trust is the label's probability by Bayes' formula, calibrated by what partitions without a "
+        "part of the training records say of that part.",
         "It is calibrated on average over records like the training records, not for each kind of them.",
     ),
     "raw": TrustReading(

@@ -21,6 +21,7 @@ _COLUMNS = (
     ("purity", "purity", "share"),
     ("trust", "trust", "share"),
     ("weight", "weight", "number"),
+    ("read_as", "read as", "text"),
     ("where", "where it lies", "text"),
     ("member", "member", "text"),
 )
@@ -38,6 +39,8 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     """
     frame = subject.clf.regions()
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
+    if have.get("read_as") == have["region"]:
+        del have["read_as"]  # each by itself
     have["label"] = [str(label) for label in have["label"]]
     have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
     ensemble = subject.ensemble
