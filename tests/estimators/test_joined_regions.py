@@ -8,9 +8,11 @@ from sklearn.datasets import load_iris
 
 import sepc
 from sepc import ModelFileError, SEPClassifier
+from sepc.estimators import left_out
 from sepc.estimators.left_out import _best, _Reading
 from sepc.model.joining import members
 from sepc.persist.model_files import FORMAT
+from sepc.persist.rules_in_words import rules_dict
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,16 @@ class TestWhen:
         chosen = _best([apart, other._replace(losses=losses - gain - np.tile([0.2, -0.2], 200))])
         assert chosen.extent == is_joined
 
+    def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
+        seen = []
+        monkeypatch.setattr(left_out, "_best", lambda readings: seen.append(readings) or _best(readings))
+        X, y = cut_clouds
+        SEPClassifier(n_imp=0.05).fit(np.repeat(X[::2], 4, axis=0), np.repeat(y[::2], 4))
+        SEPClassifier(n_imp=0.05).fit(X[::2], y[::2])
+        assert [len(one.losses) for readings in seen for one in readings] == [300] * sum(map(len, seen))
+        # What is lost counts four times; the number of witnesses does not.
+        assert seen[0][0].loss > 3 * seen[1][0].loss
+
     def test_of_those_the_best_one(self):
         losses = np.ones(100)
         readings = [_Reading(extent, [], None, (), None, losses - 0.1 * gain) for extent, gain in enumerate([0, 2, 3])]
@@ -86,6 +98,17 @@ class TestNames:
         told = joined.regions()
         for name, regions in zip(model.region_names(), by_component, strict=True):
             assert set(told.region[told.read_as == name]) == {region for region in regions if "@" not in region}
+
+    def test_samples_are_drawn_by_either_name(self, joined):
+        first = joined._model.rules[0].stack[0]
+        for region, is_one in (("a#1", True), ("a#1+", False)):
+            points, labels = joined.sample(200, region=region, random_state=0)
+            assert set(labels) == {"a"}
+            assert first.contains(joined._model.units(points)).all() == is_one
+
+    def test_rules_for_other_programs_tell_it(self, joined):
+        told = rules_dict(joined)["problems"][0]["regions"]
+        assert [one["read_as"] for one in told] == joined.regions().read_as.tolist()
 
     def test_a_region_by_itself_keeps_its_name(self):
         clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.stats import entropy
+from scipy.stats import entropy, multivariate_normal
 from strategies import seeds
 
 from sepc.model.block_densities import joined_densities, local_densities
@@ -36,7 +36,7 @@ def joined_by_hand(found, price, common, n_saved=6):
     def likelihood(points):
         away = points[:, :2] - points[:, :2].mean(axis=0)
         covariance = shrunken_covariance(away.T @ away, len(points), common)
-        each = np.log(len(points)) - 0.5 * np.log(np.linalg.det(covariance))
+        each = np.log(len(points)) + multivariate_normal(cov=covariance).logpdf(away).mean()
         for values in (points[:, 2:5], points[:, 5:]):
             each -= entropy(np.unique(values, axis=0, return_counts=True)[1]) if values.size else 0.0
         return len(points) * each
@@ -121,6 +121,8 @@ class TestDensities:
         how = np.array([sum(len(p) for c, p in found if c == k) for k in range(2)]), np.zeros(2), np.ones(2)
         for extent in EXTENTS:
             densities, groups = joined_densities(points, blocks, *how, extent)
+            assert extent != APART or groups is None
+            groups = np.arange(len(blocks)) if groups is None else groups
             whole = [
                 (blocks[regions[0]][0], np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)
             ]

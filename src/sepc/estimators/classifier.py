@@ -232,16 +232,14 @@ class SEPClassifier(TrustClassifier):
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self._model.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
-        named = zip(self._model.region_names(), self._model.regions_by_component(), strict=True)
-        read_as = {region: name for name, regions in named for region in regions}
+        read_as = self._model.read_as()
         for rules, p in zip(self._model.rules, self.partitions_, strict=True):
             for k, block in enumerate(p.blocks):
-                own = rules.names[k]
-                for name, value in (self._region(rules, k, block) | {"read_as": read_as.get(own, own)}).items():
+                for name, value in self._region(rules, k, block, read_as).items():
                     columns[name].append(value)
         return self._frames.frame(columns)
 
-    def _region(self, rules: Rules, k: int, block: Block) -> dict[str, Any]:
+    def _region(self, rules: Rules, k: int, block: Block, read_as: dict[str, str]) -> dict[str, Any]:
         own = rules.counts[k, block.side]
         others = rules.counts[k].sum() - own
         E = block.ellipsoid
@@ -256,6 +254,7 @@ class SEPClassifier(TrustClassifier):
             "trust": self._region_trust(rules, k, block),
             "iteration": block.iteration,
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
+            "read_as": read_as.get(rules.names[k], rules.names[k]),
         }
         for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
@@ -337,7 +336,8 @@ class SEPClassifier(TrustClassifier):
         label : object, default=None
             Draw from this label's ellipsoids only.
         region : str, default=None
-            Draw from the ellipsoid of this name only; `regions` lists the names.
+            Draw from the ellipsoid of this name only, or from those that are read as one by this name; `regions` lists
+            both.
         random_state : int, RandomState or None, default=None
 
         Returns

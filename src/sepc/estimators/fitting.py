@@ -27,7 +27,7 @@ from sepc.model.components import Component
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.incomplete import has_gaps
-from sepc.model.joining import APART, groupings, joined
+from sepc.model.joining import APART, groupings, is_any_joined, joined
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import (
@@ -405,11 +405,10 @@ def _scattered_densities(
         part._replace(mean=(part.mean - center) / unit, scatter=part.scatter / np.outer(unit, unit))
         for part in components
     ]
-    groups = None
-    if extent != APART:
-        groups = groupings(moved, categories, center, unit)[extent]
-        moved = joined(moved, groups)
-    return densities_of(moved, counts, center, unit, categories), groups
+    groups = groupings(moved, categories, center, unit)[extent] if extent != APART else None
+    if groups is None or not is_any_joined(groups):
+        return densities_of(moved, counts, center, unit, categories), None
+    return densities_of(joined(moved, groups), counts, center, unit, categories), groups
 
 
 def _scattered_calibration(

@@ -137,8 +137,9 @@ def learn_from_left_out(
         left_out.append(out)
         blocks.append(numbers)
     ways = [None] if categories is None else [categories, None]
+    equal = groups_of(points, codes)
     readings = [
-        _reading(points, codes, class_count, unit, left_out, joined, extent, way, gaps)
+        _reading(points, codes, class_count, unit, left_out, joined, extent, way, gaps, equal)
         for way in ways
         for extent, joined in _different(points, codes, blocks, way)
     ]
@@ -170,7 +171,10 @@ def _different(
 
 
 class _Reading(NamedTuple):
-    """Densities of blocks, some of them joined, some categories apart; and how well they foretell what was left out."""
+    """Densities of blocks, some of them joined, some categories apart; and how well they foretell what was left out.
+
+    `losses` are those of records that were left out, equal ones together.
+    """
 
     extent: int
     blocks: list[IntArray]
@@ -208,6 +212,7 @@ def _reading(
     extent: int,
     categories: Categories | None,
     gaps: BoolArray | None,
+    equal: "Groups | None",
 ) -> _Reading:
     there = points if gaps is None else np.where(gaps, np.nan, points)
     unit = unit if categories is None else unit[categories.numbers(len(unit))]
@@ -221,7 +226,10 @@ def _reading(
     share = known_share(there[known])
     calibration = learn_calibration(joint[known], codes[known], class_count, share)
     right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes[known]]
-    return _Reading(extent, blocks, categories, tuple(densities), calibration, -np.log(right))
+    # Equal records are in the same part and have the same loss: they are no independent witnesses.
+    witness = np.arange(len(codes)) if equal is None else equal.of_record
+    losses = np.asarray(np.bincount(witness[known], -np.log(right)), dtype=np.float64)
+    return _Reading(extent, blocks, categories, tuple(densities), calibration, losses)
 
 
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:

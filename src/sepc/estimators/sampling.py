@@ -42,7 +42,12 @@ def draw(
     >>> Z.shape, labels.tolist()
     ((4, 1), [1, 1, 1, 1])
     """
-    sources = [source for source in _sources(model) if region in (None, source[0]) and label in (None, source[1])]
+    read_as = model.read_as()
+    sources = [
+        source
+        for source in _sources(model)
+        if region in (None, source[0], read_as.get(source[0])) and label in (None, source[1])
+    ]
     if not sources:
         raise InputError(
             f"there is no ellipsoid with label {label!r} and name {region!r}; expected one of "

@@ -422,7 +422,7 @@ def explain(
         rule=str(a.rule[0]),
         reason=str(a.reason[0]),
         region=str(a.region[0]),
-        counts={str(a.label[0]): own, "others": others},
+        counts={str(a.label[0]): own, "others" if str(a.label[0]) != "others" else "all others": others},
         distance=float(a.distance[0]),
         local_overlap=known_or_none(a.local_overlap[0]),
         typicality=known_or_none(a.typicality[0]),

@@ -56,7 +56,7 @@ class RegionShare(NamedTuple):
     records : int
         How many training records made it.
     n_regions : int, default=1
-        How many regions are read as one in it.
+        How many regions are read as one in it; isolated records, taken together, count as one.
 
     Examples
     --------

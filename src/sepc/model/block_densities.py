@@ -16,7 +16,7 @@ from sepc.model.category_shares import Categories, shares_of
 from sepc.model.components import Component, common_covariance, component_of_points, shrunken_covariance
 from sepc.model.densities import LocalDensities, component_of
 from sepc.model.incomplete import expected
-from sepc.model.joining import groupings, joined, members
+from sepc.model.joining import groupings, is_any_joined, joined, members
 from sepc.model.quadratics import pairs
 
 # How often moments are made of what can be expected in gaps, and that of the moments. Of 0, 1, 2 and 4 none gave the
@@ -77,7 +77,7 @@ def joined_densities(
     extent: int,
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
-) -> tuple[LocalDensities, IntArray]:
+) -> tuple[LocalDensities, IntArray | None]:
     """Read blocks of points as components, some of them as one.
 
     Parameters
@@ -90,8 +90,8 @@ def joined_densities(
     Returns
     -------
     densities : LocalDensities
-    groups : ndarray of int, shape (n_blocks,)
-        The component that each block went into.
+    groups : ndarray of int, shape (n_blocks,), or None
+        The component that each block went into; None where each has its own.
 
     Examples
     --------
@@ -106,9 +106,11 @@ def joined_densities(
         groups = groupings(parts, categories, center, unit)[extent]
         parts = joined(parts, groups)
         if gaps is None:
-            return densities_of(parts, class_count, center, unit, categories), groups
-        rows = [np.sort(np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)]
-        return _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories), groups
+            densities = densities_of(parts, class_count, center, unit, categories)
+        else:
+            rows = [np.sort(np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)]
+            densities = _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories)
+        return densities, groups if is_any_joined(groups) else None
 
 
 def _components(

@@ -2,13 +2,14 @@
 
 A partition cuts through a class wherever it touches others. Each piece of what was one cloud then becomes a density of
 its own, too narrow where it was cut, and the sum of the pieces has seams. Moments tell when that happens: with n points
-of covariance S in each of several components, the likelihood of the points, each under its own component, is up to what
-joining does not change the sum of
+of scatter W in each of several components, and their shrunken covariance S, the logarithm of the likelihood of the
+points, each under the normal distribution of its own component, is up to what joining does not change the sum of
 
-    n log n - n log(det S) / 2,
+    n log n - n log(det S) / 2 - trace(W / S) / 2,
 
 plus for each category n times the sum of p log p over the shares p of its values. Pieces of one normal distribution
-have a larger one together; pieces of several do not. Two regions are joined at a time, always those that gain most.
+gain by being joined. Distributions of their own lose, if they lie further apart than about three and a half standard
+deviations, and are of many points. Two regions are joined at a time, always those that gain most.
 
 How far to go is a matter of the data, and records that were left out tell it (`estimators.left_out`): not at all, as
 long as the likelihood gains, or as long as it loses less than the Bayesian information criterion grants for the numbers
@@ -96,6 +97,17 @@ def joined(parts: Sequence[Component], groups: IntArray) -> list[Component]:
     return [together([parts[k] for k in regions]) for regions in members(groups)]
 
 
+def is_any_joined(groups: IntArray) -> bool:
+    """Return whether any component has more than one region.
+
+    Examples
+    --------
+    >>> is_any_joined(np.array([0, 1, 0])), is_any_joined(np.array([0, 1]))
+    (True, False)
+    """
+    return len(np.unique(groups)) < len(groups)
+
+
 def members(groups: IntArray) -> list[IntArray]:
     """Return the regions of each component.
 
@@ -169,7 +181,8 @@ class _Class:
     def _likelihood(self, counts: FloatArray, scatters: FloatArray, held: FloatArray) -> FloatArray:
         """Return the part of the likelihood that each component gives its own points, shape (k,)."""
         covariances = shrunken_covariance(scatters, counts[:, None, None], self.common)
-        each = np.log(counts) - 0.5 * np.linalg.slogdet(covariances)[1]
+        squares = np.einsum("kij,kji->k", np.linalg.inv(covariances), scatters)
+        each = np.log(counts) - 0.5 * (np.linalg.slogdet(covariances)[1] + squares / counts)
         for at in self.values:
             none = np.clip(1.0 - held[:, at].sum(axis=1), 0.0, 1.0)
             each += xlogy(none, none) + xlogy(held[:, at], held[:, at]).sum(axis=1)

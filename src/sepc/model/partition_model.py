@@ -242,6 +242,19 @@ class PartitionModel:
         """
         return [regions[0] + ("+" if len(regions) > 1 else "") for regions in self.regions_by_component()]
 
+    def read_as(self) -> dict[str, str]:
+        """Return for the name of each region what the component is called that it is read in.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
+        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.read_as()
+        {'high#1': 'high#1', 'low#1': 'low#1'}
+        """
+        named = zip(self.region_names(), self.regions_by_component(), strict=True)
+        return {region: name for name, regions in named for region in regions}
+
     def regions_by_component(self) -> list[list[str]]:
         """Return the names of the regions that each component of the densities is made of.
 

@@ -101,7 +101,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     in_words = rules_in_words(model.grows)
     # Where densities decide, the rules only say which region and which counts go with a record.
     decides = "is decided by" if model.densities is None else "would be decided, by the paper, by"
-    problems = []
+    problems, read_as = [], model.read_as()
     for p, rules in zip(clf.partitions_, model.rules, strict=True):
         problems.append(
             {
@@ -109,7 +109,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
                 "n_isolated": len(rules.isolated),
                 "n_iter": p.n_iter,
                 "stopped": p.stopped,
-                "regions": [_region(clf, rules, k, block) for k, block in enumerate(p.blocks)],
+                "regions": [_region(clf, rules, k, block, read_as) for k, block in enumerate(p.blocks)],
             }
         )
     return {
@@ -121,8 +121,8 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     }
 
 
-def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any) -> dict[str, Any]:
-    row = clf._region(rules, k, block)
+def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any, read_as: dict[str, str]) -> dict[str, Any]:
+    row = clf._region(rules, k, block, read_as)
     centers = clf._model.original(block.ellipsoid.center).tolist()
     reach = {
         name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}
