@@ -121,3 +121,10 @@ def test_an_explanation_says_whether_the_nearest_ellipsoid_was_grown(trust, grow
     assert why.region == ("~low#1" if grown else "low#1")
     assert told in why.text
     assert ("grown" in why.text) is grown
+
+
+def test_a_label_may_be_called_others():
+    clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["others"] * 3 + ["ours"] * 3)
+    why = clf.explain([1.0])
+    assert (why.label, why.counts) == ("others", {"others": 3, "all others": 0})
+    assert "3 training records of others and 0 of other labels" in why.text

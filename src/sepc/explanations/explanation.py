@@ -155,7 +155,8 @@ class Explanation(TextExplanation):
         What makes a strange point strange, the largest share first; the reference is the mean of the records of the
         region where it is least strange. Empty for all points that are not strange.
     counts : dict of str to int
-        Training records in the deciding region: of the label, and of all others.
+        Training records in the deciding region: of the label, and of all ``others`` (``all others`` if the label itself
+        is called so).
     regions : tuple of RegionNote
         The ellipsoids that the point lies in, or the nearest one of each label if it lies in none.
     features : tuple of FeatureShare
