@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 import sepc
 from sepc import ModelFileError, SEPClassifier
 from sepc.estimators import left_out
-from sepc.estimators.left_out import _best, _Reading
+from sepc.estimators.left_out import _best, _different, _Reading
 from sepc.model.joining import members
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict
@@ -54,6 +54,15 @@ class TestWhen:
         apart, other = (_Reading(extent, [], None, (), None, losses) for extent in (0, 1))
         chosen = _best([apart, other._replace(losses=losses - gain - np.tile([0.2, -0.2], 200))])
         assert chosen.extent == is_joined
+
+    def test_extents_that_join_the_same_are_the_farthest_of_them(self):
+        cloud = np.random.default_rng(0).normal(size=(400, 2))
+        codes, halves = np.zeros(400, dtype=np.int64), (cloud[:, 0] < 0).astype(np.int64)
+        found = list(_different(cloud, codes, [halves, halves], None))
+        assert [extent for extent, _ in found] == [0, 2]
+        assert [blocks.max() for _, parts in found for blocks in parts] == [1, 1, 0, 0]
+        # Nothing to join: nothing speaks for going any further.
+        assert [extent for extent, _ in _different(cloud + 40.0 * halves[:, None], codes, [halves], None)] == [0]
 
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
