@@ -12,7 +12,7 @@ tell how good the choices are.
 # Search by scikit-learn
 # ----------------------
 # The area under the risk-coverage curve (AURC) judges labels and their order by trust; smaller is better.
-# ``trust="raw"`` ranks nearly as the default does, and its fits take about a third of the time.
+# ``trust="raw"`` ranks nearly as the default does, and its fits take about a quarter of the time.
 
 import matplotlib.pyplot as plt
 import numpy as np
