@@ -51,8 +51,8 @@ class SEPClassifier(TrustClassifier):
           Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell
           whether ellipsoids of a class are read as one, and how strange a point is: see `Assessment.typicality`. Of all
           readings it is calibrated best.
-        - "raw": the same, not calibrated, each ellipsoid by itself, and without a typicality; a fit takes about a quarter
-          of the time.
+        - "raw": the same, not calibrated, each ellipsoid by itself, and without a typicality; a fit takes about a
+          quarter of the time.
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
           is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that
           is the nearest one, grown until it touches the point: the better estimate on held-out records.
