@@ -147,7 +147,7 @@ class _Class:
         self.saved = 0.5 * n_numbers * float(np.log(counts.sum()))
 
     def join(self, price: float) -> None:
-        """Join two components after the other, as long as that loses less likelihood than what it saves."""
+        """Join two components at a time, as long as that loses less likelihood than what it saves is worth."""
         while len(self.counts) > 1:
             i, j = divmod(int(self.gains.argmax()), len(self.counts))
             if not self.gains[i, j] > -price * self.saved:
