@@ -43,3 +43,11 @@ def voters(clf, n):
     found = [np.setdiff1d(np.arange(n), np.concatenate(rows)) for rows in used]
     assert all(np.array_equal(rows, found[0]) for rows in found)
     return found[0]
+
+
+@pytest.fixture(scope="module")
+def cut_clouds():
+    """Return two normal classes that overlap, so that a partition cuts through both."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal([1.5, 1.0], [1.2, 0.9], size=(300, 2))])
+    return X, np.repeat(["a", "b"], 300)

@@ -1,26 +1,22 @@
 """Regions that are read as one: when that is so, what they are called, and that all ways of a model know it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from saved_models import assert_same, stored, told
 from scattered_fits import WHERE
+from scipy.stats import multivariate_t
 from sklearn.datasets import load_iris
 
 import sepc
 from sepc import ModelFileError, SEPClassifier
 from sepc.estimators import left_out
-from sepc.estimators.left_out import _best, _different, _Reading
+from sepc.estimators.left_out import _clearly_better, _different, _Judged
+from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS
 from sepc.model.joining import members
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict
-
-
-@pytest.fixture(scope="module")
-def cut_clouds():
-    """Return two normal classes that overlap, so that a partition cuts through both."""
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal([1.5, 1.0], [1.2, 0.9], size=(300, 2))])
-    return X, np.repeat(["a", "b"], 300)
 
 
 @pytest.fixture(scope="module")
@@ -51,33 +47,45 @@ class TestWhen:
     def test_only_where_it_is_clearly_better(self, gain, is_joined):
         """Of 400 records with a standard deviation of 0.2 the standard error is 0.01."""
         losses = 1.0 + 0.5 * np.arange(400) / 400
-        apart, other = (_Reading(extent, [], None, (), None, losses) for extent in (0, 1))
-        chosen = _best([apart, other._replace(losses=losses - gain - np.tile([0.2, -0.2], 200))])
-        assert chosen.extent == is_joined
+        apart, other = (_Judged(None, None, given) for given in (losses, losses - gain - np.tile([0.2, -0.2], 200)))
+        assert (_clearly_better(apart, [other]) is other) == is_joined
 
     def test_extents_that_join_the_same_are_the_farthest_of_them(self):
         cloud = np.random.default_rng(0).normal(size=(400, 2))
         codes, halves = np.zeros(400, dtype=np.int64), (cloud[:, 0] < 0).astype(np.int64)
         found = list(_different(cloud, codes, [halves, halves], None))
-        assert [extent for extent, _ in found] == [0, 2]
+        assert [extent for extent, _ in found] == [0, 3]
         assert [blocks.max() for _, parts in found for blocks in parts] == [1, 1, 0, 0]
         # Nothing to join: nothing speaks for going any further.
         assert [extent for extent, _ in _different(cloud + 40.0 * halves[:, None], codes, [halves], None)] == [0]
+        assert [extent for extent, _ in _different(cloud, codes, [0 * halves], None)] == [0]
 
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
-        monkeypatch.setattr(left_out, "_best", lambda readings: seen.append(readings) or _best(readings))
+
+        def noted(usual, others):
+            seen.append([usual, *others])
+            return _clearly_better(usual, seen[-1][1:])
+
+        monkeypatch.setattr(left_out, "_clearly_better", noted)
         X, y = cut_clouds
         SEPClassifier(n_imp=0.05).fit(np.repeat(X[::2], 4, axis=0), np.repeat(y[::2], 4))
+        of_copies, seen = seen, []
         SEPClassifier(n_imp=0.05).fit(X[::2], y[::2])
-        assert [len(one.losses) for readings in seen for one in readings] == [300] * sum(map(len, seen))
+        for found in (of_copies, seen):
+            assert [len(one.losses) for judged in found for one in judged] == [300] * sum(map(len, found))
         # What is lost counts four times; the number of witnesses does not.
-        assert seen[0][0].loss > 3 * seen[1][0].loss
+        assert of_copies[0][0].loss > 3 * seen[0][0].loss
 
     def test_of_those_the_best_one(self):
-        losses = np.ones(100)
-        readings = [_Reading(extent, [], None, (), None, losses - 0.1 * gain) for extent, gain in enumerate([0, 2, 3])]
-        assert [_best(order).extent for order in (readings, readings[::-1])] == [2, 2]
+        apart, worse, better, best = (_Judged(None, None, np.ones(100) - gain) for gain in (0.0, -0.1, 0.2, 0.3))
+        assert _clearly_better(apart, [best, better, worse]) is best
+        assert _clearly_better(apart, [worse, better, best]) is best
+        assert _clearly_better(apart, [worse]) is apart
+
+    def test_nothing_is_better_where_nothing_was_left_out(self):
+        apart, other = (_Judged(None, None, np.empty(0)) for _ in range(2))
+        assert _clearly_better(apart, [other]) is apart
 
     def test_only_the_calibrated_reading_joins(self, cut_clouds):
         assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds)._model.groups is None
@@ -96,6 +104,30 @@ class TestWhen:
         odds = logs[1] - np.log(1.2 * 0.9) - logs[0]
         sure = np.abs(odds) > 0.5
         assert np.mean((joined.predict(new) == "b")[sure] == (odds > 0)[sure]) > 0.98
+
+
+class TestTails:
+    """Records that were left out tell how heavy they are."""
+
+    def test_light_ones_of_normal_distributions(self, joined):
+        assert joined._model.densities.tails == max(OTHER_TAILS)
+        assert {part.tails for part in joined._model.part_blocks.densities} == {max(OTHER_TAILS)}
+
+    def test_heavy_ones_of_heavy_tails(self):
+        X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
+        X[600:] += [2.0, 1.0]
+        clf = SEPClassifier(n_imp=0.05).fit(X, np.repeat([0, 1], 600))
+        assert clf._model.densities.tails == min(OTHER_TAILS)
+
+    def test_the_usual_ones_where_nothing_tells(self, cut_clouds):
+        X, y = cut_clouds
+        assert SEPClassifier().fit(X[::100], y[::100])._model.densities.tails == USUAL_TAILS
+        assert SEPClassifier(trust="raw").fit(X, y)._model.densities.tails == USUAL_TAILS
+
+    def test_models_with_other_tails_are_not_the_same(self, joined):
+        model = joined._model
+        others = [replace(model, densities=replace(model.densities, tails=tails)) for tails in (USUAL_TAILS, 3.0)]
+        assert len({model.key(), *(other.key() for other in others)}) == 3
 
 
 class TestNames:
@@ -144,6 +176,8 @@ class TestEverywhere:
         X, _ = cut_clouds
         found = stored(joined, tmp_path, training_rows=training_rows)
         assert np.array_equal(found._model.groups, joined._model.groups)
+        assert found._model.densities.tails == joined._model.densities.tails != USUAL_TAILS
+        assert [part.tails for part in found._model.part_blocks.densities] == [found._model.densities.tails] * 3
         assert_same(told(found, X), told(joined, X))
         assert np.array_equal(found.assess(X).stability, joined.assess(X).stability)
 
@@ -166,6 +200,23 @@ class TestEverywhere:
         with pytest.raises(ModelFileError):
             sepc.load(tmp_path / "spoilt.sepc")
 
+    @pytest.mark.parametrize("tails", [0.0, -8.0, np.nan, [2.0, 2.0]])
+    def test_a_file_with_impossible_tails_is_refused(self, joined, tmp_path, tails):
+        sepc.save(joined, tmp_path / "model.sepc")
+        header, arrays = FORMAT.read(tmp_path / "model.sepc")
+        assert arrays["densities/tails"].tolist() == [joined._model.densities.tails]
+        spoilt = arrays | {"densities/tails": np.atleast_1d(tails)}
+        FORMAT.write(tmp_path / "spoilt.sepc", header, spoilt)
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "spoilt.sepc")
+
+    def test_a_file_whose_parts_have_other_tails_is_refused(self, joined, tmp_path):
+        sepc.save(joined, tmp_path / "model.sepc", training_rows=False)
+        header, arrays = FORMAT.read(tmp_path / "model.sepc")
+        FORMAT.write(tmp_path / "spoilt.sepc", header, arrays | {"parts/part1/tails": np.array([3.0])})
+        with pytest.raises(ModelFileError):
+            sepc.load(tmp_path / "spoilt.sepc")
+
     def test_a_file_that_has_lost_it_is_refused(self, joined, tmp_path):
         sepc.save(joined, tmp_path / "model.sepc")
         header, arrays = FORMAT.read(tmp_path / "model.sepc")
@@ -179,6 +230,7 @@ class TestEverywhere:
         X, y = cut_clouds
         found = where(SEPClassifier(n_imp=0.05), X, y)
         assert np.array_equal(found._model.groups, joined._model.groups)
+        assert found._model.densities.tails == joined._model.densities.tails
         np.testing.assert_allclose(found.predict_proba(X), joined.predict_proba(X), rtol=0, atol=1e-9)
 
     def test_several_classes(self):

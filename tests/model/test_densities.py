@@ -1,13 +1,17 @@
 """Local densities against a plain reading of them, and what must not matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.model import quadratics
 from sepc.model.block_densities import local_densities
+from sepc.model.incomplete import OTHER_TAILS
 from sepc.partitions.units import location_and_scale
 
 
@@ -29,7 +33,7 @@ def blocks_of(seed):
     return X, blocks, count, 0.5 + rng.random(d), X.mean(0) + 3 * rng.normal(size=(150, d))
 
 
-def plain_posterior(X, blocks, count, unit, Z):
+def plain_posterior(X, blocks, count, unit, Z, df=8):
     """Do what the module's docstring says, one component at a time."""
     X, Z, d = X / unit, Z / unit, X.shape[1]
     scatters = [len(rows) * np.cov(X[rows].T, ddof=0).reshape(d, d) for _, rows in blocks]
@@ -37,7 +41,7 @@ def plain_posterior(X, blocks, count, unit, Z):
     joint = np.zeros((len(Z), len(count)))
     for (code, rows), scatter in zip(blocks, scatters, strict=True):
         shape = (scatter + (d + 1) * common) / (len(rows) + d + 1) + 1e-4 * np.eye(d)
-        joint[:, code] += len(rows) * multivariate_t(X[rows].mean(0), shape, df=8).pdf(Z)
+        joint[:, code] += len(rows) * multivariate_t(X[rows].mean(0), shape, df=df).pdf(Z)
     return joint / joint.sum(axis=1, keepdims=True)
 
 
@@ -49,6 +53,13 @@ class TestPosterior:
         found = read_locally(X, blocks, count, unit).posterior(Z)
         assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z), abs=1e-9)
         assert found.sum(axis=1) == pytest.approx(1.0)
+
+    @settings(max_examples=50)
+    @given(seeds(), st.sampled_from(OTHER_TAILS))
+    def test_with_other_tails_too(self, seed, tails):
+        X, blocks, count, unit, Z = blocks_of(seed)
+        found = replace(read_locally(X, blocks, count, unit), tails=tails).posterior(Z)
+        assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z, tails), abs=1e-9)
 
     def test_classes_weigh_by_their_points_whatever_the_blocks_hold(self):
         X = np.array([[0.0], [1.0], [0.0], [1.0]])

@@ -1,5 +1,7 @@
 """Points with gaps: integrals against quadrature, laws, and what can be expected in a gap."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,10 @@ from scipy.stats import multivariate_normal
 
 from sepc.model.block_densities import local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.incomplete import TAILS, as_far_in, distances, expected, known_share, rows_by_gaps
+from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS, as_far_in, distances, expected, known_share, rows_by_gaps
 
 
-def some_densities(d, seed=0, categories=None, n=24):
+def some_densities(d, seed=0, categories=None, n=24, tails=USUAL_TAILS):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, d)) + np.repeat(3.0 * rng.normal(size=(3, d)), n // 3, axis=0)
     if categories is not None:
@@ -22,7 +24,8 @@ def some_densities(d, seed=0, categories=None, n=24):
         ]
     blocks = [(0, np.arange(n // 3)), (0, np.arange(n // 3, 2 * n // 3)), (1, np.arange(2 * n // 3, n))]
     count = np.array([2 * n // 3, n // 3])
-    return points, local_densities(points, blocks, count, points.mean(axis=0), points.std(axis=0), categories)
+    found = local_densities(points, blocks, count, points.mean(axis=0), points.std(axis=0), categories)
+    return points, replace(found, tails=tails)
 
 
 def joint_at(densities, point):
@@ -30,9 +33,10 @@ def joint_at(densities, point):
 
 
 class TestIntegrals:
+    @pytest.mark.parametrize("tails", [USUAL_TAILS, *OTHER_TAILS])
     @pytest.mark.parametrize("missing", [0, 1])
-    def test_one_of_two_features(self, missing):
-        points, densities = some_densities(2)
+    def test_one_of_two_features(self, missing, tails):
+        points, densities = some_densities(2, tails=tails)
         for row in points[::7]:
             known = np.arange(2) != missing
 
@@ -90,11 +94,11 @@ class TestIntegrals:
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), d=st.integers(1, 12))
-def test_laws(seed, d):
+@given(seed=st.integers(0, 10_000), d=st.integers(1, 12), tails=st.sampled_from([USUAL_TAILS, *OTHER_TAILS]))
+def test_laws(seed, d, tails):
     """Complete rows keep their bits, rows do not depend on each other, and nothing known gives the priors."""
     rng = np.random.default_rng(seed)
-    points, densities = some_densities(d, seed)
+    points, densities = some_densities(d, seed, tails=tails)
     gaps = rng.random(points.shape) < 0.4
     asked = np.where(gaps, np.nan, points)
     together = densities.log_joint(asked)
@@ -111,15 +115,16 @@ def test_laws(seed, d):
     assert np.ptp(claims) < 1e-9  # the same but for what makes densities comparable
 
 
-def test_a_point_of_one_component_is_as_unlikely_with_fewer_features():
+@pytest.mark.parametrize("tails", [USUAL_TAILS, *OTHER_TAILS])
+def test_a_point_of_one_component_is_as_unlikely_with_fewer_features(tails):
     """Of points drawn from a component, the share with a lower density is the same with all and with some features."""
     rng = np.random.default_rng(0)
     d, n = 6, 20_000
-    z = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(TAILS, size=(n, 1)) / TAILS)
-    whole = np.log1p(np.square(z).sum(axis=1) / TAILS)
+    z = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(tails, size=(n, 1)) / tails)
+    whole = np.log1p(np.square(z).sum(axis=1) / tails)
     for known in (1, 3, 6):
-        some = np.log1p(np.square(z[:, :known]).sum(axis=1) / TAILS)
-        as_whole = as_far_in(some[:, None], np.full((n, 1), known), d)[:, 0]
+        some = np.log1p(np.square(z[:, :known]).sum(axis=1) / tails)
+        as_whole = as_far_in(some[:, None], np.full((n, 1), known), d, tails)[:, 0]
         levels = np.quantile(whole, [0.05, 0.5, 0.95, 0.99])
         shares = [np.mean(as_whole > level) for level in levels]
         assert shares == pytest.approx([0.95, 0.5, 0.05, 0.01], abs=0.01)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.spatial.distance import mahalanobis
 from scipy.stats import entropy, multivariate_normal
 from strategies import seeds
 
@@ -12,7 +13,7 @@ from sepc.model.block_densities import joined_densities, local_densities
 from sepc.model.category_shares import Categories
 from sepc.model.components import common_covariance, component_of_points, shrunken_covariance
 from sepc.model.joining import APART, EXTENTS, groupings, joined, members
-from sepc.model.part_blocks import LEFT_OUT, joined_blocks
+from sepc.model.part_blocks import LEFT_OUT, groupings_of_blocks, joined_blocks
 
 
 def pieces(rng, n_classes=2):
@@ -31,7 +32,12 @@ def components(found):
 
 
 def joined_by_hand(found, price, common, n_saved=6):
-    """Return the same by looking at all pairs each time, and at the points themselves: two numbers, and categories."""
+    """Return the same by looking at all pairs each time, and at the points themselves: two numbers, and categories.
+
+    Without a price two are joined if there is no gap between them, and those that gain most are still the first.
+    """
+    first = [(k,) for k in range(len(found))]
+    before = joined_by_hand(found, 1.0, common, n_saved) if price is None else first
 
     def likelihood(points):
         away = points[:, :2] - points[:, :2].mean(axis=0)
@@ -41,17 +47,31 @@ def joined_by_hand(found, price, common, n_saved=6):
             each -= entropy(np.unique(values, axis=0, return_counts=True)[1]) if values.size else 0.0
         return len(points) * each
 
+    def no_gap(one, other):
+        shapes = []
+        for points in (one[:, :2], other[:, :2]):
+            away = points - points.mean(axis=0)
+            shapes.append(shrunken_covariance(away.T @ away, len(points), common))
+        return mahalanobis(one[:, :2].mean(axis=0), other[:, :2].mean(axis=0), np.linalg.inv(sum(shapes) / 2)) <= 3.5
+
     out = []
     for code in sorted({code for code, _ in found}):
-        own = {(k,): points for k, (of, points) in enumerate(found) if of == code}
+        own = {
+            regions: np.concatenate([found[k][1] for k in regions])
+            for regions in before
+            if found[regions[0]][0] == code
+        }
         saved = 0.5 * n_saved * np.log(sum(map(len, own.values())))
         while len(own) > 1:
             gains = {
                 (a, b): likelihood(np.concatenate([own[a], own[b]])) - likelihood(own[a]) - likelihood(own[b])
                 for a, b in itertools.combinations(own, 2)
+                if price is not None or no_gap(own[a], own[b])
             }
+            if not gains:
+                break
             (a, b), gain = max(gains.items(), key=lambda item: item[1])
-            if gain <= -price * saved:
+            if price is not None and gain <= -price * saved:
                 break
             own[tuple(sorted(a + b))] = np.concatenate([own.pop(a), own.pop(b)])
         out += own
@@ -66,7 +86,7 @@ def test_the_same_as_by_hand(seed):
     common = common_covariance(sum(part.scatter for part in parts), np.array([part.n for part in parts]))
     apart, *others = groupings(parts, None, np.zeros(2), np.ones(2))
     assert apart.tolist() == list(range(len(parts)))
-    for groups, price in zip(others, (0.0, 1.0), strict=True):
+    for groups, price in zip(others, (0.0, 1.0, None), strict=True):
         assert [tuple(regions) for regions in members(groups)] == joined_by_hand(found, price, common)
 
 
@@ -91,6 +111,19 @@ def test_halves_of_a_cloud_are_joined_and_clouds_are_not():
         assert groups.tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize(("away", "one"), [(3.0, True), (4.5, False)])
+def test_without_a_gap_clouds_are_joined_whatever_it_costs(away, one):
+    rng = np.random.default_rng(0)
+    found = [(0, rng.normal(size=(2000, 2))), (0, rng.normal([away, 0.0], size=(2000, 2)))]
+    *_, by_criterion, without_gaps = groupings(components(found), None, np.zeros(2), np.ones(2))
+    # Of so many points the criterion keeps both, and so it does with a core in a wide cloud.
+    assert without_gaps.tolist() == ([0, 0] if one else [0, 1])
+    found = [(0, rng.normal(size=(2000, 2))), (0, rng.normal([away, 0.0], 5.0, size=(200, 2)))]
+    *_, by_criterion, without_gaps = groupings(components(found), None, np.zeros(2), np.ones(2))
+    assert by_criterion.tolist() == [0, 1]
+    assert without_gaps.tolist() == [0, 0]
+
+
 @settings(max_examples=40, deadline=None)
 @given(seeds())
 def test_categories_count_by_the_shares_of_their_values(seed):
@@ -105,7 +138,7 @@ def test_categories_count_by_the_shares_of_their_values(seed):
     scatter = sum(part.scatter[:2, :2] for part in parts)
     common = common_covariance(scatter, np.array([part.n for part in parts]))
     _, *others = groupings(parts, categories, np.zeros(6), np.ones(6))
-    for groups, price in zip(others, (0.0, 1.0), strict=True):
+    for groups, price in zip(others, (0.0, 1.0, None), strict=True):
         by_hand = joined_by_hand(found, price, common, n_saved=6 + 2 + 1)
         assert [tuple(regions) for regions in members(groups)] == by_hand
 
@@ -119,8 +152,7 @@ class TestDensities:
         ends = np.cumsum([0, *(len(part) for _, part in found)])
         blocks = [(code, np.arange(a, b)) for (code, _), a, b in zip(found, ends[:-1], ends[1:], strict=True)]
         how = np.array([sum(len(p) for c, p in found if c == k) for k in range(2)]), np.zeros(2), np.ones(2)
-        for extent in EXTENTS:
-            densities, groups = joined_densities(points, blocks, *how, extent)
+        for extent, (densities, groups) in enumerate(joined_densities(points, blocks, *how, EXTENTS)):
             assert extent != APART or groups is None
             groups = np.arange(len(blocks)) if groups is None else groups
             whole = [
@@ -140,7 +172,7 @@ class TestDensities:
         points[gaps] = 0.0
         halves = [(0, np.flatnonzero(points[:, 0] < 0)), (0, np.flatnonzero(points[:, 0] >= 0))]
         how = np.array([300]), np.zeros(2), np.ones(2)
-        densities, groups = joined_densities(points, halves, *how, 2, None, gaps)
+        ((densities, groups),) = joined_densities(points, halves, *how, [2], None, gaps)
         assert groups.tolist() == [0, 0]
         expected = local_densities(points, [(0, np.arange(300))], *how, None, gaps)
         assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-9)
@@ -150,7 +182,8 @@ def test_blocks_of_points_that_were_left_out_stay_in_none():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 2))
     blocks = np.where(np.arange(300) % 3 == 0, LEFT_OUT, (points[:, 0] < 0).astype(int))
-    apart, *others = joined_blocks(points, np.zeros(300, dtype=int), blocks)
+    found = groupings_of_blocks(points, np.zeros(300, dtype=int), blocks)
+    apart, *others = (joined_blocks(blocks, groups) for groups in found)
     assert np.array_equal(apart, blocks)
     for one in others:
         assert np.array_equal(one, np.where(blocks == LEFT_OUT, LEFT_OUT, 0))

@@ -76,7 +76,7 @@ def written_explanations(path: str, label_type: pa.DataType, delimiter: str, dec
     ...     with written_explanations(f"{folder}/why.txt", pa.string(), ",") as write:
     ...         write(1, clf.explain([1.5]))
     ...     print(Path(f"{folder}/why.txt").read_text()[:43])
-    Row 1. Predicted low with a trust of 91.1 %
+    Row 1. Predicted low with a trust of 91.7 %
     """
     form = form_of(path)
     if form == "table":
@@ -115,7 +115,7 @@ def as_row(row: int, why: Any) -> dict[str, Any]:
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> told = as_row(7, clf.explain([1.5]))
     >>> told["row"], told["shares"], told["change"]
-    (7, 'low#1 83.2 %; background 7.9 %', 'x0: 1.5 -> 3.526')
+    (7, 'low#1 83.9 %; background 7.8 %', 'x0: 1.5 -> 3.506')
     """
     change = why.counterfactual
     return {

@@ -317,7 +317,7 @@ class SEPClassifier(TrustClassifier):
         --------
         >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
         >>> print(clf.explain([1.5]).text[:36])
-        Predicted low with a trust of 91.1 %
+        Predicted low with a trust of 91.7 %
         """
         point = self._one_point(x)
         names = self._model.features if vocabulary is None else vocabulary.names

@@ -5,6 +5,7 @@ blocks are the same; a model of scattered points has no training records, and wh
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from sepc.model.category_shares import Categories
 from sepc.model.components import Component
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.incomplete import has_gaps
+from sepc.model.incomplete import USUAL_TAILS, has_gaps
 from sepc.model.joining import APART, groupings, is_any_joined, joined
 from sepc.model.part_blocks import N_PARTS
 from sepc.model.partition_model import PartitionModel
@@ -172,13 +173,13 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         shaping = None if held_out is None else ~held_out
         partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
         # First what needs room to work in: with the rules beside it a fit would take more memory.
-        densities, calibration, part_blocks, groups, extent = None, None, None, None, APART
+        densities, calibration, part_blocks, groups, extent, tails = None, None, None, None, APART, USUAL_TAILS
         by_class = [LocalPoints(points[rows]) for rows in class_slices(training.class_count)]
         categories = found_categories(by_class, mean, scale) if settings.trust in DENSITY_READINGS else None
         if settings.trust == "local":
             rows = compact(taking_part(training.class_count), len(codes))
             everyone = len(rows) == len(codes)  # without a copy
-            calibration, part_blocks, categories, extent = learn_from_left_out(
+            calibration, part_blocks, categories, extent, tails = learn_from_left_out(
                 points if everyone else points[rows],
                 codes[rows].astype(np.int64),
                 training.classes,
@@ -196,7 +197,9 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             if extent == APART:
                 densities = local_densities(points, blocks, *units, categories, training.gaps)
             else:
-                densities, groups = joined_densities(points, blocks, *units, extent, categories, training.gaps)
+                how = categories, training.gaps
+                ((densities, groups),) = joined_densities(points, blocks, *units, [extent], *how)
+            densities = replace(densities, tails=tails)
         model = PartitionModel(
             classes=training.classes,
             class_count=training.class_count,
@@ -251,16 +254,17 @@ def fit_scattered(
         partitions.append(run.partition)
         rules.append(run.rules(problem.labels, settings.grows))
         components += run.components(codes=range(len(sides)) if len(problems) == 1 else (k,))
-    densities, calibration, part_blocks, groups, extent = None, None, None, None, APART
+    densities, calibration, part_blocks, groups, extent, tails = None, None, None, None, APART, USUAL_TAILS
     if settings.trust in DENSITY_READINGS:
         center, spread = location_and_scale_of(*training.points)
         unit = units_from(spread)
         categories = found_categories(training.points, training.mean, training.scale)
         if settings.trust == "local":
-            calibration, part_blocks, categories, extent = _scattered_calibration(
+            calibration, part_blocks, categories, extent, tails = _scattered_calibration(
                 training, class_count, unit, settings, categories
             )
         densities, groups = _scattered_densities(components, class_count, center, unit, categories, extent)
+        densities = replace(densities, tails=tails)
     model = PartitionModel(
         classes=training.classes,
         class_count=class_count,

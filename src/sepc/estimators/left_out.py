@@ -6,11 +6,13 @@ have seen them, unless it is a table of a few values. At most `MOST_RECORDS` tak
 
 Where there are categories the records that were left out also tell how to read them: by the shares of their values, or
 as features like all others, whose covariances tell which values come together. And they tell whether blocks of a class
-are read one by one, or some of them as one; see `model.joining`.
+are read one by one, or some of them as one (see `model.joining`), and how heavy the tails of their densities are.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +22,16 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.model.calibration import Calibration, learn_calibration
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities
-from sepc.model.incomplete import known_share
+from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS, known_share
 from sepc.model.joining import APART, EXTENTS
-from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks, densities_of_blocks, joined_blocks
+from sepc.model.part_blocks import (
+    LEFT_OUT,
+    N_PARTS,
+    PartBlocks,
+    densities_of_blocks,
+    groupings_of_blocks,
+    joined_blocks,
+)
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
@@ -71,12 +80,15 @@ class LeftOut(NamedTuple):
         Those that are read by the shares of their values.
     extent : int
         How far blocks are joined, one of `joining.EXTENTS`.
+    tails : float
+        Degrees of freedom of the tails.
     """
 
     calibration: Calibration
     parts: PartBlocks
     categories: Categories | None
     extent: int
+    tails: float
 
 
 def learn_from_left_out(
@@ -136,20 +148,34 @@ def learn_from_left_out(
         numbers[seen] = _blocks(points[seen], codes[seen], classes, n_imp, options)
         left_out.append(out)
         blocks.append(numbers)
-    ways = [None] if categories is None else [categories, None]
-    equal = groups_of(points, codes)
-    readings = [
-        _reading(points, codes, class_count, unit, left_out, joined, extent, way, gaps, equal)
-        for way in ways
-        for extent, joined in _different(points, codes, blocks, way)
-    ]
-    best = _best(readings)
+    records = _Records(points, codes, class_count, unit, left_out, gaps)
+    reading, calibration, _ = _best(records, blocks, categories)
     if not len(rows):
-        parts_found = PartBlocks.without_records(best.densities)
+        parts_found = PartBlocks.without_records(reading.densities)
     else:
-        table = np.array(best.blocks, dtype=np.int64).reshape(len(blocks), len(rows))
-        parts_found = PartBlocks(best.densities, rows, compact(table, len(rows)))
-    return LeftOut(best.calibration, parts_found, best.categories, best.extent)
+        table = np.array(reading.blocks, dtype=np.int64).reshape(len(blocks), len(rows))
+        parts_found = PartBlocks(reading.densities, rows, compact(table, len(rows)))
+    return LeftOut(calibration, parts_found, reading.categories, reading.extent, reading.tails)
+
+
+def _best(records: "_Records", blocks: list[IntArray], categories: Categories | None) -> "_Judged":
+    """Return how the blocks of each partition are read best.
+
+    As long as nothing else is clearly better, each block is read by itself, with the usual tails.
+    """
+    ways = [None] if categories is None else [categories, None]
+    readings = [_readings(records, blocks, way) for way in ways]
+    usual = min((next(of_way) for of_way in readings), key=lambda one: one.loss)  # the first one if nothing tells
+    return _clearly_better(usual, chain.from_iterable(readings))
+
+
+def _readings(records: "_Records", blocks: list[IntArray], categories: Categories | None) -> Iterator["_Judged"]:
+    """Yield ways to read blocks, the usual one first: joined or not, each time with usual, heavy and light tails."""
+    for extent, joined in _different(records.points, records.codes, blocks, categories):
+        reading = records.reading(extent, joined, categories)
+        # All pairs: heavy tails speak for one component where light ones speak for several.
+        for tails in (USUAL_TAILS, *OTHER_TAILS):
+            yield records.judged(reading.with_tails(tails))
 
 
 def _different(
@@ -159,27 +185,34 @@ def _different(
 
     Where they are all apart, nothing speaks for going any further.
     """
-    by_part = [joined_blocks(points, codes, numbers, categories) for numbers in blocks]
-    apart = [found[APART] for found in by_part]
-    yield APART, apart
-    farther = apart
+    by_part = [groupings_of_blocks(points, codes, numbers, categories) for numbers in blocks]
+    yield APART, blocks
+    farther = apart = [found[APART] for found in by_part]
     for extent in reversed(EXTENTS[1:]):
-        joined = [found[extent] for found in by_part]
-        if not any(all(map(np.array_equal, joined, seen)) for seen in (apart, farther)):
-            yield extent, joined
-        farther = joined
+        groups = [found[extent] for found in by_part]
+        if not any(all(map(np.array_equal, groups, seen)) for seen in (apart, farther)):
+            yield extent, list(map(joined_blocks, blocks, groups))
+        farther = groups
 
 
 class _Reading(NamedTuple):
-    """Densities of blocks, some of them joined, some categories apart; and how well they foretell what was left out.
-
-    `losses` are those of records that were left out, equal ones together.
-    """
+    """How the blocks of each partition are read: some of them joined, some categories apart, with these tails."""
 
     extent: int
     blocks: list[IntArray]
     categories: Categories | None
     densities: tuple[LocalDensities, ...]
+    tails: float = USUAL_TAILS
+
+    def with_tails(self, tails: float) -> Self:
+        """Return the same with other tails."""
+        return self._replace(tails=tails, densities=tuple(replace(found, tails=tails) for found in self.densities))
+
+
+class _Judged(NamedTuple):
+    """How well a reading foretells the records that were left out: their losses, equal ones together."""
+
+    reading: _Reading
     calibration: Calibration
     losses: FloatArray
 
@@ -188,48 +221,59 @@ class _Reading(NamedTuple):
         """Sum of the losses of all records that were left out."""
         return float(self.losses.sum())
 
-    def is_clearly_better_than(self, other: "_Reading") -> bool:
+    def is_clearly_better_than(self, other: "_Judged") -> bool:
         """Return whether its losses are less by more than the standard error of that difference."""
         gains = other.losses - self.losses
-        return bool(gains.sum() > np.sqrt(len(gains)) * gains.std())
+        return len(gains) > 0 and bool(gains.sum() > np.sqrt(len(gains)) * gains.std())
 
 
-def _best(readings: Sequence[_Reading]) -> _Reading:
-    """Return the reading with the least loss; blocks are joined only where that is clearly better than none joined."""
-    one_by_one = [one for one in readings if one.extent == APART]
-    apart = min(one_by_one, key=lambda one: one.loss)  # the first one if nothing tells
-    joined = [one for one in readings if one.extent != APART and one.is_clearly_better_than(apart)]
-    return min(joined, key=lambda one: one.loss, default=apart)
+def _clearly_better(usual: _Judged, others: Iterable[_Judged]) -> _Judged:
+    """Return the one with the least loss among those that are clearly better than the usual one, else that one."""
+    best = usual
+    for one in others:
+        if one.is_clearly_better_than(usual) and one.loss < best.loss:
+            best = one
+    return best
 
 
-def _reading(
-    points: FloatArray,
-    codes: IntArray,
-    class_count: IntArray,
-    unit: FloatArray,
-    left_out: list[IntArray],
-    blocks: list[IntArray],
-    extent: int,
-    categories: Categories | None,
-    gaps: BoolArray | None,
-    equal: "Groups | None",
-) -> _Reading:
-    there = points if gaps is None else np.where(gaps, np.nan, points)
-    unit = unit if categories is None else unit[categories.numbers(len(unit))]
-    joint = np.full((len(codes), len(class_count)), np.nan)
-    densities = []
-    for out, numbers in zip(left_out, blocks, strict=True):
-        found = densities_of_blocks(points, codes, numbers, len(class_count), categories, gaps)
-        joint[out] = found.log_joint_in(unit, there[out])
-        densities.append(found)
-    known = np.flatnonzero(np.isfinite(joint).all(axis=1))
-    share = known_share(there[known])
-    calibration = learn_calibration(joint[known], codes[known], class_count, share)
-    right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes[known]]
-    # Equal records are in the same part and have the same loss: they are no independent witnesses.
-    witness = np.arange(len(codes)) if equal is None else equal.of_record
-    losses = np.asarray(np.bincount(witness[known], -np.log(right)), dtype=np.float64)
-    return _Reading(extent, blocks, categories, tuple(densities), calibration, losses)
+class _Records:
+    """Records that take part, and which of them each partition has left out."""
+
+    def __init__(
+        self,
+        points: FloatArray,
+        codes: IntArray,
+        class_count: IntArray,
+        unit: FloatArray,
+        left_out: list[IntArray],
+        gaps: BoolArray | None,
+    ) -> None:
+        self.points, self.codes, self.class_count, self.unit = points, codes, class_count, unit
+        self.left_out, self.gaps = left_out, gaps
+        self.there = points if gaps is None else np.where(gaps, np.nan, points)
+        # Equal records are in the same part and have the same loss: they are no independent witnesses.
+        equal = groups_of(points, codes)
+        self.witness = np.arange(len(codes)) if equal is None else equal.of_record
+
+    def reading(self, extent: int, blocks: list[IntArray], categories: Categories | None) -> _Reading:
+        """Return the densities of the blocks of each partition."""
+        how = len(self.class_count), categories, self.gaps
+        densities = (densities_of_blocks(self.points, self.codes, numbers, *how) for numbers in blocks)
+        return _Reading(extent, blocks, categories, tuple(densities))
+
+    def judged(self, reading: _Reading) -> _Judged:
+        """Calibrate a reading by what its partitions say of the records that they have left out."""
+        categories = reading.categories
+        unit = self.unit if categories is None else self.unit[categories.numbers(len(self.unit))]
+        joint = np.full((len(self.codes), len(self.class_count)), np.nan)
+        for out, densities in zip(self.left_out, reading.densities, strict=True):
+            joint[out] = densities.log_joint_in(unit, self.there[out])
+        known = np.flatnonzero(np.isfinite(joint).all(axis=1))
+        share, codes = known_share(self.there[known]), self.codes[known]
+        calibration = learn_calibration(joint[known], codes, self.class_count, share)
+        right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes]
+        losses = np.bincount(self.witness[known], -np.log(right))
+        return _Judged(reading, calibration, np.asarray(losses, dtype=np.float64))
 
 
 def parts_of(points: FloatArray, codes: IntArray) -> IntArray:

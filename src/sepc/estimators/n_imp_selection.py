@@ -153,8 +153,8 @@ class NImpPath:
         >>> path = select_n_imp(*load_iris(return_X_y=True), candidates=[0, 2])
         >>> path.frame()[["n_imp", "count", "n_ellipsoids", "chosen"]].round(1)
            n_imp  count  n_ellipsoids  chosen
-        0      0      0           7.0   False
-        1      2      2           7.4    True
+        0      0      0           7.0    True
+        1      2      2           7.4   False
         """
         # A frame's column has one kind of numbers, counts and shares together are floats.
         return self.frames.frame(self._columns() | {"n_imp": np.asarray(self.candidates)})

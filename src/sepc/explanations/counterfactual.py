@@ -85,7 +85,7 @@ class Counterfactual:
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> found = clf.explain([2.0]).counterfactual
     >>> found.label, round(found.changes[0].after, 3)
-    ('high', 3.526)
+    ('high', 3.506)
     """
 
     label: Any

@@ -74,18 +74,18 @@ def joined_densities(
     class_count: NDArray[np.integer],
     center: FloatArray,
     unit: FloatArray,
-    extent: int,
+    extents: Iterable[int],
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
-) -> tuple[LocalDensities, IntArray | None]:
-    """Read blocks of points as components, some of them as one.
+) -> list[tuple[LocalDensities, IntArray | None]]:
+    """Read blocks of points as components, some of them as one, once for each of several extents.
 
     Parameters
     ----------
     points, blocks, class_count, center, unit, categories, gaps
         As for `local_densities`.
-    extent : int
-        How far blocks are joined, one of `joining.EXTENTS`. Where values are missing, it goes by what stands there.
+    extents : iterable of int
+        How far blocks are joined, of `joining.EXTENTS`. Where values are missing, it goes by what stands there.
 
     Returns
     -------
@@ -97,20 +97,23 @@ def joined_densities(
     --------
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
     >>> halves = [(0, np.flatnonzero(x[:, 0] < 0)), (0, np.flatnonzero(x[:, 0] >= 0))]
-    >>> local, groups = joined_densities(x, halves, np.array([400]), np.zeros(2), np.ones(2), 1)
-    >>> len(local.codes), groups.tolist()
-    (1, [0, 0])
+    >>> found = joined_densities(x, halves, np.array([400]), np.zeros(2), np.ones(2), [0, 1])
+    >>> [(len(local.codes), groups) for local, groups in found]
+    [(2, None), (1, array([0, 0]))]
     """
+    found = []
     with one_blas_thread(points.size):
-        parts = list(_components(points, blocks, center, unit))
-        groups = groupings(parts, categories, center, unit)[extent]
-        parts = joined(parts, groups)
-        if gaps is None:
-            densities = densities_of(parts, class_count, center, unit, categories)
-        else:
-            rows = [np.sort(np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)]
-            densities = _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories)
-        return densities, groups if is_any_joined(groups) else None
+        regions = list(_components(points, blocks, center, unit))
+        by_extent = groupings(regions, categories, center, unit)
+        for groups in (by_extent[extent] for extent in extents):
+            parts = joined(regions, groups)
+            if gaps is None:
+                densities = densities_of(parts, class_count, center, unit, categories)
+            else:
+                rows = [np.sort(np.concatenate([blocks[k][1] for k in own])) for own in members(groups)]
+                densities = _densities_with_gaps(parts, rows, points, gaps, class_count, center, unit, categories)
+            found.append((densities, groups if is_any_joined(groups) else None))
+    return found
 
 
 def _components(

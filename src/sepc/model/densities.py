@@ -24,7 +24,7 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import CategoryShares
-from sepc.model.incomplete import TAILS, as_far_in, distances, has_gaps, log_constant
+from sepc.model.incomplete import USUAL_TAILS, as_far_in, distances, has_gaps, log_constant
 from sepc.model.quadratics import pairs, quadratics
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
@@ -55,6 +55,8 @@ class LocalDensities:
     n_classes : int
     shares : CategoryShares or None
         Of the values of categories that stand apart.
+    tails : float
+        Degrees of freedom of all components.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class LocalDensities:
     log_weights: FloatArray
     n_classes: int
     shares: CategoryShares | None = None
+    tails: float = USUAL_TAILS
 
     @property
     def numbers(self) -> IntArray | slice:
@@ -220,10 +223,10 @@ class LocalDensities:
         """
         means, covariances = self._moments()
         shares = None if self.shares is None else self.shares.among(np.flatnonzero(known))
-        inside, d = np.flatnonzero(known[self.numbers]), len(self.unit)
+        inside = np.flatnonzero(known[self.numbers])
         some = [component_of(m[inside], c[np.ix_(inside, inside)]) for m, c in zip(means, covariances, strict=True)]
         log_scales = np.array([log_scale for _, log_scale in some])
-        wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + log_constant(len(inside)) - log_constant(d)
+        wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + self._log_constants(len(inside))
         return replace(
             self,
             center=self.center[inside],
@@ -232,6 +235,10 @@ class LocalDensities:
             log_weights=self.log_weights + wider,
             shares=shares,
         )
+
+    def _log_constants(self, known: IntArray | int) -> FloatArray:
+        """Return by how much the constant of so many features exceeds that of all, as logarithms."""
+        return log_constant(known, self.tails) - log_constant(len(self.unit), self.tails)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and covariances of the components, (n_components, d) and (n_components, d, d), in its units."""
@@ -262,20 +269,21 @@ class LocalDensities:
         """Return the same of points with gaps, by the moments of the components."""
         z = np.clip((points[:, self.numbers] - self.center) / self.unit, -FARTHEST, FARTHEST)
         square, log_scales = distances(z, means, covariances)
-        known, d = np.count_nonzero(~np.isnan(z), axis=1)[:, None], len(self.unit)
+        known = np.count_nonzero(~np.isnan(z), axis=1)[:, None]
         log_shares: FloatArray | float = 0.0
         of_missing: FloatArray | float = 0.0
         if self.shares is not None:
             log_shares, of_missing, beyond = self.shares.of_incomplete(points)
             square += beyond[:, None]
-        log_tails = np.log(1.0 + square / TAILS)
-        wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + log_constant(known) - log_constant(d)
-        by_component = self.log_weights + wider - 0.5 * (TAILS + known) * log_tails + log_shares
-        as_complete = self._by_component(as_far_in(log_tails, known, d), log_shares + of_missing)
+        log_tails = np.log(1.0 + square / self.tails)
+        wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + self._log_constants(known)
+        by_component = self.log_weights + wider - 0.5 * (self.tails + known) * log_tails + log_shares
+        far = as_far_in(log_tails, known, len(self.unit), self.tails)
+        as_complete = self._by_component(far, log_shares + of_missing)
         return np.asarray(by_component + (log_sum_exp(as_complete) - log_sum_exp(by_component))[:, None])
 
     def _tails(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray | float]]:
-        """Yield rows, logarithms of one plus their squared distances over `TAILS`, and logarithms of shares.
+        """Yield rows, logarithms of one plus their squared distances over `tails`, and logarithms of shares.
 
         The last two have the shape (n, n_components), with padding behind these rows.
         """
@@ -289,7 +297,7 @@ class LocalDensities:
                 if self.shares is not None:
                     square += self.shares.categories.squares_beyond(block).sum(axis=1, keepdims=True)
                 np.maximum(square, 0.0, out=square)
-                square *= 1.0 / TAILS
+                square *= 1.0 / self.tails
                 square += 1.0
                 yield rows, np.log(square, out=square), 0.0 if self.shares is None else self.shares.log_shares(block)
 
@@ -298,7 +306,7 @@ class LocalDensities:
 
         All have the shape (n, n_components).
         """
-        log_tails *= -0.5 * (TAILS + len(self.unit))
+        log_tails *= -0.5 * (self.tails + len(self.unit))
         log_tails += self.log_weights
         log_tails += log_shares
         return log_tails

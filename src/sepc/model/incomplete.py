@@ -15,8 +15,10 @@ from scipy.special import betainc, betaincinv, gammaln
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 
-# Degrees of freedom of the tails. With 4 the scoreboard hardly changes.
-TAILS = 8.0
+# Degrees of freedom of the tails, unless records that were left out tell of others.
+USUAL_TAILS = 8.0
+# With 4 and 16 between them the sets that constants are chosen by have the same log loss.
+OTHER_TAILS = (2.0, 32.0)
 # Numbers in tables of matrices that are solved at once.
 _AT_ONCE = 1 << 20
 
@@ -58,29 +60,31 @@ def rows_by_gaps(points: FloatArray) -> Iterator[tuple[IntArray, BoolArray]]:
         yield rows, ~pattern
 
 
-def log_constant(d: IntArray | int) -> FloatArray:
+def log_constant(d: IntArray | int, tails: float) -> FloatArray:
     """Return the logarithm of the density of Student's t in d dimensions at its mean, for a scale of 1.
 
     Examples
     --------
     >>> from scipy.stats import t
-    >>> bool(abs(log_constant(1) - t.logpdf(0.0, TAILS)) < 1e-12)
+    >>> bool(abs(log_constant(1, 3.0) - t.logpdf(0.0, 3.0)) < 1e-12)
     True
     """
-    return np.asarray(gammaln(0.5 * (TAILS + d)) - gammaln(0.5 * TAILS) - 0.5 * d * np.log(TAILS * np.pi))
+    return np.asarray(gammaln(0.5 * (tails + d)) - gammaln(0.5 * tails) - 0.5 * d * np.log(tails * np.pi))
 
 
-def as_far_in(log_tails: FloatArray, known: IntArray, d: int) -> FloatArray:
+def as_far_in(log_tails: FloatArray, known: IntArray, d: int, tails: float) -> FloatArray:
     """Return how far points of all features are that are as unlikely as points of some.
 
     Parameters
     ----------
     log_tails : ndarray of shape (n, n_components)
-        Logarithms of one plus the squared distance over `TAILS`, in the features that are known.
+        Logarithms of one plus the squared distance over `tails`, in the features that are known.
     known : ndarray of int, shape (n, 1)
         How many of these there are.
     d : int
         How many there are of all.
+    tails : float
+        Degrees of freedom.
 
     Returns
     -------
@@ -91,13 +95,13 @@ def as_far_in(log_tails: FloatArray, known: IntArray, d: int) -> FloatArray:
     --------
     A distance that is large in one feature is nothing special in ten:
 
-    >>> bool(as_far_in(np.array([[1.0]]), np.array([[1]]), 10)[0, 0] > 1.0)
+    >>> bool(as_far_in(np.array([[1.0]]), np.array([[1]]), 10, 8.0)[0, 0] > 1.0)
     True
     """
     # One over one plus the squared distance over the tails has a beta distribution.
-    share = betainc(0.5 * TAILS, 0.5 * np.maximum(known, 1), np.exp(-log_tails))
+    share = betainc(0.5 * tails, 0.5 * np.maximum(known, 1), np.exp(-log_tails))
     share = np.where(known > 0, share, 0.5)
-    far = -np.log(betaincinv(0.5 * TAILS, 0.5 * max(d, 1), share))
+    far = -np.log(betaincinv(0.5 * tails, 0.5 * max(d, 1), share))
     return np.where(known == d, log_tails, far)
 
 

@@ -12,8 +12,9 @@ gain by being joined. Distributions of their own lose, if they lie further apart
 deviations, and are of many points. Two regions are joined at a time, always those that gain most.
 
 How far to go is a matter of the data, and records that were left out tell it (`estimators.left_out`): not at all, as
-long as the likelihood gains, or as long as it loses less than the Bayesian information criterion grants for the numbers
-that one component less saves.
+long as the likelihood gains, as long as it loses less than the Bayesian information criterion grants for the numbers
+that one component less saves, or as long as there is no gap between two. The last is for heavy tails: a normal
+distribution knows none, and the criterion keeps a core and what lies around it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,16 +23,17 @@ from itertools import groupby
 import numpy as np
 from scipy.special import xlogy
 
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.category_shares import Categories
 from sepc.model.components import Component, common_covariance, shrunken_covariance, together
 
 # How far regions may be joined, the first one not at all: prices of the numbers that one component less saves, in terms
-# of the Bayesian information criterion. Between 0 and 1, and beyond, nothing was better on most of the sets that
-# constants are chosen by.
+# of the Bayesian information criterion. Between 0 and 1 nothing was better on most sets that constants are chosen by.
+# Whatever it costs, only those are joined that lie no further from each other than so many standard deviations.
 APART = 0
 _PRICES = (0.0, 1.0)
-EXTENTS = range(1 + len(_PRICES))
+_NO_GAP = 3.5
+EXTENTS = range(2 + len(_PRICES))
 
 
 def groupings(
@@ -61,7 +63,7 @@ def groupings(
     >>> clouds = x[x[:, 0] < 0], x[x[:, 0] >= 0], x + 20
     >>> parts = [Component(0, z.mean(axis=0), len(z) * np.cov(z.T, bias=True), len(z)) for z in clouds]
     >>> [groups.tolist() for groups in groupings(parts, None, np.zeros(2), np.ones(2))]
-    [[0, 1, 2], [0, 0, 1], [0, 0, 1]]
+    [[0, 1, 2], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
     """
     counts = np.array([float(part.n) for part in parts])
     held = np.empty((len(parts), 0))
@@ -79,9 +81,11 @@ def groupings(
         means = np.array([parts[k].mean[numbers] for k in own])
         cloud = _Class(counts[own], means, scatters[own], held[own], values, common)
         found[APART].append(cloud.first.copy())
-        for so_far, price in zip(found[1:], _PRICES, strict=True):
+        for so_far, price in zip(found[1:-1], _PRICES, strict=True):
             cloud.join(price)
             so_far.append(cloud.first.copy())
+        cloud.join_without_gaps()
+        found[-1].append(cloud.first)
     return [_numbered(firsts) for firsts in found]
 
 
@@ -119,6 +123,17 @@ def members(groups: IntArray) -> list[IntArray]:
     return [np.flatnonzero(groups == k) for k in range(groups.max(initial=-1) + 1)]
 
 
+def joint_name(regions: Sequence[str]) -> str:
+    """Return what regions are called together: as the first, with a ``+`` behind it if there are more.
+
+    Examples
+    --------
+    >>> joint_name(["low#1", "low#3"]), joint_name(["low#2"])
+    ('low#1+', 'low#2')
+    """
+    return regions[0] + ("+" if len(regions) > 1 else "")
+
+
 class _Class:
     """The regions of one class, some of them joined already.
 
@@ -154,6 +169,22 @@ class _Class:
                 return
             self._join(i, j)
 
+    def join_without_gaps(self) -> None:
+        """Join two components at a time, as long as there are two without a gap between them, whatever that loses."""
+        touch = np.zeros_like(self.gains, dtype=bool)
+        places = np.unique(self.first)
+        for k, place in enumerate(places):
+            touch[place, places[k + 1 :]] = self._touch(place, places[k + 1 :])
+        while True:
+            i, j = divmod(int(np.where(touch, self.gains, -np.inf).argmax()), len(self.counts))
+            if not touch[i, j]:
+                return
+            self._join(i, j)
+            touch[j], touch[:, j] = False, False
+            others = np.unique(self.first)
+            others = others[others != i]
+            touch[np.minimum(i, others), np.maximum(i, others)] = self._touch(i, others)
+
     def _join(self, i: int, j: int) -> None:
         n, (scatter,), (held,) = self.counts[i] + self.counts[j], *self._together(i, np.array([j]))
         self.means[i] = (self.counts[i] * self.means[i] + self.counts[j] * self.means[j]) / n
@@ -169,6 +200,15 @@ class _Class:
         apart = self.likelihood[i] + self.likelihood[others]
         gained = self._likelihood(self.counts[i] + self.counts[others], *self._together(i, others)) - apart
         self.gains[np.minimum(i, others), np.maximum(i, others)] = gained
+
+    def _touch(self, i: int, others: IntArray) -> BoolArray:
+        """Return whether one component lies so near to each of several others that there is no gap between them."""
+        mine, theirs = (
+            shrunken_covariance(self.scatters[at], self.counts[at, None, None], self.common) for at in ([i], others)
+        )
+        away = self.means[others] - self.means[i]
+        squares = np.einsum("ki,ki->k", away, np.linalg.solve(0.5 * (mine + theirs), away[..., None])[..., 0])
+        return np.asarray(squares <= _NO_GAP**2)
 
     def _together(self, i: int, others: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return scatters and shares of values of one component together with each of several others."""

@@ -5,6 +5,7 @@ the numbers of the blocks, which are few beside the records, and the densities a
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sepc.model.category_shares import Categories
 from sepc.model.components import component_of_points
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.incomplete import USUAL_TAILS
 from sepc.model.joining import groupings
 from sepc.partitions.units import location_and_unit
 
@@ -62,12 +64,13 @@ class PartBlocks(NamedTuple):
         blocks: NDArray[np.integer],
         n_classes: int,
         categories: Categories | None = None,
+        tails: float = USUAL_TAILS,
     ) -> Self:
-        """Make the densities of numbered blocks."""
+        """Make the densities of numbered blocks, with these tails."""
         points, codes = records.points[rows], records.codes[rows].astype(np.int64)
         gaps = None if records.gaps is None else records.gaps[rows]
         found = (densities_of_blocks(points, codes, part, n_classes, categories, gaps) for part in blocks)
-        return cls(tuple(found), rows, blocks)
+        return cls(tuple(replace(densities, tails=tails) for densities in found), rows, blocks)
 
 
 def densities_of_blocks(
@@ -106,10 +109,10 @@ def densities_of_blocks(
     return local_densities(points, _by_class(codes, blocks), count, center, unit, categories, gaps)
 
 
-def joined_blocks(
+def groupings_of_blocks(
     points: FloatArray, codes: IntArray, blocks: IntArray, categories: Categories | None = None
 ) -> list[IntArray]:
-    """Return the blocks of points as they are if none are joined, and for each other one of `joining.EXTENTS`.
+    """Return which numbered blocks are read as one, for each of `joining.EXTENTS`.
 
     Parameters
     ----------
@@ -118,19 +121,28 @@ def joined_blocks(
 
     Returns
     -------
-    list of ndarray of int, shape (n,)
+    list of ndarray of int, shape (n_blocks,)
 
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
-    >>> apart, *joined = joined_blocks(x, np.zeros(400, dtype=int), (x[:, 0] < 0).astype(int))
-    >>> apart.max(), [blocks.max() for blocks in joined]
-    (np.int64(1), [np.int64(0), np.int64(0)])
+    >>> groupings_of_blocks(x, np.zeros(400, dtype=int), (x[:, 0] < 0).astype(int))[:2]
+    [array([0, 1]), array([0, 0])]
     """
     center, unit = location_and_unit(points[blocks != LEFT_OUT])
     parts = [component_of_points(code, points[rows], center, unit) for code, rows in _by_class(codes, blocks)]
-    found = groupings(parts, categories, center, unit)
-    return [np.where(blocks == LEFT_OUT, LEFT_OUT, groups[blocks]) for groups in found]
+    return groupings(parts, categories, center, unit)
+
+
+def joined_blocks(blocks: IntArray, groups: IntArray) -> IntArray:
+    """Return the numbers of blocks, shape (n,), where some are read as one.
+
+    Examples
+    --------
+    >>> joined_blocks(np.array([2, LEFT_OUT, 0, 1]), np.array([0, 1, 0])).tolist()
+    [0, -1, 0, 1]
+    """
+    return np.where(blocks == LEFT_OUT, LEFT_OUT, groups[blocks])
 
 
 def _by_class(codes: IntArray, blocks: NDArray[np.integer]) -> Iterator[tuple[int, IntArray]]:

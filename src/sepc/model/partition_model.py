@@ -18,8 +18,8 @@ from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
-from sepc.model.incomplete import known_share
-from sepc.model.joining import members
+from sepc.model.incomplete import USUAL_TAILS, known_share
+from sepc.model.joining import joint_name, members
 from sepc.model.part_blocks import LEFT_OUT, PartBlocks
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
@@ -240,7 +240,7 @@ class PartitionModel:
         >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.region_names()
         ['high#1', 'low#1']
         """
-        return [regions[0] + ("+" if len(regions) > 1 else "") for regions in self.regions_by_component()]
+        return [joint_name(regions) for regions in self.regions_by_component()]
 
     def read_as(self) -> dict[str, str]:
         """Return for the name of each region what the component is called that it is read in.
@@ -303,6 +303,8 @@ class PartitionModel:
                 arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]
         else:
             arrays += [self.densities.coefficients, self.densities.log_weights]
+            if self.densities.tails != USUAL_TAILS:  # models of before there were others keep their key
+                arrays.append([self.densities.tails])
         if self.calibration is not None:
             arrays.append([self.calibration.temperature, self.calibration.unexplained, self.calibration.level])
             if self.calibration.correction.any():  # models of before there were any keep their key

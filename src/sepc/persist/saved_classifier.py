@@ -3,11 +3,8 @@
 import numpy as np
 
 from sepc.common.text import READINGS
-from sepc.common.typing import IntArray
 from sepc.estimators.classifier import SEPClassifier
 from sepc.model.counts import RecordCounts
-from sepc.model.decision import deciding_problem
-from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import DENSITY_READINGS
@@ -32,10 +29,12 @@ from sepc.persist.saved_parts import (
     pack_calibration,
     pack_counts,
     pack_densities,
+    pack_groups,
     pack_part_blocks,
     pack_partition,
     unpack_calibration,
     unpack_densities,
+    unpack_groups,
     unpack_part_blocks,
     unpack_partition,
     unpack_rules,
@@ -61,8 +60,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
             writer.put("voters", counts.counted_rows)
     if model.densities is not None:
         pack_densities(writer.under("densities"), model.densities)
-        if model.groups is not None:  # in no model of before regions were joined
-            writer.put("groups", model.groups)
+        pack_groups(writer, model.groups)
     pack_calibration(writer.under("calibration"), model.calibration)
     pack_part_blocks(writer.under("parts"), model.part_blocks, training_rows, int(model.class_count.sum()))
     problems = []
@@ -100,7 +98,6 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     if records is not None:
         _require_rows_exist(partitions, records)
     densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
-    shares = None if densities is None else densities.shares
     clf._model = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
@@ -114,29 +111,13 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         trust=header["trust"],
         densities=densities,
         calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
-        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, n_classes, shares),
-        groups=None if densities is None else _groups(reader, densities, partitions),
+        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, densities),
+        groups=None if densities is None else unpack_groups(reader, densities, partitions),
         policy=unpack_policy(reader, summary),
     )
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale
     return clf
-
-
-def _groups(reader: ArrayReader, densities: LocalDensities, partitions: list[Partition]) -> IntArray | None:
-    """Return which component each region is read in; None where each has its own."""
-    found = reader.integers("groups", (None,), 0, len(densities.codes)) if "groups" in reader else None
-    groups = np.arange(len(densities.codes)) if found is None else found
-    numbers, first = np.unique(groups, return_index=True)
-    in_order = len(numbers) == len(densities.codes) and bool((np.diff(first) > 0).all())
-    codes = densities.codes[groups]
-    require(in_order and bool((np.diff(codes) >= 0).all()), "regions that are read as one")
-    problems, sides = deciding_problem(np.arange(densities.n_classes), len(partitions))
-    for k, (problem, side) in enumerate(zip(problems.tolist(), sides.tolist(), strict=True)):
-        n_ellipsoids = sum(block.side == side for block in partitions[problem].blocks)
-        # The isolated points of a class are one more.
-        require(0 <= np.count_nonzero(codes == k) - n_ellipsoids <= 1, "regions that are read as one")
-    return found
 
 
 def _require_rows_exist(partitions: list[Partition], records: TrainingRecords) -> None:

@@ -35,9 +35,11 @@ from sepc.persist.saved_parts import (
     pack_calibration,
     pack_counts,
     pack_densities,
+    pack_groups,
     pack_partition,
     unpack_calibration,
     unpack_densities,
+    unpack_groups,
     unpack_partition,
     unpack_stored_rules,
 )
@@ -91,6 +93,7 @@ def _pack_part(writer: ArrayWriter, ensemble: EnsembleModel, m: int, k: int, tra
     writer.put("sizes", part.sizes)
     writer.put("claimed", part.claimed)
     pack_densities(writer.under("densities"), part.densities)
+    pack_groups(writer, part.groups)
     if part.steps is not None:
         writer.put("n_cuts", [len(cuts) for cuts in part.steps.cuts])
         writer.put("cuts", np.concatenate(part.steps.cuts))
@@ -180,20 +183,22 @@ def _unpacked_member(reader: ArrayReader, header: Header, summary: TrainingSumma
 def _unpacked_part(reader: ArrayReader, header: Header, summary: TrainingSummary, dim: int) -> Part:
     problems = summary.problems(len(header["problems"]))
     densities = unpack_densities(reader.under("densities"), dim, len(summary.classes))
-    n_regions = len(densities.codes)
+    partitions = [
+        unpack_partition(reader.under(f"problem{i}"), of_problem, dim, summary.n, len(problem.labels))
+        for i, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
+    ]
+    n_components = len(densities.codes)
     no_rows = np.empty(0, dtype=np.int64)
     return Part(
-        partitions=[
-            unpack_partition(reader.under(f"problem{i}"), of_problem, dim, summary.n, len(problem.labels))
-            for i, (of_problem, problem) in enumerate(zip(header["problems"], problems, strict=True))
-        ],
+        partitions=partitions,
         rows=reader.integers("rows", (None,), 0, summary.n) if summary.has_rows else no_rows,
         out=reader.integers("out", (None,), 0, summary.n) if summary.has_rows else no_rows,
         densities=densities,
-        names=require_texts(header["names"], n_regions),
-        sizes=reader.integers("sizes", (n_regions,), 0, summary.n + 1),
-        claimed=reader.integers("claimed", (n_regions, len(summary.classes)), 0, summary.n + 1),
+        names=require_texts(header["names"], n_components),
+        sizes=reader.integers("sizes", (n_components,), 0, summary.n + 1),
+        claimed=reader.integers("claimed", (n_components, len(summary.classes)), 0, summary.n + 1),
         steps=_unpacked_steps(reader, dim, summary.n) if "n_cuts" in reader else None,
+        groups=unpack_groups(reader, densities, partitions),
     )
 
 

@@ -13,8 +13,10 @@ from sepc.model.bitsets import n_words, points_of_each
 from sepc.model.calibration import MOST_CORRECTION, Calibration
 from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
+from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.incomplete import USUAL_TAILS
 from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
@@ -167,6 +169,8 @@ def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
     """Put local densities into arrays."""
     for name in ("center", "unit", "coefficients", "codes", "log_weights"):
         writer.put(name, getattr(densities, name))
+    if densities.tails != USUAL_TAILS:  # in no model of before there were others
+        writer.put("tails", [densities.tails])
     if densities.shares is not None:
         categories = densities.shares.categories
         writer.put("category_features", categories.features)
@@ -191,7 +195,30 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
         log_weights=reader.numbers("log_weights", (len(codes),)),
         n_classes=n_classes,
         shares=shares,
+        tails=float(reader.positive("tails", (1,))[0]) if "tails" in reader else USUAL_TAILS,
     )
+
+
+def pack_groups(writer: ArrayWriter, groups: IntArray | None) -> None:
+    """Put which component each region is read in into an array, if some are read as one."""
+    if groups is not None:  # in no model of before regions were joined
+        writer.put("groups", groups)
+
+
+def unpack_groups(reader: ArrayReader, densities: LocalDensities, partitions: Sequence[Partition]) -> IntArray | None:
+    """Return which component each region is read in; None where each has its own."""
+    found = reader.integers("groups", (None,), 0, len(densities.codes)) if "groups" in reader else None
+    groups = np.arange(len(densities.codes)) if found is None else found
+    numbers, first = np.unique(groups, return_index=True)
+    in_order = len(numbers) == len(densities.codes) and bool((np.diff(first) > 0).all())
+    codes = densities.codes[groups]
+    require(in_order and bool((np.diff(codes) >= 0).all()), "regions that are read as one")
+    problems, sides = deciding_problem(np.arange(densities.n_classes), len(partitions))
+    for k, (problem, side) in enumerate(zip(problems.tolist(), sides.tolist(), strict=True)):
+        n_ellipsoids = sum(block.side == side for block in partitions[problem].blocks)
+        # The isolated points of a class are one more.
+        require(0 <= np.count_nonzero(codes == k) - n_ellipsoids <= 1, "regions that are read as one")
+    return found
 
 
 def _shares(reader: ArrayReader, dim: int, n_components: int) -> CategoryShares:
@@ -254,24 +281,24 @@ def pack_part_blocks(writer: ArrayWriter, parts: PartBlocks | None, training_row
 
 
 def unpack_part_blocks(
-    reader: ArrayReader, records: TrainingRecords | None, dim: int, n_classes: int, shares: CategoryShares | None
+    reader: ArrayReader, records: TrainingRecords | None, dim: int, densities: LocalDensities | None
 ) -> PartBlocks | None:
     """Return partitions without a part of the records; None where a file has none.
 
-    They read categories by the shares of their values if `shares` does.
+    They read the same categories by the shares of their values as `densities` do, and have the same tails.
     """
+    if densities is None:
+        return None
     if records is not None:
-        return _parts_of_records(reader, records, n_classes, None if shares is None else shares.categories)
+        return _parts_of_records(reader, records, densities)
     readers = [reader.under(f"part{k}") for k in range(N_PARTS)]
-    found = tuple(unpack_densities(part, dim, n_classes) for part in readers if "codes" in part)
-    n_apart = 0 if shares is None else len(shares.categories.features)
-    require(all(len(part.unit) == dim - n_apart for part in found), "categories of a part")
+    found = tuple(unpack_densities(part, dim, densities.n_classes) for part in readers if "codes" in part)
+    require(all(len(part.unit) == len(densities.unit) for part in found), "categories of a part")
+    require(all(part.tails == densities.tails for part in found), "tails of a part")
     return PartBlocks.without_records(found) if found else None
 
 
-def _parts_of_records(
-    reader: ArrayReader, records: TrainingRecords, n_classes: int, categories: Categories | None
-) -> PartBlocks | None:
+def _parts_of_records(reader: ArrayReader, records: TrainingRecords, densities: LocalDensities) -> PartBlocks | None:
     if "blocks" not in reader:
         return None
     n = len(records.codes)
@@ -285,10 +312,10 @@ def _parts_of_records(
         # Of a block that has points of two classes, or of a number without a point, there is no density.
         pairs = np.unique(np.column_stack([numbers, codes]), axis=0)
         require(len(pairs) > 0 and pairs[:, 0].tolist() == list(range(len(pairs))), "blocks of a part")
-        require(
-            bool((np.diff(pairs[:, 1]) >= 0).all()) and len(np.unique(pairs[:, 1])) == n_classes, "classes of a part"
-        )
-    return PartBlocks.of(records, rows, blocks, n_classes, categories)
+        in_order = bool((np.diff(pairs[:, 1]) >= 0).all())
+        require(in_order and len(np.unique(pairs[:, 1])) == densities.n_classes, "classes of a part")
+    categories = None if densities.shares is None else densities.shares.categories
+    return PartBlocks.of(records, rows, blocks, densities.n_classes, categories, densities.tails)
 
 
 def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> list[list[FloatArray]]:

@@ -15,6 +15,7 @@ _N_TELLING = 3
 _COLUMNS = (
     ("region", "region", "text"),
     ("label", "label", "label"),
+    ("n_regions", "regions", "count"),
     ("n_shaped", "shaped by", "count"),
     ("n_label", "records", "count"),
     ("n_others", "others", "count"),
@@ -41,6 +42,8 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
     if have.get("read_as") == have["region"]:
         del have["read_as"]  # each by itself
+    if set(have.get("n_regions", ())) <= {1}:
+        have.pop("n_regions", None)
     have["label"] = [str(label) for label in have["label"]]
     have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
     ensemble = subject.ensemble

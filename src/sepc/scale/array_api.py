@@ -22,7 +22,6 @@ from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import BEYOND, CategoryShares
 from sepc.model.densities import FARTHEST, LocalDensities
-from sepc.model.incomplete import TAILS
 from sepc.model.quadratics import pairs
 
 # Numbers in a temporary table.
@@ -149,7 +148,7 @@ def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Arr
     frame = densities.center, FARTHEST * densities.unit
     centers, frames = map(np.array, zip(*densities.frames(), strict=True))
     weights = densities.log_weights, densities.codes, densities.n_classes
-    return place.xp.row_joints(Z, frame, (centers, frames), *weights, TAILS)
+    return place.xp.row_joints(Z, frame, (centers, frames), *weights, densities.tails)
 
 
 def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Array:
@@ -158,7 +157,7 @@ def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Ar
     center, unit = place.put(densities.center), place.put(densities.unit)
     coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
     i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
-    power = -0.5 * (TAILS + len(densities.unit))
+    power = -0.5 * (densities.tails + len(densities.unit))
     numbers = place.put(np.arange(Z.shape[1])[densities.numbers])
     found = []
     for rows in _blocks(Z.shape[0], len(densities.coefficients)):
@@ -167,7 +166,7 @@ def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Ar
         square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
         square = xp.clip(square, 0.0, None)
         log_shares, beyond = _log_shares(densities.shares, Z[rows, :], place)
-        logs = log_weights + power * xp.log(1.0 + (square + beyond) / TAILS) + log_shares
+        logs = log_weights + power * xp.log(1.0 + (square + beyond) / densities.tails) + log_shares
         found.append(_by_class(densities, logs, xp))
     return xp.concat(found, axis=0)
 

@@ -38,7 +38,7 @@ def told(request):
 
 def place(region):
     """Return member, part and label of a region, the first two as numbers from 0."""
-    member, part, label = re.fullmatch(r"(\d+)([abc]):(.*)(?:#\d+|@)", region).groups()
+    member, part, label = re.fullmatch(r"(\d+)([abc]):(.*)(?:#\d+\+?|@)", region).groups()
     return int(member) - 1, "abc".index(part), label
 
 
@@ -73,7 +73,7 @@ class TestWhatIsCited:
         for why in explanations:
             speak_for, _, against = why.text.partition("Most against it")
             for said, label in ((speak_for, why.label), (against, why.runner_up)):
-                cited = re.findall(r"likens it to region (\S+) beside", said)
+                cited = re.findall(r"likens it to (?:region|\d+ regions read as one,) (\S+?),? beside", said)
                 assert all(place(region)[2] == label for region in cited)
                 assert len(cited) <= 2
             cited_against += bool(against)

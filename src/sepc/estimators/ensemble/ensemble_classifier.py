@@ -170,14 +170,15 @@ class SEPEnsembleClassifier(TrustClassifier):
         return explain_ensemble(self._model, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def regions(self) -> Any:
-        """Return one row per region of all members: what belongs to it of the points that did not shape it.
+        """Return one row per region of all members, or per several that are read as one: what belongs to it.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the training set came in; pandas for plain arrays. `n_shaped` points shaped the ellipsoid; of those that
-            were left out `n_label` points of its label, and `n_others` others, belong to it more likely than to
-            another one. `weight` and `features` are those of the member.
+            As the training set came in; pandas for plain arrays. `n_regions` tells how many regions of a partition are
+            read as one, under the name of the first with a ``+`` behind it. `n_shaped` points shaped them; of those
+            that were left out `n_label` points of their label, and `n_others` others, belong to them more likely than
+            to another one. `weight` and `features` are those of the member.
 
         Examples
         --------
@@ -205,6 +206,7 @@ class SEPEnsembleClassifier(TrustClassifier):
             of_part = {
                 "region": [self._model.region_name(m, k, name) for name in part.names],
                 "label": self.classes_[part.densities.codes].tolist(),
+                "n_regions": np.bincount(part.region_groups).tolist(),
                 "n_shaped": part.sizes.tolist(),
                 "n_label": own.tolist(),
                 "n_others": (part.claimed.sum(axis=1) - own).tolist(),

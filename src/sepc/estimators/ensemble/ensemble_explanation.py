@@ -82,6 +82,8 @@ class Voice(NamedTuple):
         Training records of the verdict's label, and of other labels, that belong there and did not shape it.
     reach : tuple of Reach
         Where that region lies, the narrowest first; empty for isolated records.
+    n_regions : int
+        How many regions are read as that one.
 
     Examples
     --------
@@ -98,6 +100,19 @@ class Voice(NamedTuple):
     n_label: int
     n_others: int
     reach: tuple[Reach, ...] = ()
+    n_regions: int = 1
+
+    @property
+    def place(self) -> str:
+        """What it likens the point to, in words.
+
+        Examples
+        --------
+        >>> Voice(1, ("age",), 0.7, 0.2, "low", "1a:low#1+", 12, 0, n_regions=2).place
+        '2 regions read as one, 1a:low#1+,'
+        """
+        several = f"{self.n_regions} regions read as one, {self.region},"
+        return f"region {self.region}" if self.n_regions == 1 else several
 
     @property
     def is_borne_out(self) -> bool:
@@ -201,7 +216,7 @@ class EnsembleExplanation(TextExplanation):
         known = (reach for reach in voice.reach if reach.value is not None)
         told = [told for reach in known if (told := reach.in_words())][:_N_FEATURES_IN_TEXT]
         return (
-            f"{member_name(voice.member - 1, voice.features)}, which likens it to region {voice.region} beside "
+            f"{member_name(voice.member - 1, voice.features)}, which likens it to {voice.place} beside "
             f"{voice.n_label} held-out {plural('record', voice.n_label)} of {self.label} and {voice.n_others} of other "
             f"labels{'' if voice.is_borne_out else ', although these say otherwise'}"
         ) + (f" ({'; '.join(told)})" if told else "")
@@ -288,6 +303,7 @@ def explain_ensemble(
                 n_label=int(cited[m].claimed[0, label]),
                 n_others=int(cited[m].claimed[0].sum() - cited[m].claimed[0, label]),
                 reach=_reach(model, cited[m], x, vocabulary),
+                n_regions=model.n_regions(cited[m]),
             )
             for m in np.argsort(-added, kind="stable").tolist()
         ),

@@ -266,7 +266,9 @@ class EnsembleModel:
             yield Lead(cited, rules.judge(cited.points, count_outside=False), rules)
 
     def extent(self, member: int, part: int, component: int) -> Extent | None:
-        """Return how far a region reaches, in the units that points come in; None for isolated points.
+        """Return how far a region reaches, or several that are read as one, in the units that points come in.
+
+        None for isolated points.
 
         Parameters
         ----------
@@ -274,15 +276,22 @@ class EnsembleModel:
             As in a `Citation`.
         """
         plan, chosen = self.members[member].plan, self.members[member].parts[part]
-        E = chosen.ellipsoid(component)
-        if E is None:
+        ellipsoids = chosen.ellipsoids(component)
+        if not ellipsoids:
             return None
-        ends = E.center - E.half_widths, E.center + E.half_widths
+        first = np.min([E.center - E.half_widths for E in ellipsoids], axis=0)
+        last = np.max([E.center + E.half_widths for E in ellipsoids], axis=0)
+        ends, half_width = (first, last), 0.5 * (last - first)
         if chosen.steps is not None:
             ends = chosen.steps.reach(*ends)
         low, high = self.views.original(np.stack(ends), SEEN_IN[plan.view], plan.features)
         smallest, largest = self.views.bounds[:, plan.features]
-        return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), E.half_widths)
+        return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), half_width)
+
+    def n_regions(self, cited: Citation) -> int:
+        """Return how many regions are read as the first one that is cited."""
+        part = self.members[cited.member].parts[cited.part]
+        return int(np.count_nonzero(part.region_groups == cited.components[0]))
 
     def rules(self, member: int, part: int) -> list[Rules]:
         """Return the rules of a part of a member; kept once they were asked for."""

@@ -89,7 +89,7 @@ class Extent(NamedTuple):
     low, high : ndarray of shape (n_features_of_the_member,)
         In the units that points come in; infinite where it reaches beyond all training points.
     half_width : ndarray of shape (n_features_of_the_member,)
-        Of the ellipsoid, in standard deviations of what the member looks at.
+        Of the ellipsoid, or of all together, in standard deviations of what the member looks at.
     """
 
     low: FloatArray

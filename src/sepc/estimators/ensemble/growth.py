@@ -3,10 +3,13 @@
 The training points are dealt into three parts, equal ones into the same, unless it is a table of a few values. Each
 part is left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out
 is judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on
-points that did not shape it.
+points that did not shape it. By these opinions it also chooses how categories are read, how far regions are joined
+(see `model.joining`) and how heavy the tails of their densities are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,12 +20,14 @@ from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import STEPS
 from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
-from sepc.estimators.ensemble.members import Member, Opinion, Part
+from sepc.estimators.ensemble.members import Member, Opinion, Part, opinion_of
 from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.left_out import Groups
-from sepc.model.block_densities import local_densities
+from sepc.model.block_densities import joined_densities
 from sepc.model.category_shares import Categories
-from sepc.model.densities import log_sum_exp
+from sepc.model.densities import LocalDensities, log_sum_exp
+from sepc.model.incomplete import OTHER_TAILS
+from sepc.model.joining import EXTENTS, joint_name, members
 from sepc.model.part_blocks import N_PARTS
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
@@ -88,11 +93,14 @@ def grow(
         out = _some(out, codes, rng)
         blocks.append(_Blocks.of(points, there, codes, classes, n_imp, rows, out, plan.view == STEPS))
     ways = [None] if categories is None else [categories, None]
-    found = [_read(blocks, points, there, codes, dealt, way) for way in ways]
-    if len(found) > 1:
-        found.sort(key=lambda reading: _loss(reading[1], codes))  # as they are if nothing tells
-    parts, honest = found[0]
-    return Member(plan, parts, classes), honest
+    judged = partial(_Reading.of, blocks, there, codes, dealt)
+    readings = [judged(*read) for way in ways for read in _read(blocks, points, there, way)]
+    best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
+    # One after the other: all pairs would be two to three times as many readings.
+    others = (judged([replace(d, tails=tails) for d in best.densities], best.groups) for tails in OTHER_TAILS)
+    best = min([best, *others], key=lambda reading: reading.loss)
+    parts = [_part(*of_part, there, codes) for of_part in zip(blocks, best.densities, best.groups, strict=True)]
+    return Member(plan, parts, classes), best.honest
 
 
 class _Blocks(NamedTuple):
@@ -128,25 +136,55 @@ class _Blocks(NamedTuple):
         count = np.bincount(codes[rows], minlength=len(classes))
         return cls(found, rows, out, list(class_blocks(found, asked)), count, steps)
 
+    def sees(self, points: FloatArray) -> FloatArray:
+        """Return points as the partitions see them."""
+        return points if self.steps is None else self.steps(points)
+
 
 def _read(
-    blocks: Sequence[_Blocks],
-    points: FloatArray,
-    there: FloatArray,
-    codes: IntArray,
-    dealt: IntArray,
-    categories: Categories | None,
-) -> tuple[list[Part], Opinion]:
-    """Return blocks read as densities, some categories by their shares, and the opinion of what they have not seen."""
-    honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
-    parts = []
-    for k, one in enumerate(blocks):
-        part = _part(one, points, there, codes, categories)
-        unseen = np.flatnonzero(dealt == k)
-        for known, said in zip(honest, part.opinion(there[unseen]), strict=True):
-            known[unseen] = said
-        parts.append(part)
-    return parts, honest
+    blocks: Sequence[_Blocks], points: FloatArray, there: FloatArray, categories: Categories | None
+) -> Iterator[tuple[list[LocalDensities], list[IntArray | None]]]:
+    """Yield densities of all blocks, and which component each region went into: for each way to join them."""
+    by_part = []
+    for one in blocks:
+        mine, by_class = one.sees(points[one.rows]), [(b.code, b.rows) for b in one.blocks]
+        gaps = np.isnan(there[one.rows]) if points is not there else None
+        units = one.class_count, *location_and_unit(mine)
+        by_part.append(joined_densities(mine, by_class, *units, EXTENTS, categories, gaps))
+    before: list[int] = []
+    for extent in EXTENTS:
+        densities, groups = zip(*(found[extent] for found in by_part), strict=True)
+        n_components = [len(local.codes) for local in densities]
+        if n_components != before:  # each extent joins what the one before it does, and perhaps more
+            yield list(densities), list(groups)
+        before = n_components
+
+
+class _Reading(NamedTuple):
+    """Densities of the blocks of all parts, and what they say of the points that these have not seen."""
+
+    densities: list[LocalDensities]
+    groups: list[IntArray | None]
+    honest: Opinion
+    loss: float
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Sequence[_Blocks],
+        there: FloatArray,
+        codes: IntArray,
+        dealt: IntArray,
+        densities: list[LocalDensities],
+        groups: list[IntArray | None],
+    ) -> Self:
+        """Ask the densities of each part about the points that were left out of it."""
+        honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
+        for k, (one, local) in enumerate(zip(blocks, densities, strict=True)):
+            unseen = np.flatnonzero(dealt == k)
+            for known, said in zip(honest, opinion_of(local, one.sees(there[unseen])), strict=True):
+                known[unseen] = said
+        return cls(densities, groups, honest, _loss(honest, codes))
 
 
 def _loss(honest: Opinion, codes: IntArray) -> float:
@@ -175,14 +213,11 @@ def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray
     return np.sort(np.concatenate(chosen))
 
 
-def _part(one: _Blocks, points: FloatArray, there: FloatArray, codes: IntArray, categories: Categories | None) -> Part:
-    mine, counted, blocks = points[one.rows], there[one.out], one.blocks
-    gaps = np.isnan(there[one.rows]) if points is not there else None
-    if one.steps is not None:
-        mine, counted = one.steps(mine), one.steps(counted)
-    by_class = [(b.code, b.rows) for b in blocks]
-    densities = local_densities(mine, by_class, one.class_count, *location_and_unit(mine), categories, gaps)
-    claimed = np.zeros((len(blocks), len(one.class_count)), dtype=np.int64)
-    np.add.at(claimed, (densities.claims(counted), codes[one.out]), 1)
-    sizes = np.array([len(b.rows) for b in blocks])
-    return Part(one.partitions, one.rows, one.out, densities, [b.name for b in blocks], sizes, claimed, one.steps)
+def _part(one: _Blocks, densities: LocalDensities, groups: IntArray | None, there: FloatArray, codes: IntArray) -> Part:
+    """Return a part, its components counted on the points that were left out of it."""
+    own = members(np.arange(len(one.blocks)) if groups is None else groups)
+    claimed = np.zeros((len(own), len(one.class_count)), dtype=np.int64)
+    np.add.at(claimed, (densities.claims(one.sees(there[one.out])), codes[one.out]), 1)
+    names = [joint_name([one.blocks[k].name for k in regions]) for regions in own]
+    sizes = np.array([sum(len(one.blocks[k].rows) for k in regions) for regions in own])
+    return Part(one.partitions, one.rows, one.out, densities, names, sizes, claimed, one.steps, groups)

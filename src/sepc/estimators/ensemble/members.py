@@ -37,15 +37,17 @@ class Part:
     out : ndarray of int
         Training points that are counted.
     densities : LocalDensities
-        One component for each region, class by class.
+        One component for each region, or for several that are read as one, class by class.
     names : list of str
-        Of the regions.
-    sizes : ndarray of int, shape (n_regions,)
+        Of the components.
+    sizes : ndarray of int, shape (n_components,)
         How many training points shaped each.
-    claimed : ndarray of int, shape (n_regions, n_classes)
-        How many points of each class, of those that were left out, belong to each region more likely than to others.
+    claimed : ndarray of int, shape (n_components, n_classes)
+        How many points of each class, of those that were left out, belong to each more likely than to others.
     steps : LabelSteps or None
         Learnt from `rows`, where the member sees steps.
+    groups : ndarray of int, shape (n_regions,), or None
+        Which component each region is read in, class by class; None where each has its own.
     """
 
     partitions: list[Partition]
@@ -56,6 +58,7 @@ class Part:
     sizes: IntArray
     claimed: IntArray
     steps: LabelSteps | None = None
+    groups: IntArray | None = None
 
     def sees(self, points: FloatArray) -> FloatArray:
         """Return points of the member's features as this part sees them, shape (n, n_features)."""
@@ -65,14 +68,20 @@ class Part:
         """Return what its densities say of points of the member's features, shape (n, n_features)."""
         return opinion_of(self.densities, self.sees(points))
 
-    def ellipsoid(self, region: int) -> Ellipsoid | None:
-        """Return the ellipsoid of a region, as the member sees the features; None for isolated points."""
-        code = int(self.densities.codes[region])
+    @property
+    def region_groups(self) -> IntArray:
+        """Which component each region is read in, shape (n_regions,)."""
+        return np.arange(len(self.names)) if self.groups is None else self.groups
+
+    def ellipsoids(self, component: int) -> list[Ellipsoid]:
+        """Return the ellipsoids of a component, as the member sees the features; isolated points have none."""
+        code = int(self.densities.codes[component])
         # Where each class has a problem of its own, it is side 0 there.
         problem, side = (0, code) if len(self.partitions) == 1 else (code, 0)
         blocks = [block for block in self.partitions[problem].blocks if block.side == side]
-        place = region - int(np.searchsorted(self.densities.codes, code))
-        return blocks[place].ellipsoid if place < len(blocks) else None
+        groups = self.region_groups[self.densities.codes[self.region_groups] == code]
+        # Isolated points come last: their region has no block.
+        return [block.ellipsoid for block, group in zip(blocks, groups, strict=False) if group == component]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.label_steps import LabelSteps
 from sepc.estimators.ensemble.members import LOWEST, Member, Opinion, Part
 from sepc.model.category_shares import Categories
-from sepc.model.incomplete import TAILS
 
 
 class QuickShares(NamedTuple):
@@ -88,7 +87,7 @@ class QuickMembers(NamedTuple):
     Attributes
     ----------
     parts : list of QuickParts
-    exponents, log_weights : ndarray of shape (n_components,)
+    tails, exponents, log_weights : ndarray of shape (n_components,)
         Of densities per volume in standard deviations.
     starts : ndarray of int, shape (n_groups,)
         First components of each class in each part of each member.
@@ -108,6 +107,7 @@ class QuickMembers(NamedTuple):
     """
 
     parts: list[QuickParts]
+    tails: FloatArray
     exponents: FloatArray
     log_weights: FloatArray
     starts: IntArray
@@ -117,13 +117,15 @@ class QuickMembers(NamedTuple):
     @classmethod
     def of(cls, members: Sequence[Member]) -> Self:
         """Return members whose components are written out."""
-        parts, exponents, log_weights = [], [], []
+        parts, tails, exponents, log_weights = [], [], [], []
         groups: list[tuple[int, int, int]] = []
         for number, member in enumerate(members):
             first = len(groups)
             for part_number, part in enumerate(member.parts):
                 densities = part.densities
-                exponents.append(np.full(len(densities.codes), -0.5 * (TAILS + len(densities.unit))))
+                n_components = len(densities.codes)
+                tails.append(np.full(n_components, densities.tails))
+                exponents.append(np.full(n_components, -0.5 * (densities.tails + len(densities.unit))))
                 log_weights.append(densities.log_weights - np.log(densities.unit).sum())
                 if part.steps is not None:  # it sees what no other part does
                     parts.append(QuickParts.of(member, [part], len(groups)))
@@ -135,6 +137,7 @@ class QuickMembers(NamedTuple):
         starts = np.flatnonzero(np.any(np.diff(of_component, axis=0, prepend=-1) != 0, axis=1))
         return cls(
             parts,
+            np.concatenate(tails),
             np.concatenate(exponents),
             np.concatenate(log_weights),
             starts,
@@ -158,7 +161,7 @@ class QuickMembers(NamedTuple):
         weights = np.repeat(self.log_weights[:, None], len(views[0]), axis=1)
         for part in self.parts:
             part.fill(views, logs, weights)
-        logs *= 1.0 / TAILS
+        logs /= self.tails[:, None]
         logs += 1.0
         np.log(logs, out=logs)
         logs *= self.exponents[:, None]
