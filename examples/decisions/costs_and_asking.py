@@ -61,9 +61,9 @@ plt.show()
 
 # %%
 # The dearer a person is, the fewer records are asked about; a threshold asks about the same ones whatever it costs. As
-# long as asking is cheap, a trust of 0.95 costs two to three times the least expected cost; from a price of 1 on
-# the two are about even. Up to there a trust of 0.99 is the cheapest on these records: it makes no error here, which
-# probabilities cannot know beforehand, and nobody told which threshold to take.
+# long as asking is cheap, a trust of 0.95 costs four to seven times the least expected cost; from a price of 2 on
+# it costs about a quarter more. Up to there a trust of 0.99 is the cheapest on these records: it makes no error here,
+# which probabilities cannot know beforehand, and nobody told which threshold to take.
 #
 # How common the classes are matters as much. Where one case in a hundred is malignant, the same measurements are weaker
 # evidence of it, and more records go to a person.

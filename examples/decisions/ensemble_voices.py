@@ -72,7 +72,7 @@ ax.invert_yaxis()
 plt.show()
 
 # %%
-# Most members speak for the label, none of them loudly, and a few speak against it. The ensemble leans the other way
+# Most members speak for the label, none of them loudly, and two speak against it. The ensemble leans the other way
 # before any member speaks. The leaning is the same for all records: where the voices are faint it may decide alone.
 #
 # In the table the ensemble gains most where there are many columns, half of them useless. On two moons it gains
