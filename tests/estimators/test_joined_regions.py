@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sklearn
 from saved_models import assert_same, stored, told
 from scattered_fits import WHERE
 from scipy.stats import multivariate_t
@@ -232,6 +233,15 @@ class TestEverywhere:
         assert np.array_equal(found._model.groups, joined._model.groups)
         assert found._model.densities.tails == joined._model.densities.tails
         np.testing.assert_allclose(found.predict_proba(X), joined.predict_proba(X), rtol=0, atol=1e-9)
+
+    def test_arrays_elsewhere_get_the_same_answers(self, joined, cut_clouds, monkeypatch):
+        xp = pytest.importorskip("array_api_strict")
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+        X = cut_clouds[0]
+        with sklearn.config_context(array_api_dispatch=True):
+            proba, a = joined.predict_proba(xp.asarray(X)), joined.assess(xp.asarray(X)).to_numpy()
+        np.testing.assert_allclose(np.asarray(proba), joined.predict_proba(X), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(a.trust, joined.assess(X).trust, rtol=0, atol=1e-9)
 
     def test_several_classes(self):
         X, y = load_iris(return_X_y=True)
