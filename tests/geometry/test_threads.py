@@ -6,8 +6,10 @@ from threading import Barrier, Event
 import numpy as np
 import pytest
 import scipy.linalg.cython_blas  # noqa: F401  (another)
+from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.geometry.threads import one_blas_thread
@@ -35,6 +37,31 @@ def test_small_work_leaves_the_threads_alone():
         before = blas_threads()
         with one_blas_thread(10):
             assert blas_threads() == before
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("classifier", "optimiser"),
+    [
+        (SEPClassifier(), "sepc.estimators.calibrating.minimize"),
+        (SEPEnsembleClassifier(n_estimators=2, random_state=0), "sepc.estimators.ensemble.stacking.minimize"),
+    ],
+)
+def test_small_fits_wake_no_threads(monkeypatch, classifier, optimiser):
+    """L-BFGS-B solves systems of two equations, for which OpenBLAS wakes all threads, and they keep a core busy."""
+    seen = []
+
+    def watched(*args, **options):
+        seen.append(blas_threads())
+        return minimize(*args, **options)
+
+    monkeypatch.setattr(optimiser, watched)
+    with threadpool_limits(2, user_api="blas"):
+        classifier.fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+    assert seen
+    assert all(threads == {1} for threads in seen)
 
 
 def test_threads_share_the_change_and_the_last_one_takes_it_back():

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
-from sepc.model.calibration import Calibration, learn_calibration
+from sepc.estimators.calibrating import learn_calibration
+from sepc.geometry.threads import one_blas_thread
+from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities
 from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS, known_share
@@ -149,7 +151,8 @@ def learn_from_left_out(
         left_out.append(out)
         blocks.append(numbers)
     records = _Records(points, codes, class_count, unit, left_out, gaps)
-    reading, calibration, _ = _best(records, blocks, categories)
+    with one_blas_thread():  # SciPy's L-BFGS-B solves small systems of equations
+        reading, calibration, _ = _best(records, blocks, categories)
     if not len(rows):
         parts_found = PartBlocks.without_records(reading.densities)
     else:

@@ -24,7 +24,6 @@ _N_REGIONS, _N_RECORDS, _MOST_RECORDS = 10, 100, 5000
 # any line there may be another label. So many lines to training records are looked at, at so many points each.
 _MOST_LINES = 256
 _WITH_JUMPS = {**dict.fromkeys(COUNTING_READINGS, 4), ENSEMBLE: 1}
-_MANY = 1_000_000
 # Numbers that are beyond all training records by less than this share of their range are not said to be.
 _BEYOND = 1e-6
 _N_FEATURES_IN_TEXT = 3
@@ -126,7 +125,7 @@ def counterfactual(
         return None
     search = ChangeSearch(model, label, reachable)
     bounds = _bounds(model, vocabulary, x)
-    with one_blas_thread(_MANY):  # once, not for each of many small products
+    with one_blas_thread():  # once, not for each of many small products
         _search(search, regions, bounds)
     if search.best is None:
         return None

@@ -72,12 +72,13 @@ def _one_thread() -> Iterator[None]:
         yield
 
 
-def one_blas_thread(size: int) -> AbstractContextManager[None]:
+def one_blas_thread(size: int | None = None) -> AbstractContextManager[None]:
     """Return a context in which BLAS uses one thread.
 
     Parameters
     ----------
-    size : int
-        How many numbers the work is about.
+    size : int, optional
+        How many numbers the work is about. Without it even for a few: where equations are solved for several sides at
+        once, threads may be woken for less, and then wait for more with all their might.
     """
-    return nullcontext() if size <= _FEW else _one_thread()
+    return nullcontext() if size is not None and size <= _FEW else _one_thread()

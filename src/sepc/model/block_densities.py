@@ -101,12 +101,16 @@ def joined_densities(
     >>> [(len(local.codes), groups) for local, groups in found]
     [(2, None), (1, array([0, 0]))]
     """
-    found = []
+    found: list[tuple[LocalDensities, IntArray | None]] = []
     with one_blas_thread(points.size):
         regions = list(_components(points, blocks, center, unit))
         by_extent = groupings(regions, categories, center, unit)
+        before = None
         for groups in (by_extent[extent] for extent in extents):
-            parts = joined(regions, groups)
+            if before is not None and np.array_equal(groups, before):
+                found.append(found[-1])
+                continue
+            before, parts = groups, joined(regions, groups)
             if gaps is None:
                 densities = densities_of(parts, class_count, center, unit, categories)
             else:

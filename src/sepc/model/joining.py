@@ -189,7 +189,7 @@ class _Class:
         n, (scatter,), (held,) = self.counts[i] + self.counts[j], *self._together(i, np.array([j]))
         self.means[i] = (self.counts[i] * self.means[i] + self.counts[j] * self.means[j]) / n
         self.counts[i], self.scatters[i], self.held[i] = n, scatter, held
-        self.likelihood[i] = self._likelihood(n[None], scatter[None], held[None])[0]
+        self.likelihood[i] += self.likelihood[j] + self.gains[i, j]
         self.first[self.first == j] = i
         self.gains[j], self.gains[:, j] = -np.inf, -np.inf
         others = np.unique(self.first)

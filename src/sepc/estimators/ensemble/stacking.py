@@ -99,6 +99,6 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
-    with one_blas_thread(opinions.size):
+    with one_blas_thread():
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
     return Stack(found[:n_members], found[n_members:])

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from scipy.special import softmax
 from strategies import seeds
 
-from sepc.model.calibration import STRANGE, _Loss, learn_calibration, log_density, strange_below
+from sepc.estimators.calibrating import _Loss, learn_calibration
+from sepc.model.calibration import STRANGE, log_density, strange_below
 
 
 def sure_of(n, n_classes, share_right, sharpness, rng):
