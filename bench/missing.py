@@ -1,11 +1,12 @@
 """Records with missing values: judged by what is there, against values that were filled in before.
 
 At most 500 rows of the sets with columns of numbers, two folds. Values are removed at random, in training and in test
-records alike. The same classifier sees the gaps as they are, filled by the mean of the column, and filled by the five
-nearest records; gradient boosting has a way of its own with gaps. First the means over the sets of each half, then how
-often either is better. Few records have a calibration error even where each trust is the chance to be right: what of it
-is due to that is drawn and told, and so is the error of all records of a half together. Last, complete records: what a
-prediction takes now that gaps are looked for, in times of one pass over the data that finds out whether there are any.
+records alike; several times, for a few hundred records tell little of a calibration error. The same classifier sees the
+gaps as they are, filled by the mean of the column, and filled by the five nearest records; gradient boosting has a way
+of its own with gaps. First the means over the sets of each half, then how often either is better. Few records have a
+calibration error even where each trust is the chance to be right: what of it is due to that is drawn and told, and so
+is the error of all records of a half together. Last, complete records: what a prediction takes now that gaps are looked
+for, in times of one pass over the data that finds out whether there are any.
 """
 
 import os
@@ -17,6 +18,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from joblib import Parallel, delayed
 from measure import row, table, take_turns, versions
 from sets import HALVES, names_with_numbers, numbers, of_half, some_rows
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -57,14 +59,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", help="names of sets (default: all with columns of numbers)")
     parser.add_argument("--shares", nargs="*", type=float, default=SHARES, help="of the values that are removed")
+    parser.add_argument("--repeats", type=int, default=3, help="how often values are removed (default 3)")
+    parser.add_argument("--jobs", type=int, default=1, help="sets that are looked at side by side (default 1)")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
     print(versions("numpy", "scipy", "scikit-learn"))
     names = options.sets or names_with_numbers()
-    verdicts = {share: {name: verdicts_of(name, share) for name in names} for share in options.shares}
+    asked = [(share, name) for share in options.shares for name in names]
+    answers = Parallel(n_jobs=options.jobs)(delayed(verdicts_of)(name, share, options.repeats) for share, name in asked)
+    verdicts = dict(zip(asked, answers, strict=True))
     found = {
-        share: {name: np.array([measured(*v) for v in of_models]) for name, of_models in of_sets.items()}
-        for share, of_sets in verdicts.items()
+        key: np.mean([[measured(*v) for v in of_models] for of_models in draws], axis=0)
+        for key, draws in verdicts.items()
     }
     for half in HALVES:
         mine = of_half(names, half)
@@ -73,12 +78,12 @@ def main() -> None:
         print(f"### Means over {len(mine)} {half} sets: {' / '.join(MEASURES)}\n")
         table("removed", *MODELS)
         for share in options.shares:
-            means = np.mean([found[share][name] for name in mine], axis=0)
+            means = np.mean([found[share, name] for name in mine], axis=0)
             row(f"{100 * share:.0f} %", *(" / ".join(told(*values)) for values in means))
         print(f"\n### Calibration error, {half} sets: mean / of it by chance / of all records together\n")
         table("removed", *MODELS)
         for share in options.shares:
-            of_half_here = [verdicts[share][name] for name in mine]
+            of_half_here = [of_models for name in mine for of_models in verdicts[share, name]]
             row(
                 f"{100 * share:.0f} %",
                 *(" / ".join(calibration_told(of_sets)) for of_sets in zip(*of_half_here, strict=True)),
@@ -87,7 +92,7 @@ def main() -> None:
     print("### On how many sets what is there does better: accuracy / calibration error / AURC\n")
     table("removed", "one: mean", "one: nearest", "ensemble: mean", "ensemble: nearest", "sets")
     for share in options.shares:
-        every = np.array([found[share][name] for name in names]) * [-1.0, 1.0, 1.0]
+        every = np.array([found[share, name] for name in names]) * [-1.0, 1.0, 1.0]
         pairs = ((0, 1), (0, 2), (3, 4), (3, 5))
         better = [" / ".join(map(str, (every[:, a] < every[:, b]).sum(axis=0))) for a, b in pairs]
         row(f"{100 * share:.0f} %", *better, len(names))
@@ -97,12 +102,17 @@ def main() -> None:
         row(name, *(f"{against_a_look(model, n):.0f}" for n in (10_000, 1)))
 
 
-def verdicts_of(name: str, share: float) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return of each model which labels of one set are right, and their trust."""
+def verdicts_of(name: str, share: float, repeats: int) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+    """Return of each draw and each model which labels of one set are right, and their trust."""
+    warnings.simplefilter("ignore")
     X, y = numbers(name)
     X, y = some_rows(X, np.asarray(y), MOST_ROWS)
-    X = np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X)
-    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    return [verdicts_of_draw(X, y, share, seed) for seed in range(repeats)]
+
+
+def verdicts_of_draw(X: np.ndarray, y: np.ndarray, share: float, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    X = np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
     out = []
     for make in MODELS.values():
         proba = np.empty((len(y), y.max() + 1))
