@@ -16,6 +16,7 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS
 import argparse
 import warnings
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -59,17 +60,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", help="names of sets (default: all with columns of numbers)")
     parser.add_argument("--shares", nargs="*", type=float, default=SHARES, help="of the values that are removed")
-    parser.add_argument("--repeats", type=int, default=3, help="how often values are removed (default 3)")
+    parser.add_argument("--repeats", type=int, default=12, help="how often values are removed, one partition (12)")
+    parser.add_argument("--other-repeats", type=int, default=4, help="the same for ensembles and boosting (4)")
     parser.add_argument("--jobs", type=int, default=1, help="sets that are looked at side by side (default 1)")
     options = parser.parse_args()
     print(versions("numpy", "scipy", "scikit-learn"))
     names = options.sets or names_with_numbers()
+    repeats = [options.repeats if "one" in model else options.other_repeats for model in MODELS]
     asked = [(share, name) for share in options.shares for name in names]
-    answers = Parallel(n_jobs=options.jobs)(delayed(verdicts_of)(name, share, options.repeats) for share, name in asked)
+    answers = Parallel(n_jobs=options.jobs)(delayed(verdicts_of)(name, share, repeats) for share, name in asked)
     verdicts = dict(zip(asked, answers, strict=True))
     found = {
-        key: np.mean([[measured(*v) for v in of_models] for of_models in draws], axis=0)
-        for key, draws in verdicts.items()
+        key: np.array([np.mean([measured(*of_draw) for of_draw in draws], axis=0) for draws in of_models])
+        for key, of_models in verdicts.items()
     }
     for half in HALVES:
         mine = of_half(names, half)
@@ -83,11 +86,8 @@ def main() -> None:
         print(f"\n### Calibration error, {half} sets: mean / of it by chance / of all records together\n")
         table("removed", *MODELS)
         for share in options.shares:
-            of_half_here = [of_models for name in mine for of_models in verdicts[share, name]]
-            row(
-                f"{100 * share:.0f} %",
-                *(" / ".join(calibration_told(of_sets)) for of_sets in zip(*of_half_here, strict=True)),
-            )
+            of_models = zip(*(verdicts[share, name] for name in mine), strict=True)
+            row(f"{100 * share:.0f} %", *(" / ".join(calibration_told(list(chain(*sets)))) for sets in of_models))
         print()
     print("### On how many sets what is there does better: accuracy / calibration error / AURC\n")
     table("removed", "one: mean", "one: nearest", "ensemble: mean", "ensemble: nearest", "sets")
@@ -102,25 +102,24 @@ def main() -> None:
         row(name, *(f"{against_a_look(model, n):.0f}" for n in (10_000, 1)))
 
 
-def verdicts_of(name: str, share: float, repeats: int) -> list[list[tuple[np.ndarray, np.ndarray]]]:
-    """Return of each draw and each model which labels of one set are right, and their trust."""
+def verdicts_of(name: str, share: float, repeats: list[int]) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+    """Return of each model and each of its draws which labels of one set are right, and their trust."""
     warnings.simplefilter("ignore")
     X, y = numbers(name)
     X, y = some_rows(X, np.asarray(y), MOST_ROWS)
-    return [verdicts_of_draw(X, y, share, seed) for seed in range(repeats)]
+    return [
+        [verdicts_of_draw(make, X, y, share, seed) for seed in range(n)]
+        for make, n in zip(MODELS.values(), repeats, strict=True)
+    ]
 
 
-def verdicts_of_draw(X: np.ndarray, y: np.ndarray, share: float, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def verdicts_of_draw(make, X: np.ndarray, y: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     X = np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
-    folds = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
-    out = []
-    for make in MODELS.values():
-        proba = np.empty((len(y), y.max() + 1))
-        for train, test in folds:
-            known = ~np.isnan(X[train]).all(axis=0)
-            proba[test] = make().fit(X[train][:, known], y[train]).predict_proba(X[test][:, known])
-        out.append((proba.argmax(axis=1) == y, proba.max(axis=1)))
-    return out
+    proba = np.empty((len(y), y.max() + 1))
+    for train, test in StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y):
+        known = ~np.isnan(X[train]).all(axis=0)
+        proba[test] = make().fit(X[train][:, known], y[train]).predict_proba(X[test][:, known])
+    return proba.argmax(axis=1) == y, proba.max(axis=1)
 
 
 def measured(right: np.ndarray, trust: np.ndarray) -> tuple[float, float, float]:
@@ -132,12 +131,12 @@ def calibration_error(right: np.ndarray, trust: np.ndarray) -> float:
     return expected_calibration_error(right, np.ones_like(right), trust)
 
 
-def calibration_told(of_sets: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
-    """Return the mean calibration error over sets, of labels that are right by chance as well, and of all together."""
+def calibration_told(of_draws: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
+    """Return the mean calibration error over draws, of labels that are right by chance as well, and of all together."""
     rng = np.random.default_rng(0)
-    drawn = [calibration_error(rng.random(len(trust)) < trust, trust) for _ in range(DRAWS) for _, trust in of_sets]
-    together = calibration_error(*(np.concatenate(column) for column in zip(*of_sets, strict=True)))
-    values = np.mean([calibration_error(*verdicts) for verdicts in of_sets]), np.mean(drawn), together
+    drawn = [calibration_error(rng.random(len(trust)) < trust, trust) for _ in range(DRAWS) for _, trust in of_draws]
+    together = calibration_error(*(np.concatenate(column) for column in zip(*of_draws, strict=True)))
+    values = np.mean([calibration_error(*verdicts) for verdicts in of_draws]), np.mean(drawn), together
     return [f"{value:.3f}" for value in values]
 
 

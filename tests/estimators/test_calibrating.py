@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from strategies import seeds
 
 from sepc.estimators.calibrating import _Loss, learn_calibration
-from sepc.model.calibration import STRANGE, log_density, strange_below
+from sepc.model.calibration import STRANGE, Calibration, log_density, strange_below
 
 
 def sure_of(n, n_classes, share_right, sharpness, rng):
@@ -28,6 +28,21 @@ def test_the_slope_of_the_loss_is_its_slope(seed):
     steps = 1e-6 * np.eye(5)
     found = [(loss(at + step)[0] - loss(at - step)[0]) / 2e-6 for step in steps]
     np.testing.assert_allclose(loss(at)[1], found, rtol=1e-4, atol=1e-4)
+
+
+@settings(max_examples=30)
+@given(seeds())
+def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(seed):
+    rng = np.random.default_rng(seed)
+    joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
+    known, share, level = rng.random(40), np.array([0.5, 0.3, 0.2]), float(rng.normal(-3.0, 3.0))
+    loss = _Loss(joint, codes, share, expit(level - log_density(joint)), known)
+    at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
+    unexplained, correction = float(expit(at[1])), at[2:] - at[2:].mean()
+    calibration = Calibration(float(np.exp(at[0])), correction, unexplained, level, share, np.empty(0))
+    losses = -np.log(calibration.posterior(joint, known)[np.arange(40), codes])
+    drawn = at[0] ** 2 - 0.5 * np.log(unexplained) + 3.0 * correction @ correction
+    assert loss(at)[0] == pytest.approx(losses.sum() + drawn, rel=1e-9)
 
 
 @settings(max_examples=20)
