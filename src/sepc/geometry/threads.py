@@ -78,7 +78,7 @@ def one_blas_thread(size: int | None = None) -> AbstractContextManager[None]:
     Parameters
     ----------
     size : int, optional
-        How many numbers the work is about. Without it even for a few: where equations are solved for several sides at
-        once, threads may be woken for less, and then wait for more with all their might.
+        How many numbers the work is about; without it any. For matrix products of a few numbers BLAS needs no telling,
+        but OpenBLAS wakes its threads for the smallest triangular systems, and they keep a core busy with waiting.
     """
     return nullcontext() if size is not None and size <= _FEW else _one_thread()
