@@ -37,6 +37,7 @@ pictures: $(VENV)/.sepc-docs
 bench: $(VENV)/.sepc-bench
 	$(RUN) bench/kernels.py
 	$(RUN) bench/estimator.py
+	$(RUN) bench/growth.py --quick
 	$(RUN) bench/scale.py --quick
 	$(RUN) bench/agreement.py --on file strict --most 2000
 	$(RUN) bench/cli.py

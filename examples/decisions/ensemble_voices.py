@@ -72,9 +72,10 @@ ax.invert_yaxis()
 plt.show()
 
 # %%
-# Most members speak for the label, none of them loudly, and two speak against it. The ensemble leans the other way
-# before any member speaks. The leaning is the same for all records: where the voices are faint it may decide alone.
+# Most members speak for the label, none of them loudly, and a few speak against it, all of them faintly. The ensemble
+# leans the other way before any member speaks. The leaning is the same for all records: where the voices are faint it
+# may decide alone.
 #
-# In the table the ensemble gains most where there are many columns, half of them useless. On two moons it gains
-# little, in one split next to nothing: there are no columns to choose from. Not in the picture: one partition can be
-# looked at as a whole, the three partitions of each of sixteen members cannot.
+# In the table the ensemble gains most where there are many columns, half of them useless. On two moons it gains a
+# little in one split and loses a little in the other: there are no columns to choose from. Not in the picture: one
+# partition can be looked at as a whole, the three partitions of each of sixteen members cannot.

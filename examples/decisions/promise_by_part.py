@@ -82,9 +82,10 @@ plt.show()
 
 # %%
 # The promise for all is kept: the first line lies left of the limit. Further down it accepts labels in regions where
-# about one in ten is wrong, and chance leaves more open: three lines cross the limit. In ``fine#6+`` nearly one in five
-# is wrong, and the whole line lies beyond it. Easy regions make up for them. With a promise for each region all records
-# of ``fine#5`` and ``fine#6+`` go to a person, all that are called cracked, and the least trusted of ``worn#7+``.
+# about one in ten is wrong, and chance leaves more open: two lines cross the limit. In ``fine#5`` one in five is wrong,
+# in ``fine#6+`` one in six, and these lines lie beyond it as a whole. Easy regions make up for them. With a promise for
+# each region all records of ``fine#5`` and ``fine#6+`` go to a person, all that are called cracked, and the least
+# trusted of ``worn#7+``.
 #
 # The price is in the left panel: fewer labels. Cracked machines may be recognised well enough, and yet nothing is
 # promised of them, since 68 calibration records do not show it. And regions that are read as one, such as those of

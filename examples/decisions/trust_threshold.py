@@ -65,9 +65,9 @@ plt.show()
 # %%
 # At a coverage of 1 all labels are given; each step to the left refuses the least sure one. A lower curve is better,
 # and the legend has the area under it. On these records the ensemble ranks best, and one partition ranks a little
-# worse than the forest. The forest is too modest: a threshold of 0.95 accepts few of its labels.
+# better than the forest. The forest is too modest: a threshold of 0.95 accepts few of its labels.
 #
 # The trust of one partition ends below 0.99 here. Its calibration has seen that labels are wrong even in the middle of
-# a region, so that no record is that sure; a threshold of 0.99 then accepts nothing. The labels that the ensemble
-# gives with a trust of 0.99 are wrong more often than 1 in 100: a trust is calibrated on average, and no guarantee.
+# a region, so that no record is that sure; a threshold of 0.99 then accepts nothing. The labels that the ensemble gives
+# with a trust of 0.99 are wrong a little more often than 1 in 100: a trust is calibrated on average, and no guarantee.
 # Nor has a threshold one that is chosen by this curve; :func:`~sepc.select_min_trust` gives one.

@@ -77,7 +77,7 @@ class TestMembersOfAnEnsemble:
     def test_members_leave_these_parts_out(self, seed):
         codes = np.repeat([0, 1, 2], [9, 7, 1])
         X = np.random.default_rng(seed).normal(size=(len(codes), 1)) + codes[:, None]
-        member, _ = grow(Plan(0, np.array([0]), seed), X, codes, np.array(["a", "b", "c"]), 2)
+        member, *_ = grow(Plan(0, np.array([0]), seed), X, codes, np.array(["a", "b", "c"]), 2)
         expected = parts_of_a_member(codes, seed)
         for k in range(N_PARTS):
             assert member.parts[k].out.tolist() == np.flatnonzero(expected == k).tolist()

@@ -37,7 +37,7 @@ class TestEvidence:
             [9],
             list(range(10, 15)),
         ]
-        assert all(part.shares is not None for part in clf._model.part_blocks.densities)
+        assert all(part.shares is not None for part in clf._model.held_out.densities)
         # A hair's breadth makes a column one of numbers; blocks are the same.
         nearly = X.copy()
         nearly[0, 2:] += 1e-3

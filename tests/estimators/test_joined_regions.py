@@ -12,8 +12,9 @@ from sklearn.datasets import load_iris
 
 import sepc
 from sepc import ModelFileError, SEPClassifier
+from sepc.common.splits import IN_NO_PART
 from sepc.estimators import left_out
-from sepc.estimators.left_out import _clearly_better, _different, _Judged
+from sepc.estimators.left_out import _Blocks, _clearly_better, _different, _Judged, _Records
 from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS
 from sepc.model.joining import members
 from sepc.persist.model_files import FORMAT
@@ -48,18 +49,25 @@ class TestWhen:
     def test_only_where_it_is_clearly_better(self, gain, is_joined):
         """Of 400 records with a standard deviation of 0.2 the standard error is 0.01."""
         losses = 1.0 + 0.5 * np.arange(400) / 400
-        apart, other = (_Judged(None, None, given) for given in (losses, losses - gain - np.tile([0.2, -0.2], 200)))
+        others = losses - gain - np.tile([0.2, -0.2], 200)
+        apart, other = (_Judged(None, None, given, 400) for given in (losses, others))
         assert (_clearly_better(apart, [other]) is other) == is_joined
 
     def test_extents_that_join_the_same_are_the_farthest_of_them(self):
         cloud = np.random.default_rng(0).normal(size=(400, 2))
-        codes, halves = np.zeros(400, dtype=np.int64), (cloud[:, 0] < 0).astype(np.int64)
-        found = list(_different(cloud, codes, [halves, halves], None))
+        halves = (cloud[:, 0] < 0).astype(np.int64)
+
+        def different(points, *numbers):
+            blocks = [_Blocks(np.arange(400), of_part) for of_part in numbers]
+            codes, part = np.zeros(400, dtype=np.int64), np.full(400, IN_NO_PART)
+            return list(_different(_Records(points, codes, 1, np.ones(2), part, blocks, None), None))
+
+        found = different(cloud, halves, halves)
         assert [extent for extent, _ in found] == [0, 3]
-        assert [blocks.max() for _, parts in found for blocks in parts] == [1, 1, 0, 0]
+        assert [groups.tolist() for _, parts in found for groups in parts] == [[0, 1], [0, 1], [0, 0], [0, 0]]
         # Nothing to join: nothing speaks for going any further.
-        assert [extent for extent, _ in _different(cloud + 40.0 * halves[:, None], codes, [halves], None)] == [0]
-        assert [extent for extent, _ in _different(cloud, codes, [0 * halves], None)] == [0]
+        assert [extent for extent, _ in different(cloud + 40.0 * halves[:, None], halves)] == [0]
+        assert [extent for extent, _ in different(cloud, 0 * halves)] == [0]
 
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
@@ -79,13 +87,13 @@ class TestWhen:
         assert of_copies[0][0].loss > 3 * seen[0][0].loss
 
     def test_of_those_the_best_one(self):
-        apart, worse, better, best = (_Judged(None, None, np.ones(100) - gain) for gain in (0.0, -0.1, 0.2, 0.3))
+        apart, worse, better, best = (_Judged(None, None, np.ones(100) - gain, 100) for gain in (0.0, -0.1, 0.2, 0.3))
         assert _clearly_better(apart, [best, better, worse]) is best
         assert _clearly_better(apart, [worse, better, best]) is best
         assert _clearly_better(apart, [worse]) is apart
 
     def test_nothing_is_better_where_nothing_was_left_out(self):
-        apart, other = (_Judged(None, None, np.empty(0)) for _ in range(2))
+        apart, other = (_Judged(None, None, np.empty(0), 0) for _ in range(2))
         assert _clearly_better(apart, [other]) is apart
 
     def test_only_the_calibrated_reading_joins(self, cut_clouds):
@@ -112,7 +120,7 @@ class TestTails:
 
     def test_light_ones_of_normal_distributions(self, joined):
         assert joined._model.densities.tails == max(OTHER_TAILS)
-        assert {part.tails for part in joined._model.part_blocks.densities} == {max(OTHER_TAILS)}
+        assert {part.tails for part in joined._model.held_out.densities} == {max(OTHER_TAILS)}
 
     def test_heavy_ones_of_heavy_tails(self):
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
@@ -178,7 +186,7 @@ class TestEverywhere:
         found = stored(joined, tmp_path, training_rows=training_rows)
         assert np.array_equal(found._model.groups, joined._model.groups)
         assert found._model.densities.tails == joined._model.densities.tails != USUAL_TAILS
-        assert [part.tails for part in found._model.part_blocks.densities] == [found._model.densities.tails] * 3
+        assert [part.tails for part in found._model.held_out.densities] == [found._model.densities.tails] * 3
         assert_same(told(found, X), told(joined, X))
         assert np.array_equal(found.assess(X).stability, joined.assess(X).stability)
 

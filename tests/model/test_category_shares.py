@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_t
 from strategies import seeds
 
-from sepc.model.block_densities import local_densities
+from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.category_shares import Categories, category_groups, shares_of
 
 N_VALUES = (3, 2, 4)
@@ -120,7 +120,7 @@ class TestDensities:
         count = np.bincount([c for c, rows in blocks for _ in rows], minlength=2)
         d = points.shape[1]
         categories = Categories.of(GROUPS, np.zeros(d), np.ones(d))
-        found = local_densities(points, blocks, count, points.mean(axis=0), np.ones(d), categories)
+        found = mixture_of_blocks(points, blocks, count, points.mean(axis=0), np.ones(d), categories).densities
         scatters = [
             len(r) * np.atleast_2d(np.cov(numbers[r].T, ddof=0)).reshape(n_numbers, n_numbers) for _, r in blocks
         ]
@@ -141,7 +141,7 @@ class TestDensities:
         _, X, blocks = table(0)
         categories = Categories.of(GROUPS, np.zeros(8), np.ones(8))
         count = np.bincount([c for c, rows in blocks for _ in rows], minlength=2)
-        found = local_densities(X.copy(), blocks, count, X.mean(axis=0), np.ones(8), categories)
+        found = mixture_of_blocks(X.copy(), blocks, count, X.mean(axis=0), np.ones(8), categories).densities
         assert found.mean(1) == pytest.approx(shares_in(X, blocks, categories).shares(1))
 
 

@@ -10,13 +10,13 @@ from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.model import quadratics
-from sepc.model.block_densities import local_densities
+from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.incomplete import OTHER_TAILS
 from sepc.partitions.units import location_and_scale
 
 
 def read_locally(X, blocks, count, unit):
-    return local_densities(X, blocks, count, location_and_scale(X)[0], unit)
+    return mixture_of_blocks(X, blocks, count, location_and_scale(X)[0], unit).densities
 
 
 def blocks_of(seed):

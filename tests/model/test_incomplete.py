@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from sepc.model.block_densities import local_densities
+from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.category_shares import Categories
 from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS, as_far_in, distances, expected, known_share, rows_by_gaps
 
@@ -24,7 +24,7 @@ def some_densities(d, seed=0, categories=None, n=24, tails=USUAL_TAILS):
         ]
     blocks = [(0, np.arange(n // 3)), (0, np.arange(n // 3, 2 * n // 3)), (1, np.arange(2 * n // 3, n))]
     count = np.array([2 * n // 3, n // 3])
-    found = local_densities(points, blocks, count, points.mean(axis=0), points.std(axis=0), categories)
+    found = mixture_of_blocks(points, blocks, count, points.mean(axis=0), points.std(axis=0), categories).densities
     return points, replace(found, tails=tails)
 
 
@@ -174,7 +174,10 @@ def test_moments_of_blocks_with_gaps_are_nearer_than_those_of_filled_points():
         logs = densities.by_component(probe)[:, 0]
         return np.std(logs - truth)
 
-    with_gaps, as_filled = local_densities(filled, *how, None, gaps), local_densities(filled, *how)
+    with_gaps, as_filled = (
+        mixture_of_blocks(filled, *how, None, gaps).densities,
+        mixture_of_blocks(filled, *how).densities,
+    )
     assert error(with_gaps) < 0.6 * error(as_filled)
 
 

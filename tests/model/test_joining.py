@@ -9,11 +9,10 @@ from scipy.spatial.distance import mahalanobis
 from scipy.stats import entropy, multivariate_normal
 from strategies import seeds
 
-from sepc.model.block_densities import joined_densities, local_densities
+from sepc.model.block_densities import joined_mixtures, mixture_of_blocks
 from sepc.model.category_shares import Categories
 from sepc.model.components import common_covariance, component_of_points, shrunken_covariance
 from sepc.model.joining import APART, EXTENTS, groupings, joined, members
-from sepc.model.part_blocks import LEFT_OUT, groupings_of_blocks, joined_blocks
 
 
 def pieces(rng, n_classes=2):
@@ -152,13 +151,14 @@ class TestDensities:
         ends = np.cumsum([0, *(len(part) for _, part in found)])
         blocks = [(code, np.arange(a, b)) for (code, _), a, b in zip(found, ends[:-1], ends[1:], strict=True)]
         how = np.array([sum(len(p) for c, p in found if c == k) for k in range(2)]), np.zeros(2), np.ones(2)
-        for extent, (densities, groups) in enumerate(joined_densities(points, blocks, *how, EXTENTS)):
+        for extent, (mixture, groups) in enumerate(joined_mixtures(points, blocks, *how, EXTENTS)):
+            densities = mixture.densities
             assert extent != APART or groups is None
             groups = np.arange(len(blocks)) if groups is None else groups
             whole = [
                 (blocks[regions[0]][0], np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)
             ]
-            expected = local_densities(points, whole, *how)
+            expected = mixture_of_blocks(points, whole, *how).densities
             assert np.array_equal(densities.codes, expected.codes)
             assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-8)
             n = len(points)
@@ -172,21 +172,11 @@ class TestDensities:
         points[gaps] = 0.0
         halves = [(0, np.flatnonzero(points[:, 0] < 0)), (0, np.flatnonzero(points[:, 0] >= 0))]
         how = np.array([300]), np.zeros(2), np.ones(2)
-        ((densities, groups),) = joined_densities(points, halves, *how, [2], None, gaps)
+        ((mixture, groups),) = joined_mixtures(points, halves, *how, [2], None, gaps)
+        densities = mixture.densities
         assert groups.tolist() == [0, 0]
-        expected = local_densities(points, [(0, np.arange(300))], *how, None, gaps)
+        expected = mixture_of_blocks(points, [(0, np.arange(300))], *how, None, gaps).densities
         assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-9)
-
-
-def test_blocks_of_points_that_were_left_out_stay_in_none():
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(300, 2))
-    blocks = np.where(np.arange(300) % 3 == 0, LEFT_OUT, (points[:, 0] < 0).astype(int))
-    found = groupings_of_blocks(points, np.zeros(300, dtype=int), blocks)
-    apart, *others = (joined_blocks(blocks, groups) for groups in found)
-    assert np.array_equal(apart, blocks)
-    for one in others:
-        assert np.array_equal(one, np.where(blocks == LEFT_OUT, LEFT_OUT, 0))
 
 
 def test_regions_are_their_own_components_if_nothing_is_joined():

@@ -191,7 +191,7 @@ def test_more_features_than_points_leaves_them_isolated():
     assert sizes(P) == "A +3 | B 5"
 
 
-@pytest.mark.parametrize("n_imp", [-1, 1.0, 0.0, 1.5, -0.1, "2", None, True, float("nan"), np.float64(2.0)])
+@pytest.mark.parametrize("n_imp", [-1, 1.0, 0.0, 1.5, -0.1, "2", True, float("nan"), np.float64(2.0)])
 def test_n_imp_is_a_count_or_a_share(n_imp):
     with pytest.raises(sepc.InputError, match=r"n_imp is .* expected a count .* or a share"):
         sepc.partition([[0.0]], [[1.0]], n_imp)

@@ -9,7 +9,7 @@ from real_sets import tic_tac_toe
 from scattered_fits import agree, in_file, iris
 
 from sepc import SEPClassifier
-from sepc.geometry.points.sets import ScatteredPoints
+from sepc.estimators import fitting
 from sepc.scale import file_points, file_training
 
 pytestmark = [
@@ -51,8 +51,7 @@ def test_temporary_files_are_removed(tmp_path, monkeypatch):
 
 def test_they_are_removed_after_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(ScatteredPoints, "held_by", lambda *_: 1 / 0)
-    monkeypatch.setattr(ScatteredPoints, "local_size", 0)
+    monkeypatch.setattr(fitting, "counts_of_scattered", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         in_file(SEPClassifier(), *iris())
     gc.collect()

@@ -93,7 +93,7 @@ class TestAgreement:
     def test_more_ellipsoids_than_bits_in_a_word(self, trust):
         rng = np.random.default_rng(0)
         X, y = make_classification(1500, 2, n_redundant=0, n_clusters_per_class=1, random_state=1)
-        clf = SEPClassifier(trust=trust).fit(X, y)
+        clf = SEPClassifier(trust=trust, n_imp=2).fit(X, y)
         assert len(clf._model.rules[0].stack) > 64
         new = clear(clf, rng.normal(size=(400, 2)))
         assert {"R1", "R2a", "R3"} <= set(clf.assess(new).rule)

@@ -76,7 +76,7 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     >>> from sepc import SEPClassifier
     >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
     >>> print(summary_text(clf).splitlines()[0])
-    SEPClassifier(n_imp=2, standardize=True, trust=local), 1 feature, 2 regions
+    SEPClassifier(n_imp=None, standardize=True, trust=local), 1 feature, 2 regions
     """
     summary = summarize(model)
     parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())

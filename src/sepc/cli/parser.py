@@ -300,7 +300,7 @@ def _classifier(command: ArgumentParser) -> None:
         type=_n_imp,
         metavar="N",
         help="how many records of other labels an ellipsoid may hold: a count, a share of the smaller class, or auto, "
-        "which tries several by cross-validation (default: 2; for an ensemble 0.05)",
+        "which tries several by cross-validation (default: 2, or 0.02 where that is more; for an ensemble 0.05)",
     )
     command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
     command.add_argument("--ensemble", action="store_true", help="many partitions, not one: ranks better")

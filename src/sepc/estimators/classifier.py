@@ -24,6 +24,7 @@ from sepc.model.counts import records_are_missing
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import DENSITY_READINGS, region_trust
 from sepc.model.rules import Rules
+from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
 from sepc.scale.dispatch import scattered_training_set
@@ -40,17 +41,18 @@ class SEPClassifier(TrustClassifier):
 
     Parameters
     ----------
-    n_imp : int or float, default=2
+    n_imp : int, float or None, default=None
         How many points of other labels an ellipsoid may hold when it is found, of those that are in none yet: a count,
-        or a share of the smaller class, strictly between 0 and 1 and rounded down. The only
+        or a share of the smaller class, strictly between 0 and 1 and rounded down. None is 2, the paper's count; if
+        `trust` is "local" or "raw" it grows with the data: 2 per cent of the smaller class where that is more. The only
         parameter of the method; `sepc.select_n_imp` helps to choose it.
     trust : {"local", "raw", "counts", "bound", "paper"}, default="local"
         How the regions are read; it decides labels, probabilities and trust.
 
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
           Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell
-          whether ellipsoids of a class are read as one, and how strange a point is: see `Assessment.typicality`. Of all
-          readings it is calibrated best.
+          whether ellipsoids of a class are read as one, how many EM iterations refine the distributions, and how
+          strange a point is: see `Assessment.typicality`. Of all readings it is calibrated best.
         - "raw": the same, not calibrated, each ellipsoid by itself, and without a typicality; a fit takes about a
           quarter of the time.
         - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
@@ -64,8 +66,8 @@ class SEPClassifier(TrustClassifier):
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
     n_jobs : int or None, default=None
-        Number of processes where each of three or more classes has a partition of its own, by the readings "paper",
-        "counts" and "bound"; also for files that are read in chunks.
+        Number of threads for passes over more points than the core has; of processes where each of three or more
+        classes has a partition of its own, by the readings "paper", "counts" and "bound".
     verbose : bool, default=False
         Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
 
@@ -88,7 +90,8 @@ class SEPClassifier(TrustClassifier):
     A record with missing values, NaN, is judged by what is there: the others are integrated out of the densities. For
     the partition alone a gap of a training record is filled with what its other values let expect, whatever its label.
     The trust is calibrated on average over points like the training points; `sepc.select_min_trust` finds a threshold
-    with a promise. At most 6,000 points, from all over each class, take part in the calibration.
+    with a promise. Of more than 20,000 points, or fewer where they have more than 30 features, a core that represents
+    every class is partitioned; all points then take part in EM iterations, in the calibration and in the counts.
 
     References
     ----------
@@ -111,7 +114,7 @@ class SEPClassifier(TrustClassifier):
     def __init__(
         self,
         *,
-        n_imp: int | float = 2,
+        n_imp: int | float | None = None,
         trust: str = "local",
         standardize: bool = True,
         n_jobs: int | None = None,
@@ -171,7 +174,8 @@ class SEPClassifier(TrustClassifier):
         return self
 
     def _settings(self) -> FitSettings:
-        return FitSettings(self.n_imp, self.trust, self.standardize, self.n_jobs)
+        counts = self.n_imp is None and self.trust not in DENSITY_READINGS
+        return FitSettings(PAPERS_COUNT if counts else self.n_imp, self.trust, self.standardize, self.n_jobs)
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any]:
         """Return the way to fit a training set, and the set itself, checked."""

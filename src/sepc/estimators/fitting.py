@@ -5,7 +5,6 @@ blocks are the same; a model of scattered points has no training records, and wh
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,19 +16,17 @@ from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
 from sepc.estimators.completion import completed
+from sepc.estimators.core import Core, core_rows, core_size, parts_by_hash, record_hashes
+from sepc.estimators.density_fit import DensityFit
 from sepc.estimators.found_categories import found_categories
-from sepc.estimators.left_out import MOST_RECORDS, LeftOut, learn_from_left_out, taking_part
 from sepc.estimators.progress import Progress
-from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
+from sepc.estimators.refinement import RecordsInMemory, ScatteredRecords
+from sepc.geometry.points.sets import LocalPoints
 from sepc.geometry.threads import one_blas_thread
-from sepc.model.block_densities import densities_of, joined_densities, local_densities
 from sepc.model.category_shares import Categories
-from sepc.model.components import Component
-from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.incomplete import USUAL_TAILS, has_gaps
-from sepc.model.joining import APART, groupings, is_any_joined, joined
-from sepc.model.part_blocks import N_PARTS
+from sepc.model.held_out import N_PARTS, HeldOutDensities
+from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 from sepc.model.readings import (
     DENSITY_READINGS,
@@ -39,12 +36,11 @@ from sepc.model.readings import (
     require_reading,
 )
 from sepc.model.rules import Rules
-from sepc.partitions.algorithm import impurity_count, partition_of_sets
+from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, canonical_rows, without_last_bits
 from sepc.partitions.problems import Problem, class_blocks, problems_of
-from sepc.partitions.run import OnStep, PartitionOptions
-from sepc.partitions.several_sets import partition_of_several
+from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
 from sepc.scale.scattered_counts import KEPT_GAUGES, Beyond, counts_of_scattered
 from sepc.scale.training_sets import ScatteredTrainingSet
@@ -56,11 +52,16 @@ _HELD_OUT = 3
 class FitSettings(NamedTuple):
     """Parameters of a classifier that a fit depends on."""
 
-    n_imp: int | float
+    n_imp: int | float | None
     trust: str
     standardize: bool
     n_jobs: int | None
     partition_options: PartitionOptions = PartitionOptions()
+
+    @property
+    def reads_densities(self) -> bool:
+        """Whether ellipsoids are read as local distributions."""
+        return self.trust in DENSITY_READINGS
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is computed."""
@@ -75,7 +76,7 @@ class FitSettings(NamedTuple):
     @property
     def one_vs_rest(self) -> bool:
         """Whether each of several classes is partitioned against the rest, as the paper has it, or all at once."""
-        return self.trust not in DENSITY_READINGS
+        return not self.reads_densities
 
     @property
     def unit(self) -> str:
@@ -163,62 +164,45 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
     -------
     Fitted
     """
-    points, codes = training.points, training.codes
+    points, codes, class_count = training.points, training.codes, training.class_count
     with one_blas_thread(points.size):  # each step would ask for it
         mean, scale = _standardise(points, settings.standardize)
         center, unit = location_and_unit(points)
-        problems = problems_of(codes, training.classes, settings.one_vs_rest)
         held_out = _held_out(points, codes, unit) if settings.trust in HELD_OUT_READINGS else None
+        core, rows = Core(points, codes.astype(np.int64), training.gaps), np.arange(len(codes))
+        hashes = None
+        if settings.reads_densities and len(codes) > (n_core := core_size(points.shape[1])):
+            hashes = record_hashes(points, center, unit)
+            rows = core_rows(class_count, hashes, n_core)
+            gaps = None if training.gaps is None else training.gaps[rows]
+            core = Core(points[rows], core.codes[rows], gaps, hashes[rows])
         # Points that are only counted shape nothing, not even the units.
-        shaping = None if held_out is None else ~held_out
-        partitions = _partitions(points, problems, shaping, unit if held_out is None else None, settings, progress)
+        shaping, shaping_unit = (None, unit) if held_out is None else (~held_out, None)
+        problems = problems_of(core.codes, training.classes, settings.one_vs_rest)
+        partitions = _partitions(core.points, problems, shaping, shaping_unit, settings, progress)
+        by_class = [LocalPoints(points[of_class]) for of_class in class_slices(class_count)]
         # First what needs room to work in: with the rules beside it a fit would take more memory.
-        densities, calibration, part_blocks, groups, extent, tails = None, None, None, None, APART, USUAL_TAILS
-        by_class = [LocalPoints(points[rows]) for rows in class_slices(training.class_count)]
-        categories = found_categories(by_class, mean, scale) if settings.trust in DENSITY_READINGS else None
-        if settings.trust == "local":
-            rows = compact(taking_part(training.class_count), len(codes))
-            everyone = len(rows) == len(codes)  # without a copy
-            calibration, part_blocks, categories, extent, tails = learn_from_left_out(
-                points if everyone else points[rows],
-                codes[rows].astype(np.int64),
-                training.classes,
-                training.class_count,
-                unit,
-                settings.n_imp,
-                settings.partition_options,
-                rows,
-                categories,
-                None if training.gaps is None else training.gaps[rows],
-            )
-        if settings.trust in DENSITY_READINGS:
-            blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
-            units = training.class_count, center, unit
-            if extent == APART:
-                densities = local_densities(points, blocks, *units, categories, training.gaps)
-            else:
-                how = categories, training.gaps
-                ((densities, groups),) = joined_densities(points, blocks, *units, [extent], *how)
-            densities = replace(densities, tails=tails)
-        model = PartitionModel(
-            classes=training.classes,
-            class_count=training.class_count,
-            features=features,
-            mean=mean,
-            scale=scale,
-            unit=settings.unit,
-            records=TrainingRecords(points, codes, training.rows, training.gaps),
-            outline=Outline.of(by_class),
-            rules=[
-                Rules(p, points, *problem, held_out, compiled=True, grows=settings.grows)
-                for p, problem in zip(partitions, problems, strict=True)
-            ],
-            trust=settings.trust,
-            densities=densities,
-            calibration=calibration,
-            part_blocks=part_blocks,
-            groups=groups,
-        )
+        found = None
+        if settings.reads_densities:
+            categories = found_categories(by_class, mean, scale)
+            found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
+            if hashes is not None:
+                records = RecordsInMemory(points, codes, training.gaps, hashes, settings.n_jobs)
+                found = found.refined(records, class_count, compact(parts_by_hash(hashes), N_PARTS))
+        if hashes is not None:
+            problems = problems_of(codes, training.classes, settings.one_vs_rest)
+            starts = np.cumsum(class_count) - class_count
+            partitions = [
+                renumbered(p, [rows[core.codes == k] - start for k, start in enumerate(starts.tolist())])
+                for p in partitions
+            ]
+        rules = [
+            Rules(p, points, *problem, held_out, compiled=True, grows=settings.grows)
+            for p, problem in zip(partitions, problems, strict=True)
+        ]
+        records_kept = TrainingRecords(points, codes, training.rows, training.gaps)
+        described = training.classes, class_count, features, mean, scale, settings.unit
+        model = _model(described, records_kept, Outline.of(by_class), rules, settings.trust, found)
     in_rows = [
         renumbered(p, [training.rows[problem.side == s] for s in range(len(problem.labels))])
         for p, problem in zip(partitions, problems, strict=True)
@@ -230,6 +214,8 @@ def fit_scattered(
     training: ScatteredTrainingSet, features: list[str], settings: FitSettings, progress: Progress
 ) -> Fitted:
     """Partition a training set that is not in memory, wherever it is.
+
+    Its core comes into memory, and is partitioned there. All else is passes over the records where they are.
 
     Parameters
     ----------
@@ -245,43 +231,63 @@ def fit_scattered(
         Its model has no training records.
     """
     require_reading(settings.trust, READINGS_WITHOUT_ORDER)
-    problems = problems_of(np.empty(0, dtype=np.int64), training.classes, settings.one_vs_rest)
     class_count = np.array([len(points) for points in training.points])
-    partitions, rules, components = [], [], []
-    for k, problem in enumerate(problems):
+    center, spread = location_and_scale_of(*training.points)
+    unit = units_from(spread)
+    records = ScatteredRecords(training.points, center, unit)
+    core, rows = records.core()
+    problems = problems_of(core.codes, training.classes, settings.one_vs_rest)
+    with one_blas_thread(core.points.size):
+        partitions = _partitions(core.points, problems, None, unit, settings, progress)
+        found = None
+        if settings.reads_densities:
+            categories = found_categories(training.points, training.mean, training.scale)
+            found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
+            if core.hashes is not None:
+                found = found.refined(records, class_count, np.empty(0, dtype=np.int8))
+    rules, in_rows = [], []
+    for k, (p, problem) in enumerate(zip(partitions, problems, strict=True)):
         sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)
-        run = _ScatteredProblem(sides, settings, progress.of(k))
-        partitions.append(run.partition)
-        rules.append(run.rules(problem.labels, settings.grows))
-        components += run.components(codes=range(len(sides)) if len(problems) == 1 else (k,))
-    densities, calibration, part_blocks, groups, extent, tails = None, None, None, None, APART, USUAL_TAILS
-    if settings.trust in DENSITY_READINGS:
-        center, spread = location_and_scale_of(*training.points)
-        unit = units_from(spread)
-        categories = found_categories(training.points, training.mean, training.scale)
-        if settings.trust == "local":
-            calibration, part_blocks, categories, extent, tails = _scattered_calibration(
-                training, class_count, unit, settings, categories
-            )
-        densities, groups = _scattered_densities(components, class_count, center, unit, categories, extent)
-        densities = replace(densities, tails=tails)
-    model = PartitionModel(
-        classes=training.classes,
-        class_count=class_count,
-        features=features,
-        mean=training.mean,
-        scale=training.scale,
-        unit=settings.unit,
-        records=None,
-        outline=Outline.of(training.points),
-        rules=rules,
-        trust=settings.trust,
-        densities=densities,
-        calibration=calibration,
-        part_blocks=part_blocks,
-        groups=groups,
-    )
-    return Fitted(model, partitions)
+        of_side = [problem.side == s for s in range(len(problem.labels))]
+        alone = [LocalPoints(core.points[own][rows_]) for own, rows_ in zip(of_side, p.isolated, strict=True)]
+        rules.append(_scattered_rules(p, sides, alone, problem.labels, settings.grows))
+        in_rows.append(renumbered(p, [rows[own] for own in of_side]))
+    described = training.classes, class_count, features, training.mean, training.scale, settings.unit
+    model = _model(described, None, Outline.of(training.points), rules, settings.trust, found)
+    return Fitted(model, in_rows)
+
+
+def _densities(
+    core: Core,
+    partitions: list[Partition],
+    problems: list[Problem],
+    classes: NDArray[Any],
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None,
+    settings: FitSettings,
+) -> DensityFit:
+    """Return the densities of a core's partition, which records that are left out calibrate if `trust` asks for it."""
+    blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
+    how = settings.n_imp, settings.partition_options, settings.trust == "local"
+    return DensityFit.of(core, blocks, classes, center, unit, categories, *how)
+
+
+def _model(
+    described: tuple[NDArray[Any], IntArray, list[str], FloatArray, FloatArray, str],
+    records: TrainingRecords | None,
+    outline: Outline,
+    rules: list[Rules],
+    trust: str,
+    found: DensityFit | None,
+) -> PartitionModel:
+    if found is None:
+        return PartitionModel(*described, records, outline, rules, trust, None, None, None)
+    held_out = found.held_out_densities
+    if records is None and held_out is not None:
+        held_out = HeldOutDensities.without_records(held_out.densities)
+    densities = found.mixture.densities, found.calibration, held_out, found.groups
+    return PartitionModel(*described, records, outline, rules, trust, *densities)
 
 
 def _standardise(points: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -337,108 +343,16 @@ def _partitions(
     ]
 
 
-class _ScatteredProblem:
-    """One problem of scattered points: its partition, and what passes over the points tell of it."""
-
-    def __init__(self, sides: Sequence[Any], settings: FitSettings, on_step: OnStep | None) -> None:
-        self.sides = sides
-        self.unit = units_from(location_and_scale_of(*sides)[1])
-        self.moments: list[tuple[int, Component]] = []
-        allowed = impurity_count(settings.n_imp, min(map(len, sides)))
-        how: dict[str, Any] = {
-            "unit": self.unit,
-            "options": settings.partition_options,
-            "on_step": on_step,
-            "on_block": self._note,
-        }
-        rest: Sequence[Points]
-        if len(sides) > 2:
-            self.partition, rest = partition_of_several(sides, allowed, **how)
-        else:
-            a, b = (points.at_hand() for points in sides)
-            self.partition, rest = partition_of_sets(a, b, allowed, **how)
-        self.alone = [_in_memory(points) for points in rest]
-        for side, points in enumerate(self.alone):
-            if len(points):
-                self._note(side, points)
-
-    def _note(self, side: int, points: Points) -> None:
-        """Keep the moments of a block."""
-        origin = points.sample(1)[0]  # one of its points: about one far away rounding would take the digits
-        n, total, products = points.moments(origin)
-        mean = total / n
-        self.moments.append((side, Component(0, origin + mean, products - n * np.outer(mean, mean), n)))
-
-    def rules(self, labels: Sequence[str], grows: bool) -> Rules:
-        """Return the rules of the partition, with stored counts."""
-        n_gauges = len(self.partition.blocks) * sum(map(len, self.sides))
-        kept = (Beyond.GAUGES if n_gauges <= KEPT_GAUGES else Beyond.GRID) if grows else Beyond.NOTHING
-        counts = counts_of_scattered(self.partition, self.sides, self.alone, kept)
-        sides = np.array([block.side for block in self.partition.blocks], dtype=np.int64)
-        return Rules.by(counts, sides, labels, grows)
-
-    def components(self, codes: Sequence[int]) -> list[Component]:
-        """Return the blocks of the sides that are one class each, class by class."""
-        return [
-            part._replace(code=code) for side, code in enumerate(codes) for own, part in self.moments if own == side
-        ]
+def _scattered_rules(
+    p: Partition, sides: Sequence[Any], alone: Sequence[LocalPoints], labels: Sequence[str], grows: bool
+) -> Rules:
+    """Return the rules of a partition, with stored counts of all points of its sides."""
+    n_gauges = len(p.blocks) * sum(map(len, sides))
+    kept = (Beyond.GAUGES if n_gauges <= KEPT_GAUGES else Beyond.GRID) if grows else Beyond.NOTHING
+    counts = counts_of_scattered(p, sides, alone, kept)
+    return Rules.by(counts, np.array([block.side for block in p.blocks], dtype=np.int64), labels, grows)
 
 
 def _against_the_rest(points: Sequence[Any], k: int) -> tuple[Any, Any]:
     first, *others = (points[j] for j in range(len(points)) if j != k)
     return points[k], first.joined(*others)
-
-
-def _in_memory(points: Points) -> LocalPoints:
-    if isinstance(points, ScatteredPoints):
-        return points.local()
-    assert isinstance(points, LocalPoints)
-    return points
-
-
-def _scattered_densities(
-    components: list[Component],
-    counts: IntArray,
-    center: FloatArray,
-    unit: FloatArray,
-    categories: Categories | None,
-    extent: int,
-) -> tuple[LocalDensities, IntArray | None]:
-    """Return the densities, and the component that each region went into if some are read as one."""
-    moved = [
-        part._replace(mean=(part.mean - center) / unit, scatter=part.scatter / np.outer(unit, unit))
-        for part in components
-    ]
-    groups = groupings(moved, categories, center, unit)[extent] if extent != APART else None
-    if groups is None or not is_any_joined(groups):
-        return densities_of(moved, counts, center, unit, categories), None
-    return densities_of(joined(moved, groups), counts, center, unit, categories), groups
-
-
-def _scattered_calibration(
-    training: ScatteredTrainingSet,
-    class_count: IntArray,
-    unit: FloatArray,
-    settings: FitSettings,
-    categories: Categories | None,
-) -> LeftOut:
-    """Calibrate by a sample in memory: all records if they are few enough, else at even distances in their order."""
-    share = min(1.0, MOST_RECORDS / class_count.sum())
-    wanted = [max(int(share * n), min(n, N_PARTS)) for n in class_count.tolist()]
-    ordered = []
-    for points, k in zip(training.points, wanted, strict=True):
-        found = points.sample(k)  # or a few more
-        found = found[np.arange(k) * len(found) // k]
-        ordered.append(found[canonical_order(found)])
-    codes = np.repeat(np.arange(len(ordered)), list(map(len, ordered)))
-    return learn_from_left_out(
-        np.concatenate(ordered),
-        codes,
-        training.classes,
-        class_count,
-        unit,
-        settings.n_imp,
-        settings.partition_options,
-        rows=np.empty(0, dtype=np.int64),
-        categories=categories,
-    )

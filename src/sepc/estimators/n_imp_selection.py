@@ -392,6 +392,8 @@ def _sorted_candidates(candidates: Iterable[int | float], sizes: Sequence[int]) 
     """Return the candidates by the counts that they mean, each set of counts once."""
     by_counts: dict[tuple[int, ...], int | float] = {}
     for value in candidates if isinstance(candidates, Iterable) else ():
+        if value is None:
+            raise InputError("n_imp is None among the candidates; expected counts and shares. Name 2 or 0.02.")
         counts = tuple(impurity_count(value, size) for size in sizes)
         by_counts.setdefault(counts, int(value) if isinstance(value, Integral) else float(value))
     if not by_counts:

@@ -10,7 +10,7 @@ from sepc.common.typing import FloatArray
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.fitting import FitSettings
 from sepc.experiments.experiment import Column, Row, Table
-from sepc.partitions.algorithm import partition
+from sepc.partitions.algorithm import PAPERS_COUNT, partition
 from sepc.partitions.blocks import Partition
 from sepc.partitions.run import PartitionOptions
 
@@ -97,7 +97,14 @@ class PaperClassifier(SEPClassifier):
 
     def _settings(self) -> FitSettings:
         reading = READINGS[self.reading]
-        return super()._settings()._replace(n_imp=reading.allowed(int(self.n_imp)), partition_options=reading.options)
+        return (
+            super()
+            ._settings()
+            ._replace(
+                n_imp=reading.allowed(int(PAPERS_COUNT if self.n_imp is None else self.n_imp)),
+                partition_options=reading.options,
+            )
+        )
 
 
 def readings_table(*columns: Column) -> Table:

@@ -428,7 +428,7 @@ def explain(
         local_overlap=known_or_none(a.local_overlap[0]),
         typicality=known_or_none(a.typicality[0]),
         stability=known_or_none(model.stability(z[None], decision.label)[0]),
-        n_partitions=0 if model.part_blocks is None else len(model.part_blocks.densities),
+        n_partitions=0 if model.held_out is None else len(model.held_out.densities),
         shares=shares,
         against=against,
         strange_features=strange_features(model, x, vocabulary) if a.reason[0] == "strange" else (),

@@ -54,7 +54,7 @@ class RegionShare(NamedTuple):
     share : float
         Part of that label's probability.
     records : int
-        How many training records made it.
+        How many training records belong to it; after EM iterations the sum of their probabilities to do so, rounded.
     n_regions : int, default=1
         How many regions are read as one in it; isolated records, taken together, count as one.
 

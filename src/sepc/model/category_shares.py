@@ -205,6 +205,10 @@ class CategoryShares:
         slopes = [self.slopes[at] for at, is_kept in zip(self.categories.slices, kept, strict=True) if is_kept]
         return CategoryShares(categories, np.concatenate(slopes), self.constants[kept])
 
+    def of_components(self, which: BoolArray) -> "CategoryShares":
+        """Return the shares of some components."""
+        return CategoryShares(self.categories, self.slopes[:, which], self.constants[:, which])
+
     def of_incomplete(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return logarithms of shares of points with gaps; a category with any gap is not known.
 

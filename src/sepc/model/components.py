@@ -29,7 +29,7 @@ class Component(NamedTuple):
     code: int
     mean: FloatArray
     scatter: FloatArray
-    n: int
+    n: float
 
 
 def component_of_points(code: int, points: FloatArray, center: FloatArray, unit: FloatArray) -> Component:
@@ -55,7 +55,7 @@ def together(parts: Sequence[Component]) -> Component:
     >>> a, b = Component(0, np.zeros(1), np.zeros((1, 1)), 1), Component(0, np.full(1, 4.0), np.eye(1), 3)
     >>> one = together([a, b])
     >>> one.mean.tolist(), one.scatter.tolist(), one.n
-    ([3.0], [[13.0]], 4)
+    ([3.0], [[13.0]], 4.0)
     """
     if len(parts) == 1:
         return parts[0]
@@ -64,7 +64,7 @@ def together(parts: Sequence[Component]) -> Component:
     mean = counts @ means / counts.sum()
     away = means - mean
     scatter = np.sum([part.scatter for part in parts], axis=0) + (away * counts[:, None]).T @ away
-    return Component(parts[0].code, mean, scatter, int(counts.sum()))
+    return Component(parts[0].code, mean, scatter, float(counts.sum()))
 
 
 def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:

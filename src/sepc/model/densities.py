@@ -60,10 +60,10 @@ class LocalDensities:
 
     Examples
     --------
-    >>> from sepc.model.block_densities import local_densities
+    >>> from sepc.model.block_densities import mixture_of_blocks
     >>> points = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
     >>> blocks = [(0, np.arange(3)), (1, np.arange(3, 6))]
-    >>> local = local_densities(points, blocks, np.array([3, 3]), np.array([4.0]), np.ones(1))
+    >>> local = mixture_of_blocks(points, blocks, np.array([3, 3]), np.array([4.0]), np.ones(1)).densities
     >>> local.posterior(np.array([[1.0], [3.5], [7.0]])).round(2).tolist()
     [[0.99, 0.01], [0.52, 0.48], [0.0, 1.0]]
     """
@@ -156,6 +156,17 @@ class LocalDensities:
         bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
         return [(k, slice(first, end)) for k, (first, end) in enumerate(pairwise(bounds)) if end > first]
 
+    def of_class(self, code: int) -> "LocalDensities":
+        """Return the components of one class alone."""
+        own = self.codes == code
+        return replace(
+            self,
+            coefficients=np.ascontiguousarray(self.coefficients[:, own]),
+            codes=self.codes[own],
+            log_weights=self.log_weights[own],
+            shares=None if self.shares is None else self.shares.of_components(own),
+        )
+
     def claims(self, points: FloatArray, code: int | None = None) -> IntArray:
         """Return the component to which each point most likely belongs, shape (n,); of one class alone if it is given.
 
@@ -213,10 +224,10 @@ class LocalDensities:
 
         Examples
         --------
-        >>> from sepc.model.block_densities import local_densities
+        >>> from sepc.model.block_densities import mixture_of_blocks
         >>> points = np.array([[0.0, 3.0], [1.0, 5.0], [2.0, 1.0], [5.0, 2.0], [6.0, 1.0], [9.0, 0.0]])
         >>> blocks = [(0, np.arange(3)), (1, np.arange(3, 6))]
-        >>> both = local_densities(points, blocks, np.array([3, 3]), np.zeros(2), np.ones(2))
+        >>> both = mixture_of_blocks(points, blocks, np.array([3, 3]), np.zeros(2), np.ones(2)).densities
         >>> one = both.marginal(np.array([True, False]))
         >>> np.allclose(one.posterior(np.array([[2.0]])), both.posterior(np.array([[2.0, np.nan]])))
         True
@@ -224,14 +235,13 @@ class LocalDensities:
         means, covariances = self._moments()
         shares = None if self.shares is None else self.shares.among(np.flatnonzero(known))
         inside = np.flatnonzero(known[self.numbers])
-        some = [component_of(m[inside], c[np.ix_(inside, inside)]) for m, c in zip(means, covariances, strict=True)]
-        log_scales = np.array([log_scale for _, log_scale in some])
+        coefficients, log_scales = components_of(means[:, inside], covariances[:, inside[:, None], inside])
         wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + self._log_constants(len(inside))
         return replace(
             self,
             center=self.center[inside],
             unit=self.unit[inside],
-            coefficients=np.array([coefficients for coefficients, _ in some]).T.copy(),
+            coefficients=coefficients,
             log_weights=self.log_weights + wider,
             shares=shares,
         )
@@ -326,21 +336,31 @@ def log_sum_exp(logs: FloatArray) -> FloatArray:
     return np.asarray(top + np.log(total))
 
 
-def component_of(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float]:
-    """Return the squared distance to a component as coefficients of `pairs`, and the logarithm of its scale.
+def components_of(means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances to components as coefficients of `pairs`, and the logarithms of the scales.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_components, d)
+    covariances : ndarray of shape (n_components, d, d)
+
+    Returns
+    -------
+    coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
+    log_scales : ndarray of shape (n_components,)
 
     Examples
     --------
-    >>> coefficients, log_scale = component_of(np.array([1.0]), np.array([[4.0]]))
-    >>> coefficients.tolist(), round(log_scale, 6)
-    ([0.25, -0.5, 0.25], 0.693147)
+    >>> coefficients, log_scales = components_of(np.array([[1.0]]), np.array([[[4.0]]]))
+    >>> coefficients.tolist(), log_scales.round(6).tolist()
+    ([[0.25], [-0.5], [0.25]], [0.693147])
     """
-    factor = np.linalg.cholesky(covariance)
-    whiten = np.linalg.inv(factor) if len(factor) < _MANY else dtrtri(factor, lower=1)[0]
+    d = means.shape[1]
+    factors = np.linalg.cholesky(covariances)
+    whiten = np.linalg.inv(factors) if d < _MANY else np.array([dtrtri(factor, lower=1)[0] for factor in factors])
     # The square of |whiten (z - mean)|, as a form in (z, 1).
-    lifted = np.column_stack([whiten, -whiten @ mean])
-    form = lifted.T @ lifted
-    i, j = pairs(len(form))
-    coefficients = form[i, j]
-    coefficients[i != j] *= 2.0
-    return coefficients, float(np.log(factor.diagonal()).sum())
+    lifted = np.concatenate([whiten, -whiten @ means[:, :, None]], axis=2)
+    forms = lifted.transpose(0, 2, 1) @ lifted
+    i, j = pairs(d + 1)
+    log_scales = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    return np.ascontiguousarray((forms[:, i, j] * np.where(i == j, 1.0, 2.0)).T), log_scales

@@ -95,7 +95,7 @@ def joined(parts: Sequence[Component], groups: IntArray) -> list[Component]:
     Examples
     --------
     >>> one = Component(0, np.zeros(1), np.eye(1), 2)
-    >>> [part.n for part in joined([one, one, one], np.array([0, 1, 0]))]
+    >>> [round(part.n) for part in joined([one, one, one], np.array([0, 1, 0]))]
     [4, 2]
     """
     return [together([parts[k] for k in regions]) for regions in members(groups)]

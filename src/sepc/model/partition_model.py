@@ -18,9 +18,9 @@ from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
+from sepc.model.held_out import HeldOutDensities
 from sepc.model.incomplete import USUAL_TAILS, known_share
 from sepc.model.joining import joint_name, members
-from sepc.model.part_blocks import LEFT_OUT, PartBlocks
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
 from sepc.model.readings import GROWING_READINGS
@@ -59,7 +59,7 @@ class PartitionModel:
         For the readings "local" and "raw".
     calibration : Calibration or None
         For the reading "local"; None in models that were saved before there was one.
-    part_blocks : PartBlocks or None
+    held_out : HeldOutDensities or None
         Beside the calibration.
     groups : ndarray of int, shape (n_regions,), or None
         Which component of the densities each region is read in, class by class; None where each has its own.
@@ -86,7 +86,7 @@ class PartitionModel:
     trust: str
     densities: LocalDensities | None
     calibration: Calibration | None
-    part_blocks: PartBlocks | None
+    held_out: HeldOutDensities | None
     groups: IntArray | None = None
     policy: Policy | None = None
 
@@ -187,10 +187,10 @@ class PartitionModel:
         ndarray of shape (n,)
             NaN where there are no such partitions.
         """
-        if self.densities is None or self.part_blocks is None or not self.part_blocks.densities:
+        if self.densities is None or self.held_out is None or not self.held_out.densities:
             return np.full(len(Z), np.nan)
         known = known_share(Z)
-        parts = (part.log_joint_in(self.densities.unit, Z) for part in self.part_blocks.densities)
+        parts = (part.log_joint_in(self.densities.unit, Z) for part in self.held_out.densities)
         return np.asarray(np.mean([self._by_densities(joint, known).label == label for joint in parts], axis=0))
 
     def left_out_probabilities(self) -> tuple[IntArray, FloatArray]:
@@ -202,11 +202,11 @@ class PartitionModel:
         proba : ndarray of shape (m, n_classes)
             Under the shares of the classes in training.
         """
-        if self.records is None or self.densities is None or self.calibration is None or self.part_blocks is None:
+        if self.records is None or self.densities is None or self.calibration is None or self.held_out is None:
             return np.empty(0, dtype=np.int64), np.empty((0, len(self.classes)))
         there, points, proba = self.records.as_they_came, [], []
-        for part, blocks in zip(self.part_blocks.densities, self.part_blocks.blocks, strict=True):
-            out = self.part_blocks.rows[blocks == LEFT_OUT]
+        for k, part in enumerate(self.held_out.densities):
+            out = np.flatnonzero(self.held_out.part == k)
             joint = part.log_joint_in(self.densities.unit, there[out])
             points.append(out)
             proba.append(self.calibration.posterior(joint, known_share(there[out])))
@@ -323,7 +323,7 @@ class PartitionModel:
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
         rules = self.rules if self.densities is None else []
-        return replace(self, records=None, rules=rules, part_blocks=None)
+        return replace(self, records=None, rules=rules, held_out=None)
 
     def for_assessments(self) -> Self:
         """Return the same model without the records, but for what its rules count."""

@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     labels: tuple[str, ...]
 
     def partition(
-        self, points: FloatArray, n_imp: int | float, taking: BoolArray | None = None, **options: Any
+        self, points: FloatArray, n_imp: int | float | None, taking: BoolArray | None = None, **options: Any
     ) -> Partition:
         """Split the points of the sides; members are numbered among all points of their side.
 
@@ -59,7 +59,7 @@ class Problem(NamedTuple):
         found = partition_in_place(A, B, n_imp, **options)
         return renumbered(found, [np.flatnonzero(taking[self.side == s]) for s in (0, 1)])
 
-    def _of_several(self, points: FloatArray, n_imp: int | float, **options: Any) -> Partition:
+    def _of_several(self, points: FloatArray, n_imp: int | float | None, **options: Any) -> Partition:
         starts, counts = np.unique(self.side, return_index=True, return_counts=True)[1:]
         if (np.diff(self.side) >= 0).all():
             sets = [points[start : start + n] for start, n in zip(starts.tolist(), counts.tolist(), strict=True)]

@@ -35,7 +35,7 @@ from sepc.partitions.units import units_of_length
 
 def partition_several_in_place(
     sets: Sequence[FloatArray],
-    n_imp: int | float,
+    n_imp: int | float | None,
     *,
     unit: FloatArray | None = None,
     options: PartitionOptions = DEFAULT_OPTIONS,

@@ -30,12 +30,12 @@ from sepc.persist.saved_parts import (
     pack_counts,
     pack_densities,
     pack_groups,
-    pack_part_blocks,
+    pack_held_out,
     pack_partition,
     unpack_calibration,
     unpack_densities,
     unpack_groups,
-    unpack_part_blocks,
+    unpack_held_out,
     unpack_partition,
     unpack_rules,
     unpack_stored_rules,
@@ -62,7 +62,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
         pack_densities(writer.under("densities"), model.densities)
         pack_groups(writer, model.groups)
     pack_calibration(writer.under("calibration"), model.calibration)
-    pack_part_blocks(writer.under("parts"), model.part_blocks, training_rows, int(model.class_count.sum()))
+    pack_held_out(writer.under("parts"), model.held_out, training_rows)
     problems = []
     for k, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problem = writer.under(f"problem{k}")
@@ -111,7 +111,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         trust=header["trust"],
         densities=densities,
         calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
-        part_blocks=unpack_part_blocks(reader.under("parts"), records, summary.dim, densities),
+        held_out=unpack_held_out(reader.under("parts"), records, summary.dim, densities),
         groups=None if densities is None else unpack_groups(reader, densities, partitions),
         policy=unpack_policy(reader, summary),
     )

@@ -15,7 +15,7 @@ from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.fitted_model import TrainingRecords
-from sepc.model.part_blocks import N_PARTS
+from sepc.model.held_out import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.problems import problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts

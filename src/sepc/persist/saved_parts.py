@@ -16,8 +16,8 @@ from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.held_out import N_PARTS, HeldOutDensities
 from sepc.model.incomplete import USUAL_TAILS
-from sepc.model.part_blocks import LEFT_OUT, N_PARTS, PartBlocks
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -260,62 +260,29 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
     return Calibration(temperature, correction, unexplained, level, share, left_out)
 
 
-def pack_part_blocks(writer: ArrayWriter, parts: PartBlocks | None, training_rows: bool, n_rows: int) -> None:
-    """Put partitions without a part of the records into arrays, if there are any.
-
-    With the records the numbers of their blocks are all that is needed, and much less than the densities.
-    """
-    if parts is None:
+def pack_held_out(writer: ArrayWriter, held_out: HeldOutDensities | None, training_rows: bool) -> None:
+    """Put densities without a part of the records into arrays, if there are any."""
+    if held_out is None:
         return
+    for k, densities in enumerate(held_out.densities):
+        pack_densities(writer.under(f"part{k}"), densities)
     if training_rows:
-        if len(parts.rows) < n_rows:
-            writer.put("rows", parts.rows)
-        # One number for each record: its blocks as digits, 0 where it was left out.
-        base = max(int(parts.blocks.max(initial=0)), 0) + 2
-        digits = base ** np.arange(len(parts.blocks))
-        writer.put("shape", [len(parts.blocks), base])
-        writer.put("blocks", digits @ (parts.blocks.astype(np.int64) + 1))
-    else:
-        for k, densities in enumerate(parts.densities):
-            pack_densities(writer.under(f"part{k}"), densities)
+        writer.put("part", held_out.part)
 
 
-def unpack_part_blocks(
+def unpack_held_out(
     reader: ArrayReader, records: TrainingRecords | None, dim: int, densities: LocalDensities | None
-) -> PartBlocks | None:
-    """Return partitions without a part of the records; None where a file has none.
-
-    They read the same categories by the shares of their values as `densities` do, and have the same tails.
-    """
-    if densities is None:
-        return None
-    if records is not None:
-        return _parts_of_records(reader, records, densities)
+) -> HeldOutDensities | None:
+    """Return densities without a part of the records; None where a file has none."""
     readers = [reader.under(f"part{k}") for k in range(N_PARTS)]
+    if densities is None or not any("codes" in part for part in readers):
+        return None
     found = tuple(unpack_densities(part, dim, densities.n_classes) for part in readers if "codes" in part)
     require(all(len(part.unit) == len(densities.unit) for part in found), "categories of a part")
     require(all(part.tails == densities.tails for part in found), "tails of a part")
-    return PartBlocks.without_records(found) if found else None
-
-
-def _parts_of_records(reader: ArrayReader, records: TrainingRecords, densities: LocalDensities) -> PartBlocks | None:
-    if "blocks" not in reader:
-        return None
-    n = len(records.codes)
-    rows = reader.integers("rows", (None,), 0, n) if "rows" in reader else np.arange(n)
-    n_parts, base = reader.integers("shape", (2,), 0, n + 2).tolist()
-    require(n_parts <= N_PARTS and base >= 2 and bool((np.diff(rows) > 0).all()), "parts")
-    packed = reader.integers("blocks", (len(rows),), 0, base**n_parts)
-    blocks = packed // base ** np.arange(n_parts)[:, None] % base + LEFT_OUT
-    for part in blocks:
-        numbers, codes = part[part != LEFT_OUT], records.codes[rows[part != LEFT_OUT]]
-        # Of a block that has points of two classes, or of a number without a point, there is no density.
-        pairs = np.unique(np.column_stack([numbers, codes]), axis=0)
-        require(len(pairs) > 0 and pairs[:, 0].tolist() == list(range(len(pairs))), "blocks of a part")
-        in_order = bool((np.diff(pairs[:, 1]) >= 0).all())
-        require(in_order and len(np.unique(pairs[:, 1])) == densities.n_classes, "classes of a part")
-    categories = None if densities.shares is None else densities.shares.categories
-    return PartBlocks.of(records, rows, blocks, densities.n_classes, categories, densities.tails)
+    if records is None:
+        return HeldOutDensities.without_records(found)
+    return HeldOutDensities(found, reader.integers("part", (len(records.codes),), -1, len(found)))
 
 
 def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> list[list[FloatArray]]:

@@ -35,7 +35,7 @@ def card(subject: Subject, date: str | None) -> dict[str, Any]:
     Examples
     --------
     >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> clf = SEPClassifier(n_imp=2).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> card(Subject.of(clf, [[0.5]], ["low"]), None)["parameters"]["n_imp"]
     '2'
     """

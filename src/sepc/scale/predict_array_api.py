@@ -140,7 +140,7 @@ class _PointsThere:
 
     def _stability(self) -> Array:
         """Return the share of the partitions without a part of the records that give the same label, shape (n,)."""
-        xp, parts, densities = self.place.xp, self.model.part_blocks, self.model.densities
+        xp, parts, densities = self.place.xp, self.model.held_out, self.model.densities
         if densities is None or parts is None or not parts.densities:
             return xp.full(self.Z.shape[0], xp.nan, dtype=xp.float64, device=self.place.device)
         same = xp.zeros(self.Z.shape[0], dtype=xp.float64, device=self.place.device)

@@ -116,7 +116,7 @@ class TestPredict:
         monkeypatch.setattr(reading, "BLOCK", 1 << 10)
         model = sepc.load("model.sepc")
         clf = model["classifier"]
-        clf._model = replace(clf._model, calibration=None, part_blocks=None)
+        clf._model = replace(clf._model, calibration=None, held_out=None)
         monkeypatch.setattr(predict, "read_model", lambda _: model)
         Path("long.csv").write_text(as_csv([row[:-1] for row in records(500, seed=3)], COLUMNS))
         assert do("predict model.sepc long.csv -o out.csv") == 0

@@ -17,7 +17,7 @@ class TestGrown:
     def test_every_point_is_left_out_once_and_shapes_the_other_parts(self):
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(80, 2)), np.repeat([0, 1], [50, 30])
-        member, honest = grow(Plan(0, np.array([0, 1]), 5), X, codes, np.array(["a", "b"]), 2)
+        member, honest, _ = grow(Plan(0, np.array([0, 1]), 5), X, codes, np.array(["a", "b"]), 2)
         outs = [part.out for part in member.parts]
         assert sorted(np.concatenate(outs)) == list(range(80))
         for part in member.parts:
@@ -33,7 +33,7 @@ class TestGrown:
 
     def test_the_only_point_of_a_class_is_never_left_out(self):
         X, codes = np.arange(9.0)[:, None], np.array([0] * 5 + [1] * 3 + [2])
-        member, honest = grow(Plan(0, np.array([0]), 0), X, codes, np.array(["a", "b", "c"]), 0)
+        member, honest, _ = grow(Plan(0, np.array([0]), 0), X, codes, np.array(["a", "b", "c"]), 0)
         assert all(8 in part.rows for part in member.parts)
         assert np.isnan(honest.log_probability[8]).all()
         assert np.isnan(honest.log_density[8])
@@ -43,7 +43,7 @@ class TestGrown:
         monkeypatch.setattr(growth, "_MOST_POINTS", 30)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
-        member, honest = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)
+        member, honest, _ = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)
         for part in member.parts:
             assert not np.isin(part.rows, part.out).any()
             for rows in (part.rows, part.out):
@@ -56,7 +56,7 @@ class TestGrown:
     def test_the_ellipsoid_of_a_region_holds_what_shaped_it(self, n_classes):
         X, y = overlapping(n_classes)
         codes = np.unique(y, return_inverse=True)[1]
-        member, _ = grow(Plan(0, np.arange(3), 0), X, codes, np.unique(y), 2)
+        member, *_ = grow(Plan(0, np.arange(3), 0), X, codes, np.unique(y), 2)
         isolated = []
         for part in member.parts:
             for component, name in enumerate(part.names):
@@ -68,8 +68,6 @@ class TestGrown:
                 held = np.any([E.contains(X[mine]) for E in ellipsoids], axis=0)
                 n_isolated = part.sizes[component] - np.count_nonzero(held)
                 assert n_isolated <= (len(ellipsoids) < np.count_nonzero(part.region_groups == component)) * len(mine)
-                if len(ellipsoids) == 1 and not name.endswith("+"):
-                    assert ellipsoids[0].contains(list(part.densities.frames())[component][0][None])[0]
         assert all(name.endswith("@") for name in isolated)
 
 
@@ -77,7 +75,7 @@ def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavil
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 240)
     X = rng.normal(size=(480, 2)) + np.column_stack([0.3 * y, 0 * y])
-    largest = max(len(b.members) for b in SEPClassifier().fit(X, y).partitions_[0].blocks)
+    largest = max(len(b.members) for b in SEPClassifier(n_imp=2).fit(X, y).partitions_[0].blocks)
     assert largest > 0.8 * 240
     for member in SEPEnsembleClassifier(n_estimators=2).fit(X, y)._model.members:
         for part in member.parts:
@@ -119,7 +117,7 @@ class TestSteps:
         model = clf._model
         member, codes = model.members[4], model.records.codes
         points = member.points([records.points for records in model.records_by_view])
-        _, honest = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
+        _, honest, _ = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
         for part in member.parts:
             said = part.opinion(points[part.out])
             assert np.array_equal(said.log_probability, honest.log_probability[part.out])

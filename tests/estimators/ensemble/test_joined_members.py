@@ -32,7 +32,7 @@ def of_one_member(X, y):
 class TestGrowth:
     def test_pieces_of_a_cloud_become_one_component(self, cut_clouds):
         X, y = cut_clouds
-        member, _ = of_one_member(X, y)
+        member, *_ = of_one_member(X, y)
         for part in member.parts:
             assert part.densities.codes.tolist() == [0, 1]
             assert part.names == ["a#1+", "b#1+"]
@@ -56,19 +56,19 @@ class TestGrowth:
     def test_clouds_of_a_class_that_lie_apart_stay_apart(self):
         rng = np.random.default_rng(1)
         corners = rng.integers(2, size=(400, 2))
-        member, _ = of_one_member(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
+        member, *_ = of_one_member(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
         assert all(np.bincount(part.densities.codes).min() >= 2 for part in member.parts)
 
     def test_tails_are_those_of_the_points(self, cut_clouds):
         assert {part.densities.tails for part in of_one_member(*cut_clouds)[0].parts} == {max(OTHER_TAILS)}
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
         X[600:] += [2.0, 1.0]
-        member, _ = of_one_member(X, np.repeat([0, 1], 600))
+        member, *_ = of_one_member(X, np.repeat([0, 1], 600))
         assert {part.densities.tails for part in member.parts} == {min(OTHER_TAILS)}
 
     def test_the_honest_opinion_is_that_of_the_parts_that_were_left_out(self, cut_clouds):
         X, y = cut_clouds
-        member, honest = of_one_member(X, y)
+        member, honest, _ = of_one_member(X, y)
         for part in member.parts:
             said = part.opinion(X[part.out])
             assert np.array_equal(honest.log_probability[part.out], said.log_probability)

@@ -1,7 +1,7 @@
 """Fits of an ensemble: from a checked training set to members and the weights of their opinions."""
 
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -10,15 +10,15 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
-from sepc.estimators.ensemble.growth import grow
-from sepc.estimators.ensemble.members import Member, Opinion
+from sepc.estimators.ensemble.growth import Grown, grow
 from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
-from sepc.estimators.ensemble.stacking import learn_stack
+from sepc.estimators.ensemble.stacking import learn_stack, sharpened
 from sepc.estimators.ensemble.strangeness import learn_strangeness
 from sepc.estimators.fitting import ArrangedSet, class_slices
 from sepc.estimators.found_categories import found_categories
 from sepc.estimators.left_out import groups_of
 from sepc.estimators.progress import Progress
+from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.points.sets import LocalPoints
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
@@ -29,6 +29,10 @@ from sepc.partitions.algorithm import impurity_count
 _ALL_AT_MOST = 40
 _HALF_AT_MOST = 8
 _FEW = 4
+# Points whose honest opinions weights are learnt from, or up to twice as many: more would not change them.
+_MOST_ASKED = 40_000
+# Points that are judged at a time.
+_CHUNK = 1 << 16
 
 
 class EnsembleSettings(NamedTuple):
@@ -99,10 +103,12 @@ def fit_ensemble(
     groups = () if categories is None else categories.groups
     columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
-    chances = column_chances(X, codes, columns)
+    few = slice(None, None, max(len(codes) // _MOST_ASKED, 1))
+    chances = column_chances(X[few], codes[few], columns)
     equal = groups_of(X, codes)
     at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
+    asked = np.arange(len(codes))[few]
     jobs = (
         delayed(grow)(
             plan,
@@ -113,19 +119,22 @@ def fit_ensemble(
             categories.among(plan.features) if categories is not None and plan.view == PLAIN else None,
             None if gaps is None else gaps[:, plan.features],
             equal,
+            asked,
         )
         for plan in planned
     )
-    grown: list[tuple[Member, Opinion]] = []
+    grown: list[Grown] = []
     for done in Parallel(n_jobs=settings.n_jobs, return_as="generator")(jobs):
         grown.append(done)
         progress.of(0)(len(grown), len(planned))
-    opinions = np.stack([honest.log_probability for _, honest in grown])
-    log_densities = np.stack([honest.log_density for _, honest in grown])
+    opinions = np.stack([one.honest.log_probability for one in grown])
+    log_densities = np.stack([one.honest.log_density for one in grown])
     known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
-    stack = learn_stack(opinions[:, known], codes[known])
-    beyond = views.beyond(X).max(axis=1)
-    strangeness = learn_strangeness(log_densities[:, known], beyond[known], training.class_count)
+    of_known = opinions[:, known], codes[asked][known]
+    stack, unexplained = sharpened(learn_stack(*of_known), *of_known, training.class_count)
+    beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), _CHUNK)])
+    how = beyond[asked][known], training.class_count, unexplained
+    strangeness = learn_strangeness(log_densities[:, known], *how)
     plain, scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     model = EnsembleModel(
         classes=training.classes,
@@ -134,13 +143,31 @@ def fit_ensemble(
         views=views,
         records_by_view=(plain, scores),
         outline=Outline.of([LocalPoints(plain.points[rows]) for rows in class_slices(training.class_count)]),
-        members=[member for member, _ in grown],
+        members=[one.member for one in grown],
         stack=stack,
         strangeness=strangeness,
     )
     background = strangeness.calibration.with_background
-    proba = background(stack.posterior(opinions), strangeness.score(log_densities, beyond))
+    proba = np.empty((len(codes), len(training.classes)))
+    for rows in chunk_slices(len(codes), _CHUNK):
+        said = (opinions, log_densities) if len(asked) == len(codes) else _honest(grown, (plain, scores), rows)
+        here = rows if len(asked) == len(codes) else slice(None)
+        of_rows = stack.posterior(said[0][:, here])
+        proba[rows] = background(of_rows, strangeness.score(said[1][:, here], beyond[rows]))
     return FittedEnsemble(model, _in_rows(proba, training))
+
+
+def _honest(
+    grown: list[Grown], by_view: tuple[TrainingRecords, TrainingRecords], rows: slice
+) -> tuple[FloatArray, FloatArray]:
+    """Return what all members say of training points that each has not seen, log probabilities and densities."""
+    views = [records.as_they_came for records in (one._replace(**_of_rows(one, rows)) for one in by_view)]
+    said = [one.member.honest(one.member.points(views), one.dealt[rows]) for one in grown]
+    return np.stack([one.log_probability for one in said]), np.stack([one.log_density for one in said])
+
+
+def _of_rows(records: TrainingRecords, rows: slice) -> dict[str, Any]:
+    return {"points": records.points[rows], "gaps": None if records.gaps is None else records.gaps[rows]}
 
 
 def _in_rows(values: FloatArray, training: ArrangedSet) -> FloatArray:

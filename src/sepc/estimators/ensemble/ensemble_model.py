@@ -21,8 +21,8 @@ from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.held_out import N_PARTS
 from sepc.model.incomplete import has_gaps, known_share
-from sepc.model.part_blocks import N_PARTS
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
 from sepc.model.rules import Rules

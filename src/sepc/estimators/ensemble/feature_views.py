@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.preprocessing import QuantileTransformer
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.chunks import chunk_slices
 from sepc.partitions.units import location_and_scale
 
 PLAIN, SCORES, STEPS = VIEWS = (0, 1, 2)
@@ -24,6 +25,8 @@ _N_QUANTILES = 200
 _LARGEST_SCORE = 3.0
 # The transformer takes values as near as this to the least or the largest one for these.
 _EDGE = 1e-7
+# Points that are looked at together.
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,10 +63,11 @@ class FeatureViews:
 
     def __call__(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return points of shape (n, d) in both views."""
-        plain, scores = (
-            np.asarray((Z - m) / s) for Z, m, s in zip((X, _scores(self.ranks, X)), self.mean, self.scale, strict=True)
-        )
-        return plain, scores
+        views = X.copy(), _scores(self.ranks, X)
+        for Z, m, s in zip(views, self.mean, self.scale, strict=True):  # in place: there may be many points
+            Z -= m
+            Z /= s
+        return views
 
     @property
     def bounds(self) -> FloatArray:
@@ -124,10 +128,13 @@ def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
     """
     quantiles, shares = ranks.quantiles_, ranks.references_
     ranked = np.empty(X.shape)
-    for j, (column, known) in enumerate(zip(X.T, quantiles.T, strict=True)):
-        # Of equal quantiles one direction finds the first and the other the last.
-        up, down = np.interp(column, known, shares), np.interp(-column, -known[::-1], -shares[::-1])
-        ranked[:, j] = 0.5 * (up - down)
-    ranked[quantiles[-1] < X + _EDGE] = 1.0
-    ranked[quantiles[0] > X - _EDGE] = 0.0
-    return np.asarray(np.clip(ndtri(ranked), -_LARGEST_SCORE, _LARGEST_SCORE))
+    for rows in chunk_slices(len(X), _CHUNK):
+        x, scores = X[rows], ranked[rows]
+        for j, (column, known) in enumerate(zip(x.T, quantiles.T, strict=True)):
+            # Of equal quantiles one direction finds the first and the other the last.
+            up, down = np.interp(column, known, shares), np.interp(-column, -known[::-1], -shares[::-1])
+            scores[:, j] = 0.5 * (up - down)
+        scores[quantiles[-1] < x + _EDGE] = 1.0
+        scores[quantiles[0] > x - _EDGE] = 0.0
+        np.clip(ndtri(scores, out=scores), -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
+    return ranked

@@ -7,8 +7,7 @@ points that did not shape it. By these opinions it also chooses how categories a
 (see `model.joining`) and how heavy the tails of their densities are.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -17,18 +16,22 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from sepc.common.splits import deal
-from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.estimators.core import core_counts
 from sepc.estimators.ensemble.feature_views import STEPS
 from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.members import Member, Opinion, Part, opinion_of
 from sepc.estimators.ensemble.plans import Plan
-from sepc.estimators.left_out import Groups
-from sepc.model.block_densities import joined_densities
+from sepc.estimators.left_out import EM_STEPS, Groups
+from sepc.estimators.refinement import PASSES, added
+from sepc.geometry.chunks import chunk_slices
+from sepc.model.block_densities import joined_mixtures
 from sepc.model.category_shares import Categories
 from sepc.model.densities import LocalDensities, log_sum_exp
+from sepc.model.held_out import N_PARTS
 from sepc.model.incomplete import OTHER_TAILS
 from sepc.model.joining import EXTENTS, joint_name, members
-from sepc.model.part_blocks import N_PARTS
+from sepc.model.mixtures import Mixture
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
@@ -36,8 +39,21 @@ from sepc.partitions.units import location_and_unit
 
 # One point more in a partition costs more than its share; beyond these further members help more.
 _MOST_POINTS = 6000
+# Points that take part in an EM iteration at a time.
+_CHUNK = 1 << 14
 # Weights that an opinion may get, as logarithms, where two readings of the same blocks are compared.
 _LOG_WEIGHTS = (-3.0, 1.0)
+
+
+class Grown(NamedTuple):
+    """A member, its honest opinion of some training points, and the part that each training point was left out in.
+
+    The opinion is NaN for a point that is the only one of its class, which is never left out.
+    """
+
+    member: Member
+    honest: Opinion
+    dealt: NDArray[np.integer]
 
 
 def grow(
@@ -49,8 +65,9 @@ def grow(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
     equal: Groups | None = None,
-) -> tuple[Member, Opinion]:
-    """Make a member; return it, and its honest opinion of the training points.
+    asked: IntArray | None = None,
+) -> Grown:
+    """Make a member.
 
     Parameters
     ----------
@@ -66,18 +83,18 @@ def grow(
         Where values are missing, and something else stands in for them.
     equal : Groups, optional
         Records that are equal in all features: a partition that has seen one knows the others.
+    asked : ndarray of int, optional
+        Of which points an honest opinion is asked for; all by default.
 
     Returns
     -------
-    member : Member
-    honest : Opinion
-        NaN for a point that is the only one of its class, which is never left out.
+    Grown
 
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
-    >>> member, _ = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 3), np.array([0, 1]), 2)
-    >>> len(member.parts)
+    >>> grown = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 3), np.array([0, 1]), 2)
+    >>> len(grown.member.parts)
     3
     """
     there = points if gaps is None else np.where(gaps, np.nan, points)
@@ -89,22 +106,69 @@ def grow(
     blocks = []
     for k in range(N_PARTS):
         out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
-        rows = _some(inside, codes, rng)
-        out = _some(out, codes, rng)
-        blocks.append(_Blocks.of(points, there, codes, classes, n_imp, rows, out, plan.view == STEPS))
+        rows = _some(inside, codes, rng, core_counts)
+        out = _some(out, codes, rng, _in_proportion)
+        count = np.bincount(codes[inside], minlength=len(classes))
+        blocks.append(_Blocks.of(points, there, codes, classes, n_imp, rows, out, count, plan.view == STEPS))
     ways = [None] if categories is None else [categories, None]
-    judged = partial(_Reading.of, blocks, there, codes, dealt)
-    readings = [judged(*read) for way in ways for read in _read(blocks, points, there, way)]
-    best = min(readings, key=lambda reading: reading.loss)  # the first one if nothing tells
-    # One after the other: all pairs would be two to three times as many readings.
-    others = (judged([replace(d, tails=tails) for d in best.densities], best.groups) for tails in OTHER_TAILS)
-    best = min([best, *others], key=lambda reading: reading.loss)
-    parts = [_part(*of_part, there, codes) for of_part in zip(blocks, best.densities, best.groups, strict=True)]
-    return Member(plan, parts, classes), best.honest
+    judged = partial(_Model.of, blocks, there, codes)
+    models = [judged(*read) for way in ways for read in _read(blocks, points, there, way)]
+    best = min(models, key=lambda model: model.loss)  # the first one if nothing tells
+    # One after the other: all pairs would be two to three times as many models.
+    tried = (judged([mixture.with_tails(tails) for mixture in best.mixtures], best.groups) for tails in OTHER_TAILS)
+    best = min([best, *tried], key=lambda model: model.loss)
+    best = _refined(best, blocks, there, codes, judged)
+    mixtures = _over_all(best.mixtures, blocks, there, codes, dealt)
+    parts = [
+        _part(one, mixture.densities, groups, there, codes)
+        for one, mixture, groups in zip(blocks, mixtures, best.groups, strict=True)
+    ]
+    asked = np.arange(len(codes)) if asked is None else asked
+    member = Member(plan, parts, classes)
+    return Grown(member, member.honest(there[asked], dealt[asked]), compact(dealt, N_PARTS))
+
+
+def _refined(
+    model: "_Model", blocks: Sequence["_Blocks"], there: FloatArray, codes: IntArray, judged: Callable[..., "_Model"]
+) -> "_Model":
+    """Return a model after EM iterations, as long as these give better opinions."""
+    before, best = 0, model
+    for steps in EM_STEPS:
+        mixtures = list(best.mixtures)
+        for k, one in enumerate(blocks):
+            seen = one.sees(there[one.rows])
+            for _ in range(steps - before):
+                mixtures[k] = mixtures[k].step(seen, codes[one.rows])
+        refined, before = judged(mixtures, model.groups), steps
+        if refined.loss >= best.loss:
+            break
+        best = refined
+    return best
+
+
+def _over_all(
+    mixtures: Sequence[Mixture], blocks: Sequence["_Blocks"], there: FloatArray, codes: IntArray, dealt: IntArray
+) -> list[Mixture]:
+    """Return mixtures after EM iterations over all points that were not left out, where partitions saw some of them."""
+    out = list(mixtures)
+    for k, one in enumerate(blocks):
+        inside = np.flatnonzero(dealt != k)
+        if len(inside) > len(one.rows):
+            for _ in range(PASSES):
+                sums = added([out[k].sums(one.sees(there[rows]), codes[rows])] for rows in _chunks(inside))
+                out[k] = out[k].after(sums[0], one.class_count)
+    return out
+
+
+def _chunks(rows: IntArray) -> Iterator[IntArray]:
+    return (rows[some] for some in chunk_slices(len(rows), _CHUNK))
 
 
 class _Blocks(NamedTuple):
-    """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class."""
+    """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class.
+
+    `class_count` has the points of each class that were not left out, whether they shaped a partition or not.
+    """
 
     partitions: list[Partition]
     rows: IntArray
@@ -123,6 +187,7 @@ class _Blocks(NamedTuple):
         n_imp: int | float,
         rows: IntArray,
         out: IntArray,
+        class_count: IntArray,
         in_steps: bool,
     ) -> Self:
         """Partition the points of some rows; `there` are the same with NaN where values are missing."""
@@ -133,8 +198,7 @@ class _Blocks(NamedTuple):
         asked = problems_of(codes[rows], classes)
         how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
         found = [problem.partition(mine, n_imp, **how) for problem in asked]
-        count = np.bincount(codes[rows], minlength=len(classes))
-        return cls(found, rows, out, list(class_blocks(found, asked)), count, steps)
+        return cls(found, rows, out, list(class_blocks(found, asked)), class_count, steps)
 
     def sees(self, points: FloatArray) -> FloatArray:
         """Return points as the partitions see them."""
@@ -143,29 +207,28 @@ class _Blocks(NamedTuple):
 
 def _read(
     blocks: Sequence[_Blocks], points: FloatArray, there: FloatArray, categories: Categories | None
-) -> Iterator[tuple[list[LocalDensities], list[IntArray | None]]]:
-    """Yield densities of all blocks, and which component each region went into: for each way to join them."""
+) -> Iterator[tuple[list[Mixture], list[IntArray | None]]]:
+    """Yield mixtures of all blocks, and which component each region went into: for each way to join them."""
     by_part = []
     for one in blocks:
         mine, by_class = one.sees(points[one.rows]), [(b.code, b.rows) for b in one.blocks]
         gaps = np.isnan(there[one.rows]) if points is not there else None
         units = one.class_count, *location_and_unit(mine)
-        by_part.append(joined_densities(mine, by_class, *units, EXTENTS, categories, gaps))
+        by_part.append(joined_mixtures(mine, by_class, *units, EXTENTS, categories, gaps))
     before: list[int] = []
     for extent in EXTENTS:
-        densities, groups = zip(*(found[extent] for found in by_part), strict=True)
-        n_components = [len(local.codes) for local in densities]
+        mixtures, groups = zip(*(found[extent] for found in by_part), strict=True)
+        n_components = [len(mixture.parts) for mixture in mixtures]
         if n_components != before:  # each extent joins what the one before it does, and perhaps more
-            yield list(densities), list(groups)
+            yield list(mixtures), list(groups)
         before = n_components
 
 
-class _Reading(NamedTuple):
-    """Densities of the blocks of all parts, and what they say of the points that these have not seen."""
+class _Model(NamedTuple):
+    """Mixtures of the blocks of all parts, and how badly they foretell points that these have not seen."""
 
-    densities: list[LocalDensities]
+    mixtures: list[Mixture]
     groups: list[IntArray | None]
-    honest: Opinion
     loss: float
 
     @classmethod
@@ -174,25 +237,25 @@ class _Reading(NamedTuple):
         blocks: Sequence[_Blocks],
         there: FloatArray,
         codes: IntArray,
-        dealt: IntArray,
-        densities: list[LocalDensities],
+        mixtures: list[Mixture],
         groups: list[IntArray | None],
     ) -> Self:
-        """Ask the densities of each part about the points that were left out of it."""
-        honest = Opinion(np.full((len(codes), len(blocks[0].class_count)), np.nan), np.full(len(codes), np.nan))
-        for k, (one, local) in enumerate(zip(blocks, densities, strict=True)):
-            unseen = np.flatnonzero(dealt == k)
-            for known, said in zip(honest, opinion_of(local, one.sees(there[unseen])), strict=True):
-                known[unseen] = said
-        return cls(densities, groups, honest, _loss(honest, codes))
+        """Ask the mixtures of each part about the points that were left out of it, or some of them."""
+        said = [
+            opinion_of(mixture.densities, one.sees(there[one.out])).log_probability
+            for one, mixture in zip(blocks, mixtures, strict=True)
+        ]
+        return cls(mixtures, groups, _loss(np.concatenate(said), np.concatenate([codes[one.out] for one in blocks])))
 
 
-def _loss(honest: Opinion, codes: IntArray) -> float:
-    """Return how badly opinions foretell the classes, at the temperature where they do so best: they get a weight."""
-    known = np.isfinite(honest.log_probability).all(axis=1)
-    if not known.any():
+def _loss(logs: FloatArray, codes: IntArray) -> float:
+    """Return how badly log probabilities foretell the classes, at the temperature where they do so best.
+
+    A member's opinion gets a weight, after all.
+    """
+    if not len(codes):
         return 0.0
-    logs, own = honest.log_probability[known], (np.arange(np.count_nonzero(known)), codes[known])
+    own = np.arange(len(codes)), codes
 
     def loss(log_weight: float) -> float:
         weighed = np.exp(log_weight) * logs
@@ -201,16 +264,23 @@ def _loss(honest: Opinion, codes: IntArray) -> float:
     return float(minimize_scalar(loss, bounds=_LOG_WEIGHTS, method="bounded", options={"xatol": 0.05}).fun)
 
 
-def _some(rows: IntArray, codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return at most so many rows that a partition is quick, in their order, with the same shares of the classes."""
+def _some(
+    rows: IntArray, codes: IntArray, rng: np.random.Generator, counts: Callable[[IntArray, int], IntArray]
+) -> IntArray:
+    """Return at most so many rows that a partition is quick, in their order; `counts` says how many of each class."""
     if len(rows) <= _MOST_POINTS:
         return rows
-    share = _MOST_POINTS / len(rows)
-    chosen = []
-    for k in np.unique(codes[rows]):
-        mine = rows[codes[rows] == k]
-        chosen.append(rng.choice(mine, max(int(share * len(mine)), 1), replace=False))
+    classes, count = np.unique(codes[rows], return_counts=True)
+    chosen = [
+        rng.choice(rows[codes[rows] == k], n, replace=False)
+        for k, n in zip(classes, counts(count, _MOST_POINTS).tolist(), strict=True)
+    ]
     return np.sort(np.concatenate(chosen))
+
+
+def _in_proportion(class_count: IntArray, n: int) -> IntArray:
+    """Return how many of n points are of each class, one at least."""
+    return np.asarray(np.maximum(class_count * n // class_count.sum(), 1))
 
 
 def _part(one: _Blocks, densities: LocalDensities, groups: IntArray | None, there: FloatArray, codes: IntArray) -> Part:

@@ -92,7 +92,7 @@ class Member:
     --------
     >>> from sepc.estimators.ensemble.growth import grow
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
-    >>> member, honest = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 4), np.array(["low", "high"]), 2)
+    >>> member, honest, _ = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 4), np.array(["low", "high"]), 2)
     >>> bool(np.all(honest.log_probability.argmax(axis=1) == np.repeat([0, 1], 4)))
     True
     >>> member.opinion((np.array([[1.0]]),)).log_probability.argmax()
@@ -107,6 +107,23 @@ class Member:
         """Return the log probability of each class and the density, the mean over the parts."""
         points = self.points(views)
         return mean_opinion([part.opinion(points) for part in self.parts])
+
+    def honest(self, points: FloatArray, dealt: NDArray[np.integer]) -> "Opinion":
+        """Return what the part that has not seen each of some points says of it.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, n_features)
+            Of the member's features.
+        dealt : ndarray of int, shape (n,)
+            The part that each was left out in; NaN is said of those in none.
+        """
+        out = Opinion(np.full((len(points), len(self.classes)), np.nan), np.full(len(points), np.nan))
+        for k, part in enumerate(self.parts):
+            unseen = np.flatnonzero(dealt == k)
+            for known, said in zip(out, part.opinion(points[unseen]), strict=True):
+                known[unseen] = said
+        return out
 
     def points(self, views: Sequence[FloatArray], rows: IntArray | slice = slice(None)) -> FloatArray:
         """Return the features that the member looks at, of all points or of some, shape (n, n_features)."""
@@ -155,10 +172,10 @@ def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:
 
     Examples
     --------
-    >>> from sepc.model.block_densities import local_densities
+    >>> from sepc.model.block_densities import mixture_of_blocks
     >>> points = np.array([[0.0], [1.0], [5.0], [6.0]])
     >>> blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
-    >>> local = local_densities(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1))
+    >>> local = mixture_of_blocks(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1)).densities
     >>> opinion_of(local, np.array([[0.5]])).log_probability.argmax()
     np.int64(0)
     """

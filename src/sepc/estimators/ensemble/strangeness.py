@@ -57,7 +57,9 @@ class Strangeness:
         return _by_members(log_densities, self.middle, self.spread) - _FOR_BEYOND * np.log1p(beyond)
 
 
-def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count: IntArray) -> Strangeness:
+def learn_strangeness(
+    log_densities: FloatArray, beyond: FloatArray, class_count: IntArray, unexplained: float = 0.0
+) -> Strangeness:
     """Learn how strange ordinary points are from records that the members had not seen.
 
     Parameters
@@ -67,6 +69,8 @@ def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count
     beyond : ndarray of shape (n,)
         As in `Strangeness.score`: 0 but for records that the range of the training points was not taken from.
     class_count : ndarray of int, shape (n_classes,)
+    unexplained : float, default=0
+        Share of the background everywhere.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def learn_strangeness(log_densities: FloatArray, beyond: FloatArray, class_count
     spread *= width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
     scores = np.sort(_by_members(log_densities, middle, spread) - _FOR_BEYOND * np.log1p(beyond))
     level = strange_below(scores) - BELOW_STRANGE
-    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), 0.0, level, share, scores))
+    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), unexplained, level, share, scores))
 
 
 def _by_members(log_densities: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:

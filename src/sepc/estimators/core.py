@@ -1,0 +1,168 @@
+"""The core of a large training set: a sample that the partition is made of, and the parts that records are left out in.
+
+A partition of so many records takes longer than their number grows, and tells hardly more. So it is made of a core that
+represents every class; all records then take part in passes (`refinement`). Which records are in the core, and in which
+part a record is left out, is decided by a hash of its coordinates: not by its place, so that the order of the rows does
+not matter, and not by their last bits, so that it does not matter where the records are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model.held_out import N_PARTS
+
+# Records in a core, and numbers in it: an ellipsoid of many features takes longer. From 10,000 to 30,000 records the
+# log loss of large sets hardly changes (bench/growth.py), and most of the time of a fit is that of the core.
+_CORE_RECORDS = 20_000
+_CORE_NUMBERS = 600_000
+_LEAST_CORE = 5_000
+# Coordinates are rounded to so many steps of a standard deviation before they are hashed.
+_STEPS = float(1 << 24)
+_MOST_STEPS = float(1 << 62)
+# Constants of the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+_GOLDEN, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Core:
+    """The records that a partition is made of, class by class in canonical order.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Their classes.
+    gaps : ndarray of bool, shape (n, d), or None
+        Where values are missing, and something else stands in for them.
+    hashes : ndarray of uint64, shape (n,), or None
+        Of the records; None where the core is the whole training set.
+    """
+
+    points: FloatArray
+    codes: IntArray
+    gaps: BoolArray | None = None
+    hashes: Hashes | None = None
+
+    @property
+    def there(self) -> FloatArray:
+        """The points with NaN where values are missing, shape (n, d)."""
+        return self.points if self.gaps is None else np.where(self.gaps, np.nan, self.points)
+
+
+def record_hashes(points: FloatArray, center: FloatArray, unit: FloatArray) -> Hashes:
+    """Return a hash of each record's rounded coordinates, shape (n,).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    center, unit : ndarray of shape (d,)
+        Coordinates are those of ``(x - center) / unit``.
+
+    Examples
+    --------
+    >>> found = record_hashes(np.array([[0.1], [0.1 + 1e-15], [0.2]]), np.zeros(1), np.ones(1))
+    >>> bool(found[0] == found[1] != found[2])
+    True
+    """
+    hashes = np.zeros(len(points), dtype=np.uint64)
+    for column, middle, length in zip(points.T, center, unit, strict=True):
+        steps = np.clip(np.rint((column - middle) * (_STEPS / length)), -_MOST_STEPS, _MOST_STEPS)
+        hashes = _mixed(hashes + _GOLDEN + steps.astype(np.int64).view(np.uint64))
+    return hashes
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * _FIRST
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * _SECOND
+    return hashes ^ (hashes >> np.uint64(31))
+
+
+def parts_by_hash(hashes: Hashes) -> IntArray:
+    """Return the part in which each record is left out, shape (n,); equal ones are in the same.
+
+    Examples
+    --------
+    >>> parts_by_hash(np.array([0, 4, 5], dtype=np.uint64)).tolist()
+    [0, 1, 2]
+    """
+    return np.asarray(hashes % np.uint64(N_PARTS), dtype=np.int64)
+
+
+def core_size(d: int) -> int:
+    """Return how many records with d features a core has at most.
+
+    Examples
+    --------
+    >>> core_size(10), core_size(60), core_size(1000)
+    (20000, 10000, 5000)
+    """
+    return max(min(_CORE_RECORDS, _CORE_NUMBERS // d), _LEAST_CORE)
+
+
+def core_counts(class_count: IntArray, n: int) -> IntArray:
+    """Return how many records of each class are in a core of n: in proportion, but small classes whole.
+
+    Half of the core is shared out evenly among the classes, the rest by their sizes.
+
+    Examples
+    --------
+    >>> core_counts(np.array([1_000_000, 3_000]), 20_000).tolist()
+    [17000, 3000]
+    >>> core_counts(np.array([700, 300]), 20_000).tolist()
+    [700, 300]
+    """
+    if class_count.sum() <= n:
+        return class_count
+    least = np.minimum(class_count, n // (2 * len(class_count)))
+    share = (n - least.sum()) / (class_count - least).sum()
+    return np.asarray(least + np.floor((class_count - least) * share), dtype=np.int64)
+
+
+def evenly_by_hash(hashes: Hashes, k: int) -> IntArray:
+    """Return k records at even distances in the order of their hashes, by number, ascending.
+
+    Of equal records, whose hashes are equal, as many are chosen as of all others in proportion.
+
+    Examples
+    --------
+    >>> evenly_by_hash(np.array([5, 1, 5, 1, 9, 7], dtype=np.uint64), 3).tolist()
+    [2, 3, 4]
+    """
+    order = np.argsort(hashes, kind="stable")
+    return np.sort(order[(2 * np.arange(k) + 1) * len(hashes) // (2 * k)])
+
+
+def first_of_each(hashes: Hashes, chosen: Hashes) -> BoolArray:
+    """Return which records are chosen, by the hashes of those that are: of equal ones the first, as often as chosen.
+
+    Examples
+    --------
+    >>> first_of_each(np.array([7, 5, 7, 7], dtype=np.uint64), np.array([7, 7], dtype=np.uint64)).tolist()
+    [True, False, True, False]
+    """
+    wanted, often = np.unique(chosen, return_counts=True)
+    order = np.argsort(hashes, kind="stable")
+    in_order = hashes[order]
+    nth = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+    place = np.minimum(np.searchsorted(wanted, in_order), len(wanted) - 1)
+    out = np.empty(len(order), dtype=bool)
+    out[order] = (wanted[place] == in_order) & (nth < often[place])
+    return out
+
+
+def core_rows(class_count: IntArray, hashes: Hashes, n: int) -> IntArray:
+    """Return which records of a training set, class by class, are a core of n, ascending.
+
+    Examples
+    --------
+    >>> core_rows(np.array([2, 3]), np.arange(5, dtype=np.uint64), 4).tolist()
+    [1, 2, 4]
+    """
+    ends = np.cumsum(class_count)
+    of_classes = zip((ends - class_count).tolist(), ends.tolist(), core_counts(class_count, n).tolist(), strict=True)
+    return np.concatenate([start + evenly_by_hash(hashes[start:end], k) for start, end, k in of_classes])

@@ -1,0 +1,231 @@
+"""Passes over all records of a large training set, after the partition and the choices of its core.
+
+EM iterations over all records refine the mixture of the core, and those of its parts by all records that each has not
+left out. So the trust is calibrated for the model that is kept, by mixtures of two thirds of the records each. A pass
+is a sum over chunks of records, wherever these are.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.core import (
+    Core,
+    Hashes,
+    core_counts,
+    core_size,
+    evenly_by_hash,
+    first_of_each,
+    parts_by_hash,
+    record_hashes,
+)
+from sepc.geometry.chunks import chunk_slices
+from sepc.geometry.points.queries import like, to_host
+from sepc.geometry.points.sets import LocalPoints
+from sepc.model.calibration import Calibration
+from sepc.model.incomplete import known_share
+from sepc.model.mixtures import Mixture
+from sepc.partitions.ordering import canonical_order
+
+# EM iterations over all records.
+PASSES = 3
+# Records that the calibration is learnt from, or a few more: its numbers are few.
+_CALIBRATING = 30_000
+# Records in a chunk of an array in memory.
+_CHUNK = 1 << 14
+
+# What is asked of points, classes and hashes of a chunk.
+Answer = Callable[[FloatArray, IntArray, Hashes], list[Any]]
+
+
+class Mixtures(NamedTuple):
+    """The mixture of all records, and those that each leave a part out."""
+
+    whole: Mixture
+    held_out: tuple[Mixture, ...]
+
+    def sums(self, points: FloatArray, codes: IntArray, hashes: Hashes) -> list[FloatArray]:
+        """Return what an EM iteration of each needs to know of some records: sums, and numbers of each class."""
+        part, found = parts_by_hash(hashes), []
+        for k, mixture in enumerate((*self.held_out, self.whole)):
+            seen = slice(None) if k == len(self.held_out) else part != k
+            of_classes = np.bincount(codes[seen], minlength=len(mixture.class_count)).astype(np.float64)
+            found += [mixture.sums(points[seen], codes[seen]), of_classes]
+        return found
+
+    def after(self, sums: Sequence[FloatArray]) -> "Mixtures":
+        """Return the mixtures after an EM iteration, by the sums over all records."""
+        *held_out, whole = (
+            mixture.after(own, np.rint(of_classes).astype(np.int64))
+            for mixture, own, of_classes in zip((*self.held_out, self.whole), sums[::2], sums[1::2], strict=True)
+        )
+        return Mixtures(whole, tuple(held_out))
+
+    def judged(self, points: FloatArray, codes: IntArray, hashes: Hashes, unit: FloatArray) -> FloatArray:
+        """Return what the mixture that has not seen each record says of it, shape (n, n_classes)."""
+        part, out = parts_by_hash(hashes), np.empty((len(codes), len(self.whole.class_count)))
+        for k, mixture in enumerate(self.held_out):
+            unseen = part == k
+            out[unseen] = mixture.log_joint_in(unit, points[unseen])
+        return out
+
+
+class Records(Protocol):
+    """All records of a training set, wherever they are."""
+
+    def __len__(self) -> int: ...
+
+    def total(self, function: Answer) -> list[FloatArray]:
+        """Return the sums over all chunks of the arrays that a function makes of points, classes and hashes of each."""
+
+    def gathered(self, function: Answer) -> list[Any]:
+        """Return the arrays that a function makes of each chunk, one after the other."""
+
+
+class RecordsInMemory:
+    """Records in an array, class by class in canonical order."""
+
+    def __init__(
+        self, points: FloatArray, codes: IntArray, gaps: BoolArray | None, hashes: Hashes, n_jobs: int | None
+    ) -> None:
+        self.points, self.codes, self.gaps, self.hashes, self.n_jobs = points, codes, gaps, hashes, n_jobs
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def total(self, function: Answer) -> list[FloatArray]:
+        """Return the sums over all chunks."""
+        return added(self._answers(function))
+
+    def gathered(self, function: Answer) -> list[Any]:
+        """Return the arrays of all chunks, one after the other."""
+        return joined(self._answers(function))
+
+    def _answers(self, function: Answer) -> Iterable[list[Any]]:
+        """Yield what a function says of each chunk; of several at the same time if `n_jobs` allows it."""
+
+        def of_chunk(some: slice) -> list[Any]:
+            points = self.points[some] if self.gaps is None else np.where(self.gaps[some], np.nan, self.points[some])
+            return function(points, self.codes[some].astype(np.int64), self.hashes[some])
+
+        jobs = (delayed(of_chunk)(some) for some in chunk_slices(len(self), _CHUNK))
+        found: Iterable[list[Any]] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(jobs)
+        return found
+
+
+class ScatteredRecords:
+    """Records in files, on devices or on a cluster, one set of points for each class."""
+
+    def __init__(self, by_class: Sequence[Any], center: FloatArray, unit: FloatArray) -> None:
+        self.by_class, self.center, self.unit = by_class, center, unit
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_class))
+
+    def core(self) -> tuple[Core, IntArray]:
+        """Bring the core into memory; return it, and which row of the training set each of its records is."""
+        counts = core_counts(np.array([len(points) for points in self.by_class]), core_size(len(self.unit)))
+        is_whole = counts.sum() == len(self)
+        found = [self._some(points, k, is_whole) for points, k in zip(self.by_class, counts.tolist(), strict=True)]
+        points = np.concatenate([some.array for some in found])
+        rows = np.concatenate([some.rows for some in found])
+        codes = np.repeat(np.arange(len(found)), list(map(len, found)))
+        return Core(points, codes, None, None if is_whole else record_hashes(points, self.center, self.unit)), rows
+
+    def _some(self, points: Any, k: int, is_whole: bool) -> LocalPoints:
+        """Return k points of a class in canonical order, chosen by their hashes."""
+        if not is_whole:
+            hashes = np.concatenate(points.ask(_hashes, self.center, self.unit))
+            points = points.keep(_chosen, self.center, self.unit, np.sort(hashes[evenly_by_hash(hashes, k)]))
+        found = points.local()
+        if not is_whole:  # of equal records in different chunks there may be too many
+            kept = first_of_each(record_hashes(found.array, self.center, self.unit), hashes[evenly_by_hash(hashes, k)])
+            found = LocalPoints(found.array[kept], found.rows[kept])
+        order = canonical_order(found.array)
+        return LocalPoints(found.array[order], found.rows[order])
+
+    def total(self, function: Answer) -> list[FloatArray]:
+        """Return the sums over all chunks."""
+        asked = function, self.center, self.unit
+        of_classes = (points.fold(added, _answer, k, *asked) for k, points in enumerate(self.by_class))
+        return added(of_classes)
+
+    def gathered(self, function: Answer) -> list[Any]:
+        """Return the arrays of all chunks, one after the other."""
+        asked = function, self.center, self.unit
+        return joined([one for k, points in enumerate(self.by_class) for one in points.ask(_answer, k, *asked)])
+
+
+def _hashes(xp: Any, points: Any, center: FloatArray, unit: FloatArray) -> Hashes:  # noqa: ARG001
+    return record_hashes(to_host(points), center, unit)
+
+
+def _chosen(xp: Any, points: Any, center: FloatArray, unit: FloatArray, chosen: Hashes) -> Any:
+    return like(xp, points, first_of_each(record_hashes(to_host(points), center, unit), chosen))
+
+
+def _answer(xp: Any, points: Any, code: int, function: Answer, center: FloatArray, unit: FloatArray) -> list[Any]:  # noqa: ARG001
+    there = to_host(points)
+    return function(there, np.full(len(there), code), record_hashes(there, center, unit))
+
+
+def refine(mixtures: Mixtures, records: Records) -> Mixtures:
+    """Return mixtures after EM iterations over all records."""
+    for _ in range(PASSES):
+        mixtures = mixtures.after(records.total(mixtures.sums))
+    return mixtures
+
+
+def added(chunks: Iterable[list[FloatArray]]) -> list[FloatArray]:
+    """Return the sums of the arrays of all chunks, in their order.
+
+    Examples
+    --------
+    >>> added([[np.ones(1), np.zeros(2)], [np.ones(1), np.ones(2)]])
+    [array([2.]), array([1., 1.])]
+    """
+    found = iter(chunks)
+    total = [array.copy() for array in next(found)]
+    for one in found:
+        for so_far, array in zip(total, one, strict=True):
+            so_far += array
+    return total
+
+
+def joined(chunks: Iterable[list[Any]]) -> list[Any]:
+    """Return the arrays of all chunks, one after the other.
+
+    Examples
+    --------
+    >>> joined([[np.ones(1), np.zeros(2)], [np.ones(1), np.ones(2)]])
+    [array([1., 1.]), array([0., 0., 1., 1.])]
+    """
+    return [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
+
+
+def calibrate(mixtures: Mixtures, records: Records, unit: FloatArray, class_count: IntArray) -> Calibration:
+    """Learn how sure the mixture of all records may be from what the others say of records that they left out.
+
+    Parameters
+    ----------
+    mixtures : Mixtures
+    records : Records
+    unit : ndarray of shape (d,)
+        Units of length of the densities that are to be calibrated.
+    class_count : ndarray of int, shape (n_classes,)
+        Of all records.
+    """
+    step = np.uint64(max(len(records) // _CALIBRATING, 1))
+
+    def judged(points: FloatArray, codes: IntArray, hashes: Hashes) -> list[Any]:
+        some = (hashes >> np.uint64(32)) % step == 0
+        points, codes = points[some], codes[some]
+        known = np.broadcast_to(known_share(points), len(codes))
+        return [mixtures.judged(points, codes, hashes[some], unit), codes, known]
+
+    joint, codes, known = records.gathered(judged)
+    return learn_calibration(joint, codes, class_count, known)
