@@ -345,6 +345,8 @@ def draw(path: Path, names: list[str], done: dict[tuple, dict[str, float]]) -> N
         of_set = {job[1:]: results for job, results in done.items() if job[0] == name}
         for i, model in enumerate(MODELS):
             found = sorted({job[0] for job in of_set if job[-1] == model})
+            if not found:
+                continue
             style = {"color": f"C{i}", "marker": "o", "ms": 3, "lw": 2 if "sepc" in model else 1, "label": model}
             for ax, value in zip(axes[:, k], ("log_loss", "fit_s"), strict=True):
                 ax.plot(found, [mean_of(of_set, n, model, value) for n in found], **style)
