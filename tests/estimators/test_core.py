@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from sepc import SEPClassifier
+from sepc.common.splits import IN_NO_PART
 from sepc.estimators.core import (
+    HashParts,
     core_counts,
     core_rows,
     evenly_by_hash,
     first_of_each,
-    parts_by_hash,
     record_hashes,
 )
 from sepc.model.incomplete import known_share
@@ -46,7 +47,8 @@ class TestHashes:
 
     def test_parts_are_of_about_the_same_size(self):
         points = np.random.default_rng(1).normal(size=(3000, 2))
-        sizes = np.bincount(parts_by_hash(record_hashes(points, np.zeros(2), np.ones(2))))
+        hashes, codes = record_hashes(points, np.zeros(2), np.ones(2)), np.zeros(3000, dtype=int)
+        sizes = np.bincount(HashParts.of(hashes, codes)(hashes, codes))
         assert sizes.tolist() == pytest.approx([1000] * 3, abs=120)
 
 
@@ -154,3 +156,40 @@ class TestFits:
         X, y = clouds(900)
         for p in SEPClassifier(trust="paper").fit(X, y).partitions_:
             assert sum(len(b.members) for b in p.blocks) + sum(map(len, p.isolated)) == 900
+
+    @pytest.mark.usefixtures("small_core")
+    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # one record makes no ellipsoid
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("n_equal", [1, 5])
+    def test_a_class_whose_records_are_all_equal_is_never_left_out(self, seed, n_equal):
+        """Whatever part its hash falls into, the trust is that of the other classes' parts."""
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1000, 2))
+        y = np.where(X[:, 0] + 0.5 * rng.normal(size=1000) > 0, "a", "b")
+        alone = np.tile(rng.normal(size=2) + 6.0, (n_equal, 1))
+        clf = SEPClassifier().fit(np.vstack([X, alone]), [*y, *["c"] * n_equal])
+        assert len(clf._model.held_out.densities) == 3
+        assert set(clf._model.held_out.part[-n_equal:]) == {IN_NO_PART}
+        assert clf.predict(alone[:1]).tolist() == ["c"]
+        points, proba = clf._model.left_out_probabilities()
+        right = clf.classes_[proba.argmax(axis=1)] == np.array([*y, *["c"] * n_equal])[clf._model.rows[points]]
+        assert proba.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.02)
+
+    def test_records_of_a_table_of_a_few_values_are_left_out_one_by_one(self, small_core):
+        """New records will be equal to some: a model that had seen no equal of them would be too unsure."""
+        rng = np.random.default_rng(0)
+        share = rng.random((6, 6))
+
+        def draw(n):
+            cells = rng.integers(6, size=(n, 2))
+            return cells.astype(float), (rng.random(n) < share[tuple(cells.T)]).astype(int)
+
+        X, y = draw(4000)
+        assert len(X) > small_core
+        clf = SEPClassifier().fit(X, y)
+        part, cell = clf._model.held_out.part, clf._model.points @ [1.0, 100.0]
+        for one in np.unique(cell):
+            assert set(part[cell == one]) == {0, 1, 2}
+        X_test, y_test = draw(20_000)
+        assert clf.score(X_test, y_test) > 0.54
+        assert clf.trust_score(X_test).mean() == pytest.approx(clf.score(X_test, y_test), abs=0.03)

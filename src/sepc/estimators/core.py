@@ -7,10 +7,12 @@ not matter, and not by their last bits, so that it does not matter where the rec
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.held_out import N_PARTS
 
@@ -82,15 +84,48 @@ def _mixed(hashes: Hashes) -> Hashes:
     return hashes ^ (hashes >> np.uint64(31))
 
 
-def parts_by_hash(hashes: Hashes) -> IntArray:
-    """Return the part in which each record is left out, shape (n,); equal ones are in the same.
+def apart(hashes: Hashes) -> Hashes:
+    """Return hashes that differ where those of equal records, which follow each other, do not.
+
+    For tables of a few values: there equal records are no copies, and are dealt one by one.
 
     Examples
     --------
-    >>> parts_by_hash(np.array([0, 4, 5], dtype=np.uint64)).tolist()
-    [0, 1, 2]
+    >>> len(set(apart(np.zeros(4, dtype=np.uint64)).tolist()))
+    4
     """
-    return np.asarray(hashes % np.uint64(N_PARTS), dtype=np.int64)
+    return _mixed(hashes + _GOLDEN * np.arange(1, len(hashes) + 1, dtype=np.uint64))
+
+
+class HashParts(NamedTuple):
+    """The parts in which records are left out, by their hashes: equal hashes are in the same part.
+
+    Attributes
+    ----------
+    never_left_out : ndarray of int
+        Classes whose records would all be in one part: without it the class would be unknown.
+
+    Examples
+    --------
+    >>> parts = HashParts.of(np.array([0, 4, 5, 6], dtype=np.uint64), np.array([0, 0, 0, 1]))
+    >>> parts(np.array([0, 4, 5, 6], dtype=np.uint64), np.array([0, 0, 0, 1])).tolist()
+    [0, 1, 2, -1]
+    """
+
+    never_left_out: IntArray
+
+    @classmethod
+    def of(cls, hashes: Hashes, codes: IntArray) -> "HashParts":
+        """Return the parts of a training set, by its core: classes with few records are in it whole."""
+        part = hashes % np.uint64(N_PARTS)
+        classes = np.unique(codes)
+        return cls(np.array([k for k in classes if len(np.unique(part[codes == k])) == 1], dtype=np.int64))
+
+    def __call__(self, hashes: Hashes, codes: NDArray[np.integer]) -> IntArray:
+        """Return the part in which each record is left out, shape (n,); `IN_NO_PART` for those that never are."""
+        part = np.asarray(hashes % np.uint64(N_PARTS), dtype=np.int64)
+        part[np.isin(codes, self.never_left_out)] = IN_NO_PART
+        return part
 
 
 def core_size(d: int) -> int:
@@ -118,8 +153,8 @@ def core_counts(class_count: IntArray, n: int) -> IntArray:
     """
     if class_count.sum() <= n:
         return class_count
-    least = np.minimum(class_count, n // (2 * len(class_count)))
-    share = (n - least.sum()) / (class_count - least).sum()
+    least = np.minimum(class_count, max(n // (2 * len(class_count)), 1))
+    share = max(n - least.sum(), 0) / (class_count - least).sum()
     return np.asarray(least + np.floor((class_count - least) * share), dtype=np.int64)
 
 

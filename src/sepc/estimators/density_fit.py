@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.core import Core, parts_by_hash
+from sepc.estimators.core import Core, HashParts
 from sepc.estimators.left_out import Choice, LeftOut, learn_from_left_out
 from sepc.estimators.refinement import Mixtures, Records, calibrate, refine
 from sepc.model.block_densities import joined_mixtures
@@ -77,7 +77,7 @@ class DensityFit:
         if not calibrated:
             mixture, groups = of_blocks.read(Choice(categories))
             return cls(mixture, groups, None, (), np.empty(0, dtype=np.int64))
-        parts = None if core.hashes is None else parts_by_hash(core.hashes)
+        parts = None if core.hashes is None else HashParts.of(core.hashes, core.codes)(core.hashes, core.codes)
         how = n_imp, options, categories, core.gaps, parts
         found = learn_from_left_out(core.points, core.codes, classes, unit, *how)
         whole = [of_blocks.judged(found[0])]
@@ -88,9 +88,9 @@ class DensityFit:
         best = min(whole, key=lambda one: one.loss)
         return cls(best.mixture, best.groups, best.of.calibration, best.of.mixtures, best.of.part)
 
-    def refined(self, records: Records, class_count: IntArray, part: NDArray[np.integer]) -> Self:
+    def refined(self, records: Records, parts: HashParts, class_count: IntArray, part: NDArray[np.integer]) -> Self:
         """Return the same after passes over all records, of which the core is a sample."""
-        found = refine(Mixtures(self.mixture, self.held_out), records)
+        found = refine(Mixtures(self.mixture, self.held_out, parts), records)
         calibration = None
         if self.calibration is not None:
             calibration = calibrate(found, records, found.whole.unit, class_count)

@@ -16,9 +16,10 @@ from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
 from sepc.estimators.completion import completed
-from sepc.estimators.core import Core, core_rows, core_size, parts_by_hash, record_hashes
+from sepc.estimators.core import Core, HashParts, apart, core_rows, core_size, record_hashes
 from sepc.estimators.density_fit import DensityFit
 from sepc.estimators.found_categories import found_categories
+from sepc.estimators.left_out import has_few_values
 from sepc.estimators.progress import Progress
 from sepc.estimators.refinement import RecordsInMemory, ScatteredRecords
 from sepc.geometry.points.sets import LocalPoints
@@ -175,6 +176,8 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
             hashes = record_hashes(points, center, unit)
             rows = core_rows(class_count, hashes, n_core)
             gaps = None if training.gaps is None else training.gaps[rows]
+            if has_few_values(points[rows], core.codes[rows]):
+                hashes = apart(hashes)
             core = Core(points[rows], core.codes[rows], gaps, hashes[rows])
         # Points that are only counted shape nothing, not even the units.
         shaping, shaping_unit = (None, unit) if held_out is None else (~held_out, None)
@@ -186,9 +189,10 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         if settings.reads_densities:
             categories = found_categories(by_class, mean, scale)
             found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
-            if hashes is not None:
+            if hashes is not None and core.hashes is not None:
                 records = RecordsInMemory(points, codes, training.gaps, hashes, settings.n_jobs)
-                found = found.refined(records, class_count, compact(parts_by_hash(hashes), N_PARTS))
+                parts = HashParts.of(core.hashes, core.codes)
+                found = found.refined(records, parts, class_count, compact(parts(hashes, codes), N_PARTS))
         if hashes is not None:
             problems = problems_of(codes, training.classes, settings.one_vs_rest)
             starts = np.cumsum(class_count) - class_count
@@ -244,7 +248,8 @@ def fit_scattered(
             categories = found_categories(training.points, training.mean, training.scale)
             found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
             if core.hashes is not None:
-                found = found.refined(records, class_count, np.empty(0, dtype=np.int8))
+                parts = HashParts.of(core.hashes, core.codes)
+                found = found.refined(records, parts, class_count, np.empty(0, dtype=np.int8))
     rules, in_rows = [], []
     for k, (p, problem) in enumerate(zip(partitions, problems, strict=True)):
         sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)

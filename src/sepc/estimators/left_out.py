@@ -397,6 +397,20 @@ def groups_of(points: FloatArray, codes: IntArray) -> Groups | None:
     return Groups(of_record, order[begins])
 
 
+def has_few_values(points: FloatArray, codes: IntArray) -> bool:
+    """Return whether there are equal records, and they are no copies but those of a table of a few values.
+
+    Examples
+    --------
+    >>> has_few_values(np.repeat([[0.0], [1.0]], 20, axis=0), np.tile([0, 1], 20))
+    True
+    >>> has_few_values(np.arange(40.0)[:, None], np.tile([0, 1], 20))
+    False
+    """
+    order, begins = _equal_records(points)
+    return not begins.all() and _has_few_values(points[order[begins]], begins, codes[order])
+
+
 def _has_few_values(different: FloatArray, begins: BoolArray, codes: IntArray) -> bool:
     """Return whether equal records, which follow each other, are no copies but those of a table of a few values.
 

@@ -11,18 +11,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.calibrating import learn_calibration
 from sepc.estimators.core import (
     Core,
     Hashes,
+    HashParts,
+    apart,
     core_counts,
     core_size,
     evenly_by_hash,
     first_of_each,
-    parts_by_hash,
     record_hashes,
 )
+from sepc.estimators.left_out import has_few_values
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.points.queries import like, to_host
 from sepc.geometry.points.sets import LocalPoints
@@ -43,14 +46,15 @@ Answer = Callable[[FloatArray, IntArray, Hashes], list[Any]]
 
 
 class Mixtures(NamedTuple):
-    """The mixture of all records, and those that each leave a part out."""
+    """The mixture of all records, those that each leave a part out, and in which part a record is left out."""
 
     whole: Mixture
     held_out: tuple[Mixture, ...]
+    parts: HashParts
 
     def sums(self, points: FloatArray, codes: IntArray, hashes: Hashes) -> list[FloatArray]:
         """Return what an EM iteration of each needs to know of some records: sums, and numbers of each class."""
-        part, found = parts_by_hash(hashes), []
+        part, found = self.parts(hashes, codes), []
         for k, mixture in enumerate((*self.held_out, self.whole)):
             seen = slice(None) if k == len(self.held_out) else part != k
             of_classes = np.bincount(codes[seen], minlength=len(mixture.class_count)).astype(np.float64)
@@ -63,11 +67,11 @@ class Mixtures(NamedTuple):
             mixture.after(own, np.rint(of_classes).astype(np.int64))
             for mixture, own, of_classes in zip((*self.held_out, self.whole), sums[::2], sums[1::2], strict=True)
         )
-        return Mixtures(whole, tuple(held_out))
+        return Mixtures(whole, tuple(held_out), self.parts)
 
-    def judged(self, points: FloatArray, codes: IntArray, hashes: Hashes, unit: FloatArray) -> FloatArray:
-        """Return what the mixture that has not seen each record says of it, shape (n, n_classes)."""
-        part, out = parts_by_hash(hashes), np.empty((len(codes), len(self.whole.class_count)))
+    def judged(self, points: FloatArray, part: IntArray, unit: FloatArray) -> FloatArray:
+        """Return what the mixture that has not seen each record, by its part, says of it, shape (n, n_classes)."""
+        out = np.empty((len(part), len(self.whole.class_count)))
         for k, mixture in enumerate(self.held_out):
             unseen = part == k
             out[unseen] = mixture.log_joint_in(unit, points[unseen])
@@ -122,6 +126,7 @@ class ScatteredRecords:
 
     def __init__(self, by_class: Sequence[Any], center: FloatArray, unit: FloatArray) -> None:
         self.by_class, self.center, self.unit = by_class, center, unit
+        self.are_apart = False  # whether equal records are dealt one by one
 
     def __len__(self) -> int:
         return sum(map(len, self.by_class))
@@ -134,7 +139,11 @@ class ScatteredRecords:
         points = np.concatenate([some.array for some in found])
         rows = np.concatenate([some.rows for some in found])
         codes = np.repeat(np.arange(len(found)), list(map(len, found)))
-        return Core(points, codes, None, None if is_whole else record_hashes(points, self.center, self.unit)), rows
+        if is_whole:
+            return Core(points, codes), rows
+        hashes = record_hashes(points, self.center, self.unit)
+        self.are_apart = has_few_values(points, codes)
+        return Core(points, codes, None, apart(hashes) if self.are_apart else hashes), rows
 
     def _some(self, points: Any, k: int, is_whole: bool) -> LocalPoints:
         """Return k points of a class in canonical order, chosen by their hashes."""
@@ -150,13 +159,13 @@ class ScatteredRecords:
 
     def total(self, function: Answer) -> list[FloatArray]:
         """Return the sums over all chunks."""
-        asked = function, self.center, self.unit
+        asked = function, self.center, self.unit, self.are_apart
         of_classes = (points.fold(added, _answer, k, *asked) for k, points in enumerate(self.by_class))
         return added(of_classes)
 
     def gathered(self, function: Answer) -> list[Any]:
         """Return the arrays of all chunks, one after the other."""
-        asked = function, self.center, self.unit
+        asked = function, self.center, self.unit, self.are_apart
         return joined([one for k, points in enumerate(self.by_class) for one in points.ask(_answer, k, *asked)])
 
 
@@ -168,9 +177,18 @@ def _chosen(xp: Any, points: Any, center: FloatArray, unit: FloatArray, chosen: 
     return like(xp, points, first_of_each(record_hashes(to_host(points), center, unit), chosen))
 
 
-def _answer(xp: Any, points: Any, code: int, function: Answer, center: FloatArray, unit: FloatArray) -> list[Any]:  # noqa: ARG001
+def _answer(
+    xp: Any,  # noqa: ARG001
+    points: Any,
+    code: int,
+    function: Answer,
+    center: FloatArray,
+    unit: FloatArray,
+    are_apart: bool,
+) -> list[Any]:
     there = to_host(points)
-    return function(there, np.full(len(there), code), record_hashes(there, center, unit))
+    hashes = record_hashes(there, center, unit)
+    return function(there, np.full(len(there), code), apart(hashes) if are_apart else hashes)
 
 
 def refine(mixtures: Mixtures, records: Records) -> Mixtures:
@@ -222,10 +240,11 @@ def calibrate(mixtures: Mixtures, records: Records, unit: FloatArray, class_coun
     step = np.uint64(max(len(records) // _CALIBRATING, 1))
 
     def judged(points: FloatArray, codes: IntArray, hashes: Hashes) -> list[Any]:
-        some = (hashes >> np.uint64(32)) % step == 0
+        part = mixtures.parts(hashes, codes)
+        some = ((hashes >> np.uint64(32)) % step == 0) & (part != IN_NO_PART)
         points, codes = points[some], codes[some]
         known = np.broadcast_to(known_share(points), len(codes))
-        return [mixtures.judged(points, codes, hashes[some], unit), codes, known]
+        return [mixtures.judged(points, part[some], unit), codes, known]
 
     joint, codes, known = records.gathered(judged)
     return learn_calibration(joint, codes, class_count, known)
