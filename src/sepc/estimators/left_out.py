@@ -248,7 +248,7 @@ class _Judged(NamedTuple):
         return self.loss / self.n if self.n else np.inf
 
     def is_clearly_better_than(self, other: "_Judged", errors: float = 1.0) -> bool:
-        """Return whether its losses are less by more than so many standard errors of that difference."""
+        """Return whether its losses are less by more than this number of standard errors of the difference."""
         gains = other.losses - self.losses
         return len(gains) > 0 and bool(gains.sum() > errors * np.sqrt(len(gains)) * gains.std())
 
@@ -305,7 +305,7 @@ class _Records:
         return _Model(choice, tuple(mixtures)).with_tails(choice.tails)
 
     def refined(self, model: _Model, steps: int) -> _Model:
-        """Return a model after so many more EM iterations."""
+        """Return a model after this number of further EM iterations."""
         mixtures = list(model.mixtures)
         for k, (seen, _) in enumerate(self.blocks):
             for _ in range(steps):

@@ -26,11 +26,11 @@ from sepc.model.incomplete import USUAL_TAILS, expected, has_gaps
 from sepc.model.quadratics import pairs
 
 # Degrees of freedom of the densities by which records belong to components: almost a normal mixture, whatever those of
-# the mixture are. With 8 the log loss of planted densities is worse by up to a tenth.
+# the mixture are. With 8 the log loss of planted densities is worse by 1 to 6 %.
 _TAILS = 32.0
 # Numbers in a table of products.
 _TABLE = 1 << 15
-# From so many features on a table of all products of two is larger than what is done with it.
+# Features from which on a table of all products of two costs more than a product for each component.
 _MANY = 48
 # A component that no record belongs to keeps this weight: it stays where it is named, and decides nothing.
 _LEAST_COUNT = 1e-9
@@ -145,7 +145,7 @@ class Mixture:
         return common_covariance(np.sum([part.scatter for part in self.parts], axis=0), counts)
 
     def after(self, sums: FloatArray, class_count: NDArray[np.integer]) -> Self:
-        """Return the mixture of components with these sums over all records, so many of each class."""
+        """Return the mixture of components with these sums over all records, and these numbers of each class."""
         return self._with(_components(sums, self.densities.codes), class_count)
 
     def with_gaps(self, points: FloatArray, gaps: BoolArray, rows: Sequence[IntArray]) -> Self:

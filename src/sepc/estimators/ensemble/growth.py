@@ -267,7 +267,7 @@ def _loss(logs: FloatArray, codes: IntArray) -> float:
 def _some(
     rows: IntArray, codes: IntArray, rng: np.random.Generator, counts: Callable[[IntArray, int], IntArray]
 ) -> IntArray:
-    """Return at most so many rows that a partition is quick, in their order; `counts` says how many of each class."""
+    """Return at most `_MOST_POINTS` rows, in their order; `counts` gives the number of each class."""
     if len(rows) <= _MOST_POINTS:
         return rows
     classes, count = np.unique(codes[rows], return_counts=True)

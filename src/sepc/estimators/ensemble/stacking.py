@@ -21,7 +21,7 @@ _DRAWN_TO_ONE = 1.0
 # Points from which weights are learnt: more would not change them.
 _MOST_POINTS = 20_000
 _MOST_STEPS = 200
-# A background must lower the log loss by so many standard errors: where it does not, it costs some of the ranking.
+# Standard errors by which a background must lower the log loss: where it does not, it costs some of the ranking.
 _CLEARLY = 2.0
 
 
