@@ -2,9 +2,9 @@
 
 Prints a Markdown table: how many parts (blocks, and the isolated points of a class) hold the same rows as in memory, up
 to the first that does not, and for how many rows label, rule, region and counts are the same. Each set is cut into a
-dozen chunks; sets that have shrunk to ``--share`` of it come into memory, a twentieth unless told. Sets are read from
-the folder that SEPC_DATA names, text columns left out; those of scikit-learn and two generated ones are always there.
-``--on`` names the forms; torch and cupy need a CUDA device. ``--most`` limits the rows.
+dozen chunks. Sets are read from the folder that SEPC_DATA names, text columns left out; those of scikit-learn and two
+generated ones are always there. ``--on`` names the forms; torch and cupy need a CUDA device. ``--most`` limits the
+rows.
 """
 
 import os
@@ -25,9 +25,7 @@ from sets import names_with_numbers, numbers
 from sklearn import config_context
 
 from sepc import SEPClassifier
-from sepc.geometry.points.sets import ScatteredPoints
-from sepc.scale import file_points, file_training
-from sepc.scale.device_points import DevicePoints
+from sepc.scale import file_training, scattered_records
 
 N_CHUNKS = 12
 FIELDS = ("label", "rule", "region", "counts")
@@ -40,7 +38,6 @@ def main() -> None:
     parser.add_argument("--on", nargs="+", choices=FORMS, default=["file", "dask", "strict"], help="the forms")
     parser.add_argument("--sets", nargs="+", help="some of the sets")
     parser.add_argument("--most", type=int, default=50_000, help="leave out sets with more rows")
-    parser.add_argument("--share", type=float, default=0.05, help="of a set that may come into memory")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     file_training.OUT_OF_CORE_BYTES = 0
@@ -51,12 +48,11 @@ def main() -> None:
         for name in options.sets or names_with_numbers():
             X, y = numbers(name)
             if len(X) <= options.most:
-                compare(name, X, y, forms, int(options.share * X.size))
+                compare(name, X, y, forms)
 
 
-def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit], in_memory: int) -> None:
-    file_points.CHUNK_BYTES = X.nbytes // N_CHUNKS
-    ScatteredPoints.local_size = DevicePoints.local_size = in_memory
+def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> None:
+    scattered_records.CHUNK_BYTES = X.nbytes // N_CHUNKS
     y = np.unique(y, return_inverse=True)[1]
     expected = SEPClassifier().fit(X, y)
     said = expected.assess(X)

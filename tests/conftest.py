@@ -39,21 +39,20 @@ def small_chunks(monkeypatch):
     """Keep every file out of memory, in chunks of a few rows; Dask works in this process."""
     import dask
 
-    from sepc.scale import file_points, file_training
+    from sepc.scale import file_training, scattered_records
 
     monkeypatch.setattr(file_training, "OUT_OF_CORE_BYTES", 0)
-    monkeypatch.setattr(file_points, "CHUNK_BYTES", 1500)
+    monkeypatch.setattr(scattered_records, "CHUNK_BYTES", 1500)
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn insists on it
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
-@pytest.fixture(params=["chunks only", "small sets in memory"])
-def size_in_memory(request, monkeypatch):
-    """Keep small sets out of memory, or not."""
-    from sepc.geometry.points.sets import ScatteredPoints
-    from sepc.scale.device_points import DevicePoints
+@pytest.fixture
+def small_core(monkeypatch):
+    """Make the core of a training set small; return how many records it has at most."""
+    from sepc.estimators import core
 
-    if request.param == "chunks only":
-        monkeypatch.setattr(ScatteredPoints, "local_size", 0)
-        monkeypatch.setattr(DevicePoints, "local_size", 0)
+    monkeypatch.setattr(core, "_CORE_RECORDS", 300)
+    monkeypatch.setattr(core, "_LEAST_CORE", 300)
+    return 300

@@ -7,15 +7,9 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from sepc import SEPClassifier
+from sepc.common.record_hashes import record_hashes
 from sepc.common.splits import IN_NO_PART
-from sepc.estimators.core import (
-    HashParts,
-    core_counts,
-    core_rows,
-    evenly_by_hash,
-    first_of_each,
-    record_hashes,
-)
+from sepc.estimators.core import HashParts, core_counts, core_rows, evenly_by_hash, first_of_each
 from sepc.model.incomplete import known_share
 
 
@@ -27,27 +21,10 @@ def clouds(n, seed=0):
     return X, np.array(["a", "b", "rare"])[y]
 
 
-class TestHashes:
-    def test_they_depend_on_no_last_bit_shift_or_unit(self):
-        rng = np.random.default_rng(0)
-        points = rng.normal(size=(500, 3))
-        center, unit = points.mean(axis=0), points.std(axis=0)
-        expected = record_hashes(points, center, unit)
-        moved = 1024.0 * points + 4.0
-        np.testing.assert_array_equal(record_hashes(moved, 1024.0 * center + 4.0, 1024.0 * unit), expected)
-        assert np.mean(record_hashes(points * (1 + 1e-15), center, unit) == expected) > 0.99
-        assert len(np.unique(expected)) == 500
-
-    def test_columns_are_told_apart(self):
-        one, other = record_hashes(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2), np.ones(2))
-        assert one != other
-
-    def test_far_away_values_have_one_too(self):
-        assert len(record_hashes(np.array([[1e300], [-1e300]]), np.zeros(1), np.ones(1))) == 2
-
+class TestParts:
     def test_parts_are_of_about_the_same_size(self):
         points = np.random.default_rng(1).normal(size=(3000, 2))
-        hashes, codes = record_hashes(points, np.zeros(2), np.ones(2)), np.zeros(3000, dtype=int)
+        hashes, codes = record_hashes(points), np.zeros(3000, dtype=int)
         sizes = np.bincount(HashParts.of(hashes, codes)(hashes, codes))
         assert sizes.tolist() == pytest.approx([1000] * 3, abs=120)
 

@@ -14,8 +14,6 @@ import sepc
 from sepc import SepcError, SEPClassifier
 from sepc.estimators import fitting
 from sepc.feedback import FeedbackMonitor
-from sepc.geometry.points.sets import ScatteredPoints
-from sepc.scale.device_points import DevicePoints
 
 ignore_isolated = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
 
@@ -32,7 +30,6 @@ REAL = ("haberman", "seeds", "vertebral_3c", "glass", "blood_transfusion")
 @not_in_memory
 class TestAgreement:
     @WHERE
-    @pytest.mark.usefixtures("size_in_memory")
     @pytest.mark.parametrize("name", SETS)
     def test_fits_are_those_of_an_array_in_memory(self, name, where, tmp_path):
         make, settings = SETS[name]
@@ -40,13 +37,10 @@ class TestAgreement:
         agree(where(SEPClassifier(**settings), X, y), SEPClassifier(**settings).fit(X, y), X, tmp_path)
 
     @pytest.mark.parametrize("name", REAL)
-    def test_real_sets(self, name, tmp_path, monkeypatch):
+    def test_real_sets(self, name, tmp_path):
         X, y = real_set(name)
         expected = SEPClassifier().fit(X, y)
         agree(in_file(SEPClassifier(n_jobs=2), X, y), expected, X, tmp_path)
-        monkeypatch.setattr(ScatteredPoints, "local_size", len(X))
-        monkeypatch.setattr(DevicePoints, "local_size", len(X))
-        agree(in_file(SEPClassifier(), X, y), expected, X, tmp_path)
         agree(on_device(SEPClassifier(), X, y), expected, X, tmp_path)
 
     def test_regions_are_the_same(self):
@@ -58,7 +52,6 @@ class TestAgreement:
 @not_in_memory
 class TestModels:
     @WHERE
-    @pytest.mark.usefixtures("size_in_memory")
     @pytest.mark.parametrize("trust", ["local", "paper"])
     def test_a_saved_model_keeps_every_verdict(self, where, trust, tmp_path):
         X, y = iris()

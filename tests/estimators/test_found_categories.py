@@ -6,15 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from sepc.estimators.found_categories import found_categories
-from sepc.geometry.points.sets import LocalPoints
+from sepc.estimators.found_categories import found_categories, moments_about
+from sepc.geometry.extents import Extents
 
 
 def found(X, mean=None, scale=None):
     d = X.shape[1]
     mean, scale = np.zeros(d) if mean is None else mean, np.ones(d) if scale is None else scale
     Z = (X - mean) / scale
-    categories = found_categories([LocalPoints(Z[::2]), LocalPoints(Z[1::2])], mean, scale)
+    extents = Extents.of([Z[::2], Z[1::2]])
+    categories = found_categories(extents, lambda origin: moments_about(origin, Z), mean, scale)
     return None if categories is None else [group.tolist() for group in categories.groups]
 
 
@@ -34,7 +35,8 @@ def test_they_are_found_among_numbers_in_whatever_units(seed, standardised):
 def test_their_numbers_are_those_of_0_and_1():
     X = mixed(0)
     mean, scale = X.mean(axis=0), X.std(axis=0)
-    categories = found_categories([LocalPoints((X - mean) / scale)], mean, scale)
+    Z = (X - mean) / scale
+    categories = found_categories(Extents.of([Z]), lambda origin: moments_about(origin, Z), mean, scale)
     assert categories.held((X - mean) / scale) == pytest.approx(X[:, [1, 2, 3, 5, 6, 7, 8, 9]])
 
 

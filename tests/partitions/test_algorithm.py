@@ -1,21 +1,16 @@
 """Algorithms 1 and 2: the worked cases, the laws, and what must not matter."""
 
-import threading
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scattered import scattered
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc.geometry.points.sets import LocalPoints
+from sepc.geometry.points import Points
 from sepc.partitions import run as partitioning
 from sepc.partitions.algorithm import impurity_count, partition_in_place
-from sepc.scale.device_points import DevicePoints
 
 
 def sizes(P):
@@ -139,14 +134,12 @@ def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():
 
 @settings(max_examples=100, deadline=None)
 @given(seeds())
-def test_without_the_early_exit_the_laws_hold_and_scattered_points_agree(seed):
+def test_without_the_early_exit_the_laws_hold(seed):
     A, B, n_imp = labelled_points(seed)
     P = sepc.partition(A, B, n_imp, early_exit=False)
     for side, n in ((0, len(A)), (1, len(B))):
         rows = [b.members for b in P.blocks if b.side == side]
         assert sorted(np.concatenate([*rows, P.isolated[side]]).tolist()) == list(range(n))
-    far = sepc.partition(*(scattered("file", X) for X in (A, B)), n_imp, early_exit=False)
-    assert sizes(far) == sizes(P)
 
 
 def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_leaves():
@@ -157,7 +150,7 @@ def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_
     assert pair.meet
     by_centroids, by_noise = (
         partitioning.Run(
-            tuple(map(partitioning.LocalSide, (A.copy(), B.copy()))),
+            tuple(map(partitioning.Side, (A.copy(), B.copy()))),
             2,
             partitioning.PartitionOptions(where_hulls_meet=where),
             np.ones(2),
@@ -287,10 +280,9 @@ class TestSamples:
         monkeypatch.setattr(partitioning, "min_volume_ellipsoid", min_volume_ellipsoid)
         return sizes
 
-    @pytest.mark.parametrize("form", ["local", "device", "strict"])
-    def test_large_sets_that_meet_need_no_ellipsoids_of_all_their_points(self, form, solved, monkeypatch):
+    def test_large_sets_that_meet_need_no_ellipsoids_of_all_their_points(self, solved, monkeypatch):
         X, y = make_moons(3000, noise=0.3, random_state=0)
-        sets = [scattered(form, X[y == label]) for label in (0, 1)]
+        sets = [X[y == label] for label in (0, 1)]
         P = sepc.partition(*sets, n_imp=5)
         assert max(solved) < 1500
         monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
@@ -317,7 +309,7 @@ class TestSamples:
     def test_squares(self, gap, meet, monkeypatch):
         A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
         B = A + np.array([24.0 + gap, 0.0])
-        assert partitioning.surely_meet(LocalPoints(A), LocalPoints(B), np.ones(2)) == meet
+        assert partitioning.surely_meet(Points(A), Points(B), np.ones(2)) == meet
         P = sepc.partition(A, B, n_imp=0)
         monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
         assert repr(P) == repr(sepc.partition(A, B, n_imp=0))
@@ -327,64 +319,3 @@ class TestSamples:
         A = np.random.default_rng(0).random((2000, 2)) * [size, 1.0]
         P = sepc.partition(A, A + np.array([0.0, 1.5]))
         assert repr(P) == "Partition(A 2000 | B 2000, n_imp=2, n_iter=1)"
-
-
-class TestSideBySide:
-    """The two sides of a round at the same time, in two threads."""
-
-    @staticmethod
-    def sets(monkeypatch, form="device", entered=None):
-        """Return two overlapping sets whose points let another thread work beside."""
-        X, y = make_moons(400, noise=0.3, random_state=0)
-
-        @contextmanager
-        def place():
-            if entered is not None:
-                entered.append(threading.current_thread())
-            yield
-
-        monkeypatch.setattr(DevicePoints, "beside", lambda _: place)
-        return [scattered(form, X[y == label], cuts=(50,)) for label in (0, 1)]
-
-    @pytest.mark.parametrize("form", ["device", "strict"])
-    def test_the_partition_is_the_same(self, form, monkeypatch):
-        entered = []
-        a, b = self.sets(monkeypatch, form, entered)
-        P = sepc.partition(a, b, n_imp=2)
-        monkeypatch.undo()
-        Q = sepc.partition(a, b, n_imp=2)
-        assert len(entered) >= P.n_iter >= 5
-        assert threading.main_thread() not in entered
-        assert repr(P) == repr(Q)
-        for p, q in zip(P.blocks, Q.blocks, strict=True):
-            np.testing.assert_array_equal(p.members, q.members)
-            np.testing.assert_array_equal(p.ellipsoid.axes, q.ellipsoid.axes)
-
-    def test_progress_is_reported_in_the_thread_that_asked(self, monkeypatch):
-        seen = set()
-        sepc.partition(*self.sets(monkeypatch), on_step=lambda *_: seen.add(threading.current_thread()))
-        assert seen == {threading.main_thread()}
-
-    def test_an_interruption_ends_the_other_side(self, monkeypatch):
-        n_threads, calls = threading.active_count(), []
-
-        def interrupt(*_):
-            calls.append(None)
-            if len(calls) == 8:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            sepc.partition(*self.sets(monkeypatch), on_step=interrupt)
-        assert threading.active_count() == n_threads
-
-    def test_an_error_on_the_other_side_comes_back(self, monkeypatch):
-        a, b = self.sets(monkeypatch)
-
-        def held_by(*_):
-            if threading.current_thread() is not threading.main_thread():
-                raise OSError("the device is gone")
-            return DevicePoints.held_by(a, *_)
-
-        monkeypatch.setattr(a, "held_by", held_by)
-        with pytest.raises(OSError, match="the device is gone"):
-            sepc.partition(a, b)

@@ -11,8 +11,7 @@ from scattered_fits import agree, in_file, iris, same_partitions
 from sklearn.datasets import make_moons
 
 from sepc import SEPClassifier
-from sepc.geometry.points.sets import ScatteredPoints
-from sepc.scale.cluster_points import ClusterPoints
+from sepc.scale.cluster_records import ClusterRecords
 
 pytestmark = [
     pytest.mark.usefixtures("small_chunks"),
@@ -46,7 +45,6 @@ class TestChunks:
         assert found.classes_.tolist() == ["never", "no"]
         same_partitions(found, SEPClassifier().fit(X, y))
 
-    @pytest.mark.usefixtures("size_in_memory")
     def test_sizes_that_nobody_knows(self, data, tmp_path):
         X, y, _ = data
         order = np.argsort(X[:, 0])
@@ -114,22 +112,21 @@ def test_as_many_lazy_labels_as_rows():
 def test_a_worker_that_dies_is_replaced(monkeypatch):
     X, y = make_moons(400, noise=0.3, random_state=0)
     expected = SEPClassifier(n_imp=8).fit(X, y)
-    monkeypatch.setattr(ScatteredPoints, "local_size", 100)
-    n_asked, ask = [0], ClusterPoints.ask
+    n_asked, ask = [0], ClusterRecords._asked
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
 
-        def ask_and_kill(points, *question):
+        def ask_and_kill(records, question):
             n_asked[0] += 1
-            if n_asked[0] == 4:
+            if n_asked[0] == 2:
                 next(iter(cluster.workers.values())).process.process._process.kill()
-            return ask(points, *question)
+            return ask(records, question)
 
-        monkeypatch.setattr(ClusterPoints, "ask", ask_and_kill)
+        monkeypatch.setattr(ClusterRecords, "_asked", ask_and_kill)
         with dask.config.set(scheduler=None):
             found = SEPClassifier(n_imp=8).fit(da.from_array(X, chunks=(100, 2)), y)
-            assert n_asked[0] > 4
+            assert n_asked[0] > 2
             same_partitions(found, expected)
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-9)

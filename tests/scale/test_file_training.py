@@ -1,6 +1,5 @@
 """Training sets in files: which are read into memory, and what is left on disk."""
 
-import gc
 import tempfile
 
 import numpy as np
@@ -9,8 +8,9 @@ from real_sets import tic_tac_toe
 from scattered_fits import agree, in_file, iris
 
 from sepc import SEPClassifier
-from sepc.estimators import fitting
-from sepc.scale import file_points, file_training
+from sepc.estimators.fitting import FitSettings, fit_scattered
+from sepc.estimators.progress import Progress
+from sepc.scale import file_training, scattered_records
 
 pytestmark = [
     pytest.mark.usefixtures("small_chunks"),
@@ -24,11 +24,10 @@ def test_single_precision_in_a_file_is_converted(tmp_path):
     agree(in_file(SEPClassifier(), single, y, np.float32), SEPClassifier().fit(single, y), single, tmp_path)
 
 
-@pytest.mark.usefixtures("size_in_memory")
 @pytest.mark.parametrize("standardize", [False, True])
 def test_points_exactly_on_an_ellipsoid_are_in_it_wherever_they_are(standardize, monkeypatch, tmp_path):
     X, y = tic_tac_toe()
-    monkeypatch.setattr(file_points, "CHUNK_BYTES", X.nbytes // 12)
+    monkeypatch.setattr(scattered_records, "CHUNK_BYTES", X.nbytes // 12)
     expected = SEPClassifier(standardize=standardize).fit(X, y)
     agree(in_file(SEPClassifier(standardize=standardize), X, y), expected, X, tmp_path)
 
@@ -41,18 +40,25 @@ def test_small_files_are_read_into_memory(monkeypatch):
     assert in_file(SEPClassifier(), X, y)._model.records is None
 
 
-@pytest.mark.usefixtures("size_in_memory")
-def test_temporary_files_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    in_file(SEPClassifier(), *iris())
-    gc.collect()
-    assert list(tmp_path.iterdir()) == []
+def test_a_fit_writes_no_files(tmp_path, monkeypatch):
+    X, y = iris()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(empty))
+    monkeypatch.setattr(tempfile, "mkstemp", lambda *_: 1 / 0)
+    SEPClassifier().fit(mapped, y)
+    assert list(empty.iterdir()) == []
 
 
-def test_they_are_removed_after_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(fitting, "counts_of_scattered", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        in_file(SEPClassifier(), *iris())
-    gc.collect()
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_file_is_read_at_most_twenty_times(n_threads, small_core):
+    rng = np.random.default_rng(0)
+    y = np.arange(3 * small_core) % 2
+    X = np.column_stack([rng.normal(size=(len(y), 2)) + y[:, None], rng.integers(0, 2, size=len(y))])
+    training = file_training.mapped_set(X, y, True, n_threads)
+    fit_scattered(
+        training, list("abc"), FitSettings(None, "local", True, None), Progress(SEPClassifier(), ["all"], verbose=False)
+    )
+    assert 8 <= training.records.n_passes <= 13

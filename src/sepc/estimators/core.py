@@ -2,8 +2,8 @@
 
 The time of a partition grows faster than the number of its records. So it is made of a core that represents every
 class; all records then take part in passes (`refinement`). Which records are in the core, and in which
-part a record is left out, is decided by a hash of its coordinates: not by its place, so that the order of the rows does
-not matter, and not by their last bits, so that it does not matter where the records are.
+part a record is left out, is decided by a hash of its values: so neither the order of the rows matters nor where they
+are.
 """
 
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.record_hashes import Hashes
 from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.held_out import N_PARTS
@@ -21,13 +22,6 @@ from sepc.model.held_out import N_PARTS
 _CORE_RECORDS = 20_000
 _CORE_NUMBERS = 600_000
 _LEAST_CORE = 5_000
-# Steps per standard deviation to which coordinates are rounded before they are hashed.
-_STEPS = float(1 << 24)
-_MOST_STEPS = float(1 << 62)
-# Constants of the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-_GOLDEN, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-
-Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,47 +48,6 @@ class Core:
     def there(self) -> FloatArray:
         """The points with NaN where values are missing, shape (n, d)."""
         return self.points if self.gaps is None else np.where(self.gaps, np.nan, self.points)
-
-
-def record_hashes(points: FloatArray, center: FloatArray, unit: FloatArray) -> Hashes:
-    """Return a hash of each record's rounded coordinates, shape (n,).
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    center, unit : ndarray of shape (d,)
-        Coordinates are those of ``(x - center) / unit``.
-
-    Examples
-    --------
-    >>> found = record_hashes(np.array([[0.1], [0.1 + 1e-15], [0.2]]), np.zeros(1), np.ones(1))
-    >>> bool(found[0] == found[1] != found[2])
-    True
-    """
-    hashes = np.zeros(len(points), dtype=np.uint64)
-    for column, middle, length in zip(points.T, center, unit, strict=True):
-        steps = np.clip(np.rint((column - middle) * (_STEPS / length)), -_MOST_STEPS, _MOST_STEPS)
-        hashes = _mixed(hashes + _GOLDEN + steps.astype(np.int64).view(np.uint64))
-    return hashes
-
-
-def _mixed(hashes: Hashes) -> Hashes:
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * _FIRST
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * _SECOND
-    return hashes ^ (hashes >> np.uint64(31))
-
-
-def apart(hashes: Hashes) -> Hashes:
-    """Return hashes that differ where those of equal records, which follow each other, do not.
-
-    For tables of a few values: there equal records are no copies, and are dealt one by one.
-
-    Examples
-    --------
-    >>> len(set(apart(np.zeros(4, dtype=np.uint64)).tolist()))
-    4
-    """
-    return _mixed(hashes + _GOLDEN * np.arange(1, len(hashes) + 1, dtype=np.uint64))
 
 
 class HashParts(NamedTuple):

@@ -4,7 +4,7 @@
 blocks are the same; a model of scattered points has no training records, and what needs them says so.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,19 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from sepc.common.record_hashes import apart, record_hashes
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.common.validation import TrainingSet
 from sepc.estimators.completion import completed
-from sepc.estimators.core import Core, HashParts, apart, core_rows, core_size, record_hashes
+from sepc.estimators.core import Core, HashParts, core_rows, core_size
 from sepc.estimators.density_fit import DensityFit
-from sepc.estimators.found_categories import found_categories
+from sepc.estimators.found_categories import found_categories, moments_about
 from sepc.estimators.left_out import has_few_values
 from sepc.estimators.progress import Progress
-from sepc.estimators.refinement import RecordsInMemory, ScatteredRecords
-from sepc.geometry.points.sets import LocalPoints
+from sepc.estimators.refinement import RecordsElsewhere, RecordsInMemory, added
+from sepc.geometry.extents import Extents
+from sepc.geometry.stack import EllipsoidStack
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories
+from sepc.model.counts import isolated_points
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.held_out import N_PARTS, HeldOutDensities
 from sepc.model.incomplete import has_gaps
@@ -42,8 +45,9 @@ from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, canonical_rows, without_last_bits
 from sepc.partitions.problems import Problem, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
-from sepc.partitions.units import location_and_scale, location_and_scale_of, location_and_unit, units_from
-from sepc.scale.scattered_counts import KEPT_GAUGES, Beyond, counts_of_scattered
+from sepc.partitions.units import location_and_scale, location_and_unit
+from sepc.scale.scattered_counts import Counted, counts_of_scattered
+from sepc.scale.scattered_records import Chunk, ScatteredRecords
 from sepc.scale.training_sets import ScatteredTrainingSet
 
 # Readings that hold points out count one of so many.
@@ -167,13 +171,13 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
     """
     points, codes, class_count = training.points, training.codes, training.class_count
     with one_blas_thread(points.size):  # each step would ask for it
+        is_large = settings.reads_densities and len(codes) > (n_core := core_size(points.shape[1]))
+        hashes = record_hashes(points) if is_large else None
         mean, scale = _standardise(points, settings.standardize)
         center, unit = location_and_unit(points)
         held_out = _held_out(points, codes, unit) if settings.trust in HELD_OUT_READINGS else None
         core, rows = Core(points, codes.astype(np.int64), training.gaps), np.arange(len(codes))
-        hashes = None
-        if settings.reads_densities and len(codes) > (n_core := core_size(points.shape[1])):
-            hashes = record_hashes(points, center, unit)
+        if hashes is not None:
             rows = core_rows(class_count, hashes, n_core)
             gaps = None if training.gaps is None else training.gaps[rows]
             if has_few_values(points[rows], core.codes[rows]):
@@ -183,11 +187,11 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         shaping, shaping_unit = (None, unit) if held_out is None else (~held_out, None)
         problems = problems_of(core.codes, training.classes, settings.one_vs_rest)
         partitions = _partitions(core.points, problems, shaping, shaping_unit, settings, progress)
-        by_class = [LocalPoints(points[of_class]) for of_class in class_slices(class_count)]
+        extents = Extents.of([points[of_class] for of_class in class_slices(class_count)])
         # First what needs room to work in: with the rules beside it a fit would take more memory.
         found = None
         if settings.reads_densities:
-            categories = found_categories(by_class, mean, scale)
+            categories = found_categories(extents, lambda origin: moments_about(origin, points), mean, scale)
             found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
             if hashes is not None and core.hashes is not None:
                 records = RecordsInMemory(points, codes, training.gaps, hashes, settings.n_jobs)
@@ -206,7 +210,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
         ]
         records_kept = TrainingRecords(points, codes, training.rows, training.gaps)
         described = training.classes, class_count, features, mean, scale, settings.unit
-        model = _model(described, records_kept, Outline.of(by_class), rules, settings.trust, found)
+        model = _model(described, records_kept, Outline.of(extents), rules, settings.trust, found)
     in_rows = [
         renumbered(p, [training.rows[problem.side == s] for s in range(len(problem.labels))])
         for p, problem in zip(partitions, problems, strict=True)
@@ -235,31 +239,47 @@ def fit_scattered(
         Its model has no training records.
     """
     require_reading(settings.trust, READINGS_WITHOUT_ORDER)
-    class_count = np.array([len(points) for points in training.points])
-    center, spread = location_and_scale_of(*training.points)
-    unit = units_from(spread)
-    records = ScatteredRecords(training.points, center, unit)
+    records = RecordsElsewhere(training)
     core, rows = records.core()
+    center, unit, extents = training.center, training.unit, training.extents
     problems = problems_of(core.codes, training.classes, settings.one_vs_rest)
     with one_blas_thread(core.points.size):
         partitions = _partitions(core.points, problems, None, unit, settings, progress)
         found = None
         if settings.reads_densities:
-            categories = found_categories(training.points, training.mean, training.scale)
+            moments = partial(_moments_elsewhere, training.records)
+            categories = found_categories(extents, moments, training.mean, training.scale)
             found = _densities(core, partitions, problems, training.classes, center, unit, categories, settings)
             if core.hashes is not None:
                 parts = HashParts.of(core.hashes, core.codes)
-                found = found.refined(records, parts, class_count, np.empty(0, dtype=np.int8))
-    rules, in_rows = [], []
-    for k, (p, problem) in enumerate(zip(partitions, problems, strict=True)):
-        sides = training.points if len(problems) == 1 else _against_the_rest(training.points, k)
-        of_side = [problem.side == s for s in range(len(problem.labels))]
-        alone = [LocalPoints(core.points[own][rows_]) for own, rows_ in zip(of_side, p.isolated, strict=True)]
-        rules.append(_scattered_rules(p, sides, alone, problem.labels, settings.grows))
+                found = found.refined(records, parts, extents.n, np.empty(0, dtype=np.int8))
+    # Where each class has a problem of its own, that is against the rest.
+    of_classes = problems_of(np.arange(len(training.classes)), training.classes, settings.one_vs_rest)
+    counted, in_rows = [], []
+    for p, problem, of_class in zip(partitions, problems, of_classes, strict=True):
+        of_side = [np.flatnonzero(problem.side == s) for s in range(len(problem.labels))]
+        alone = np.concatenate([own[isolated] for own, isolated in zip(of_side, p.isolated, strict=True)])
+        isolated = isolated_points(core.points[alone], problem.side[alone])
+        stack = EllipsoidStack([block.ellipsoid for block in p.blocks], core.points.shape[1])
+        counted.append(Counted(stack, isolated, of_class.side.astype(np.int64), settings.grows))
         in_rows.append(renumbered(p, [rows[own] for own in of_side]))
-    described = training.classes, class_count, features, training.mean, training.scale, settings.unit
-    model = _model(described, None, Outline.of(training.points), rules, settings.trust, found)
+    rules = [
+        Rules.by(counts, np.array([block.side for block in p.blocks], dtype=np.int64), problem.labels, settings.grows)
+        for counts, p, problem in zip(counts_of_scattered(training.records, counted), partitions, problems, strict=True)
+    ]
+    described = training.classes, extents.n, features, training.mean, training.scale, settings.unit
+    model = _model(described, None, Outline.of(extents), rules, settings.trust, found)
     return Fitted(model, in_rows)
+
+
+def _moments_elsewhere(records: ScatteredRecords, origin: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sums of the differences from an origin, and of their products, over all records."""
+    total, products = records.total(partial(_moments_of, origin), added)
+    return total, products
+
+
+def _moments_of(origin: FloatArray, chunk: Chunk) -> list[FloatArray]:
+    return list(moments_about(origin, chunk.points))
 
 
 def _densities(
@@ -346,18 +366,3 @@ def _partitions(
         problem.partition(points, settings.n_imp, shaping, **how, on_step=on_step)
         for problem, on_step in zip(problems, on_steps, strict=True)
     ]
-
-
-def _scattered_rules(
-    p: Partition, sides: Sequence[Any], alone: Sequence[LocalPoints], labels: Sequence[str], grows: bool
-) -> Rules:
-    """Return the rules of a partition, with stored counts of all points of its sides."""
-    n_gauges = len(p.blocks) * sum(map(len, sides))
-    kept = (Beyond.GAUGES if n_gauges <= KEPT_GAUGES else Beyond.GRID) if grows else Beyond.NOTHING
-    counts = counts_of_scattered(p, sides, alone, kept)
-    return Rules.by(counts, np.array([block.side for block in p.blocks], dtype=np.int64), labels, grows)
-
-
-def _against_the_rest(points: Sequence[Any], k: int) -> tuple[Any, Any]:
-    first, *others = (points[j] for j in range(len(points)) if j != k)
-    return points[k], first.joined(*others)

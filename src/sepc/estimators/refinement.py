@@ -6,33 +6,25 @@ is a sum over chunks of records, wherever these are.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from sepc.common.record_hashes import Hashes, apart
 from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.calibrating import learn_calibration
-from sepc.estimators.core import (
-    Core,
-    Hashes,
-    HashParts,
-    apart,
-    core_counts,
-    core_size,
-    evenly_by_hash,
-    first_of_each,
-    record_hashes,
-)
+from sepc.estimators.core import Core, HashParts, core_counts, core_size, evenly_by_hash, first_of_each
 from sepc.estimators.left_out import has_few_values
 from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.points.queries import like, to_host
-from sepc.geometry.points.sets import LocalPoints
 from sepc.model.calibration import Calibration
 from sepc.model.incomplete import known_share
 from sepc.model.mixtures import Mixture
 from sepc.partitions.ordering import canonical_order
+from sepc.scale.scattered_records import Chunk
+from sepc.scale.training_sets import ScatteredTrainingSet
 
 # EM iterations over all records.
 PASSES = 3
@@ -121,74 +113,71 @@ class RecordsInMemory:
         return found
 
 
-class ScatteredRecords:
-    """Records in files, on devices or on a cluster, one set of points for each class."""
+class RecordsElsewhere:
+    """Records that are not in memory."""
 
-    def __init__(self, by_class: Sequence[Any], center: FloatArray, unit: FloatArray) -> None:
-        self.by_class, self.center, self.unit = by_class, center, unit
+    def __init__(self, training: ScatteredTrainingSet) -> None:
+        self.records, self.class_count = training.records, training.extents.n
         self.are_apart = False  # whether equal records are dealt one by one
 
     def __len__(self) -> int:
-        return sum(map(len, self.by_class))
+        return len(self.records)
 
     def core(self) -> tuple[Core, IntArray]:
         """Bring the core into memory; return it, and which row of the training set each of its records is."""
-        counts = core_counts(np.array([len(points) for points in self.by_class]), core_size(len(self.unit)))
-        is_whole = counts.sum() == len(self)
-        found = [self._some(points, k, is_whole) for points, k in zip(self.by_class, counts.tolist(), strict=True)]
-        points = np.concatenate([some.array for some in found])
-        rows = np.concatenate([some.rows for some in found])
-        codes = np.repeat(np.arange(len(found)), list(map(len, found)))
-        if is_whole:
-            return Core(points, codes), rows
-        hashes = record_hashes(points, self.center, self.unit)
-        self.are_apart = has_few_values(points, codes)
-        return Core(points, codes, None, apart(hashes) if self.are_apart else hashes), rows
-
-    def _some(self, points: Any, k: int, is_whole: bool) -> LocalPoints:
-        """Return k points of a class in canonical order, chosen by their hashes."""
-        if not is_whole:
-            hashes = np.concatenate(points.ask(_hashes, self.center, self.unit))
-            points = points.keep(_chosen, self.center, self.unit, np.sort(hashes[evenly_by_hash(hashes, k)]))
-        found = points.local()
-        if not is_whole:  # of equal records in different chunks there may be too many
-            kept = first_of_each(record_hashes(found.array, self.center, self.unit), hashes[evenly_by_hash(hashes, k)])
-            found = LocalPoints(found.array[kept], found.rows[kept])
-        order = canonical_order(found.array)
-        return LocalPoints(found.array[order], found.rows[order])
+        counts = core_counts(self.class_count, core_size(self.records.dim))
+        if counts.sum() == len(self):
+            whole = _in_canonical_order(_one_chunk(self.records.each(_everything)))
+            return Core(whole.points, whole.codes), whole.rows
+        hashes, codes = joined(self.records.each(_hashes_of))
+        chosen = [hashes[codes == k] for k in range(len(counts))]
+        chosen = [of_class[evenly_by_hash(of_class, k)] for of_class, k in zip(chosen, counts.tolist(), strict=True)]
+        found = _one_chunk(self.records.each(partial(_chosen_of, chosen)))
+        # Of equal records in different chunks there may be too many.
+        found = _in_canonical_order(_chosen_of(chosen, found))
+        self.are_apart = has_few_values(found.points, found.codes)
+        hashes = apart(found.hashes) if self.are_apart else found.hashes
+        return Core(found.points, found.codes, None, hashes), found.rows
 
     def total(self, function: Answer) -> list[FloatArray]:
         """Return the sums over all chunks."""
-        asked = function, self.center, self.unit, self.are_apart
-        of_classes = (points.fold(added, _answer, k, *asked) for k, points in enumerate(self.by_class))
-        return added(of_classes)
+        return self.records.total(partial(_answer, function, self.are_apart), added)
 
     def gathered(self, function: Answer) -> list[Any]:
         """Return the arrays of all chunks, one after the other."""
-        asked = function, self.center, self.unit, self.are_apart
-        return joined([one for k, points in enumerate(self.by_class) for one in points.ask(_answer, k, *asked)])
+        return joined(self.records.each(partial(_answer, function, self.are_apart)))
 
 
-def _hashes(xp: Any, points: Any, center: FloatArray, unit: FloatArray) -> Hashes:  # noqa: ARG001
-    return record_hashes(to_host(points), center, unit)
+def _everything(chunk: Chunk) -> Chunk:
+    return chunk
 
 
-def _chosen(xp: Any, points: Any, center: FloatArray, unit: FloatArray, chosen: Hashes) -> Any:
-    return like(xp, points, first_of_each(record_hashes(to_host(points), center, unit), chosen))
+def _hashes_of(chunk: Chunk) -> list[Any]:
+    return [chunk.hashes, chunk.codes]
 
 
-def _answer(
-    xp: Any,  # noqa: ARG001
-    points: Any,
-    code: int,
-    function: Answer,
-    center: FloatArray,
-    unit: FloatArray,
-    are_apart: bool,
-) -> list[Any]:
-    there = to_host(points)
-    hashes = record_hashes(there, center, unit)
-    return function(there, np.full(len(there), code), apart(hashes) if are_apart else hashes)
+def _chosen_of(chosen: Sequence[Hashes], chunk: Chunk) -> Chunk:
+    """Return the records of a chunk that are chosen, by the hashes of those that are of each class."""
+    hashes, is_chosen = chunk.hashes, np.zeros(len(chunk.codes), dtype=bool)
+    for k, of_class in enumerate(chosen):
+        own = np.flatnonzero(chunk.codes == k)
+        is_chosen[own] = first_of_each(hashes[own], of_class)
+    return chunk.of(is_chosen)
+
+
+def _answer(function: Answer, are_apart: bool, chunk: Chunk) -> list[Any]:
+    hashes = chunk.hashes
+    return function(chunk.points, chunk.codes, apart(hashes) if are_apart else hashes)
+
+
+def _one_chunk(chunks: Iterable[Chunk]) -> Chunk:
+    return Chunk(*joined([list(chunk) for chunk in chunks]))
+
+
+def _in_canonical_order(chunk: Chunk) -> Chunk:
+    """Return records class by class, each in canonical order."""
+    of_classes = (np.flatnonzero(chunk.codes == k) for k in np.unique(chunk.codes))
+    return chunk.of(np.concatenate([own[canonical_order(chunk.points[own])] for own in of_classes]))
 
 
 def refine(mixtures: Mixtures, records: Records) -> Mixtures:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,15 +11,11 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry.checks import as_points, same_features
-from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints, as_set
+from sepc.geometry.points import Points
 from sepc.geometry.threads import one_blas_thread
 
 # So few points are solved for in one call, as a rule.
 _FEW = 1000
-
-if TYPE_CHECKING:
-    from sepc.geometry._hulls.hull_search import Search
-    from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,9 +31,8 @@ class HullPair:
     normal : ndarray of shape (n_features,)
         ``c - d`` as the solver knows it: more accurate than the difference of the two rounded fields where
         the origin is far, or the hulls all but touch.
-    weights_a, weights_b : ndarray of shape (n_a,), (n_b,), or None
-        Nonnegative, at most the cap of their side, of sum 1: ``c = weights_a @ A``, ``d = weights_b @ B``. None where
-        the points of a set are scattered.
+    weights_a, weights_b : ndarray of shape (n_a,), (n_b,)
+        Nonnegative, at most the cap of their side, of sum 1: ``c = weights_a @ A``, ``d = weights_b @ B``.
     caps : tuple of two float
         Upper bounds of the weights of A and of B.
     data_range : float
@@ -62,8 +57,8 @@ class HullPair:
     c: FloatArray
     d: FloatArray
     normal: FloatArray
-    weights_a: FloatArray | None
-    weights_b: FloatArray | None
+    weights_a: FloatArray
+    weights_b: FloatArray
     caps: tuple[float, float]
     data_range: float
     gap: float
@@ -73,8 +68,7 @@ class HullPair:
 
     def __post_init__(self) -> None:
         for array in (self.c, self.d, self.normal, self.weights_a, self.weights_b):
-            if array is not None:
-                array.setflags(write=False)
+            array.setflags(write=False)
 
     @property
     def distance(self) -> float:
@@ -111,8 +105,6 @@ class HullPair:
         >>> nearest_points(A, B).certificate(A, B) < 1e-9
         True
         """
-        if self.weights_a is None or self.weights_b is None:
-            raise InputError("scattered points have no weights to judge by; `gap` was certified by passes over them.")
         points = as_points(A, "A"), as_points(B, "B")
         shift = points[0][0] + (points[1] - points[0][0]).mean(axis=0)
         images, lower, data_range = [], 0.0, 0.0
@@ -127,8 +119,8 @@ class HullPair:
 
 
 def nearest_points(
-    A: ArrayLike | Points,
-    B: ArrayLike | Points,
+    A: ArrayLike,
+    B: ArrayLike,
     cap: float | tuple[float, float] | None = None,
     *,
     tol: float = 1e-9,
@@ -141,8 +133,8 @@ def nearest_points(
 
     Parameters
     ----------
-    A : array-like of shape (n_a, n_features), or ScatteredPoints
-    B : array-like of shape (n_b, n_features), or ScatteredPoints
+    A : array-like of shape (n_a, n_features)
+    B : array-like of shape (n_b, n_features)
     cap : float or pair of float, optional
         Largest weight of one point, on both sides or one for each; ``1 / n <= cap <= 1``. The default is the
         paper's ``1 / min(n_a, n_b)``, which makes the smaller set's point its centroid.
@@ -170,54 +162,44 @@ def nearest_points(
     >>> pair.d.round(6).tolist()
     [0.5, 3.0]
     """
-    points_a, points_b = as_set(A, "A"), as_set(B, "B")
-    same_features(points_b, points_a.dim, "B", "A")
-    caps = _check_caps(cap, len(points_a), len(points_b))
+    a, b = Points(as_points(A, "A")), Points(as_points(B, "B"))
+    same_features(b.array, a.dim, "B", "A")
+    caps = _check_caps(cap, len(a), len(b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
+    return nearest_of(a, b, caps, float(tol), on_step)
+
+
+def nearest_of(
+    a: Points,
+    b: Points,
+    caps: tuple[float, float] | None = None,
+    tol: float = 1e-9,
+    on_step: Callable[[int, float], None] | None = None,
+) -> HullPair:
+    """Do what `nearest_points` does for points that are checked already."""
     # Compiled code is loaded by those who solve, not by those who only import this module.
     from sepc.geometry._hulls.hull_search import Search
-    from sepc.geometry._hulls.scattered_hulls import ScatteredSearch
     from sepc.geometry._hulls.small_hulls import nearest_of_few
 
-    if not (isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints)):
-        with one_blas_thread(ScatteredPoints.local_size):
-            far = ScatteredSearch(points_a, points_b, caps, float(tol), on_step)
-            far.run()
-        return _pair(far, far.images, None, None, caps)
-    if len(points_a) + len(points_b) <= _FEW:
-        found = nearest_of_few(_read_only(points_a.array), _read_only(points_b.array), caps, float(tol))
+    if caps is None:
+        caps = _usual_caps(len(a), len(b))
+    if len(a) + len(b) <= _FEW:
+        found = nearest_of_few(_read_only(a.array), _read_only(b.array), caps, tol)
         if on_step is not None:
             on_step(found.n_iter, found.gap)
         if found.gap <= tol:
             return HullPair(*found[:5], caps, found.data_range, found.gap, True, found.n_iter, found.n_passes)
-    with one_blas_thread(points_a.array.size + points_b.array.size):
-        search = Search.among(points_a, points_b, caps, float(tol), on_step)
+    with one_blas_thread(a.array.size + b.array.size):
+        search = Search(a, b, caps, tol, on_step)
         search.run()
-    a, b = search.sides
-    return _pair(search, [a.image, b.image], a.cap * a.share, b.cap * b.share, caps)
-
-
-def _read_only(points: FloatArray) -> FloatArray:
-    """Return a view that no one can write to: kernels are compiled for one kind of arrays."""
-    view = points.view()
-    view.setflags(write=False)
-    return view
-
-
-def _pair(
-    search: "Search | ScatteredSearch",
-    images: list[FloatArray],
-    weights_a: FloatArray | None,
-    weights_b: FloatArray | None,
-    caps: tuple[float, float],
-) -> HullPair:
+    of_a, of_b = search.sides
     return HullPair(
-        c=search.shift + images[0],
-        d=search.shift + images[1],
+        c=search.shift + of_a.image,
+        d=search.shift + of_b.image,
         normal=search.normal,
-        weights_a=weights_a,
-        weights_b=weights_b,
+        weights_a=of_a.cap * of_a.share,
+        weights_b=of_b.cap * of_b.share,
         caps=caps,
         data_range=search.data_range,
         gap=search.gap,
@@ -227,10 +209,22 @@ def _pair(
     )
 
 
+def _read_only(points: FloatArray) -> FloatArray:
+    """Return a view that no one can write to: kernels are compiled for one kind of arrays."""
+    view = points.view()
+    view.setflags(write=False)
+    return view
+
+
+def _usual_caps(n_a: int, n_b: int) -> tuple[float, float]:
+    """Return the paper's caps."""
+    smaller = 1.0 / min(n_a, n_b)
+    return smaller, smaller
+
+
 def _check_caps(cap: Any, n_a: int, n_b: int) -> tuple[float, float]:
     if cap is None:
-        smaller = 1.0 / min(n_a, n_b)
-        return smaller, smaller
+        return _usual_caps(n_a, n_b)
     both = (cap, cap) if np.ndim(cap) == 0 else tuple(cap)
     if len(both) != 2:
         raise InputError(f"cap is {cap!r}; expected one number, or a pair: one for A, one for B.")

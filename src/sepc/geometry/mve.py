@@ -19,11 +19,9 @@ from sepc.common.errors import InputError
 from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
 from sepc.geometry._mve.design import ULPS, OnStep
 from sepc.geometry._mve.design_search import DesignSearch
-from sepc.geometry._mve.scattered_design import CoreSearch
 from sepc.geometry.checks import as_points, as_vector
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
 from sepc.geometry.passes import kernels
-from sepc.geometry.points.sets import Points, ScatteredPoints, as_array
 from sepc.geometry.principal_axes import FEW_FEATURES, principal_axes, principal_directions
 from sepc.geometry.threads import one_blas_thread
 
@@ -43,8 +41,7 @@ class MVE:
     ellipsoid : Ellipsoid
         Contains every point it was built on.
     weights : ndarray of shape (n,)
-        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid. Where the points
-        are scattered, those of `carriers` alone.
+        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid.
     gap : float
         Certified: the ellipsoid's log volume exceeds the minimum by at most ``(rank + 1) / 2 * gap``.
     rank : int
@@ -55,8 +52,6 @@ class MVE:
         How often the solver read the points, in multiples of reading each once; the check of the input is not counted.
     converged : bool
         Whether the gap is at most the tolerance asked for.
-    carriers : ndarray of shape (n_carriers, d) or None
-        The points that may carry weight where these are scattered, else None.
 
     Examples
     --------
@@ -72,7 +67,6 @@ class MVE:
     n_iter: int
     n_passes: float
     converged: bool
-    carriers: FloatArray | None = None
 
     def certificate(self, points: ArrayLike, unit: ArrayLike | None = None) -> float:
         """Recompute the gap from points and weights alone, inside the hull of the points.
@@ -110,7 +104,7 @@ class MVE:
 
 
 def min_volume_ellipsoid(
-    points: ArrayLike | Points,
+    points: ArrayLike,
     tol: float = 1e-7,
     *,
     unit: ArrayLike | None = None,
@@ -123,7 +117,7 @@ def min_volume_ellipsoid(
 
     Parameters
     ----------
-    points : array-like of shape (n, d), or ScatteredPoints
+    points : array-like of shape (n, d)
         Finite numbers, n >= 1 and d >= 1.
     tol : float, default=1e-7
         Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. As a rule the points
@@ -147,12 +141,7 @@ def min_volume_ellipsoid(
     """
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
-    if not isinstance(points, np.ndarray) and isinstance(points, ScatteredPoints):  # the first is far quicker to tell
-        length = _units(unit, points.dim)
-        with one_blas_thread(len(points) * points.dim), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            far = CoreSearch(points, length, kernels(), on_step)
-            return _answer(far, *far.solve(max(tol, _FINEST_TOL)), tol)
-    X = as_array(points, "points")
+    X = as_points(points, "points")
     length = _units(unit, X.shape[1])
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -231,7 +220,7 @@ def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) 
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
     full = run.all_weights(rows, weights)
     certified = run.certified(tol)
-    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, run.n_passes, certified, run.carriers(rows))
+    return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, run.n_passes, certified)
 
 
 def _room_for_flat(run: DesignSearch) -> tuple[float, float]:

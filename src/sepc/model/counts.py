@@ -5,8 +5,8 @@ points that it has not seen.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -241,9 +241,9 @@ class RecordCounts(TrainingCounts):
         stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         n_sides = len(partition.isolated)
         rows = np.concatenate([np.flatnonzero(side == s)[alone] for s, alone in enumerate(partition.isolated)])
-        members = _members(stack, points, compiled)
-        isolated = isolated_points(points[rows], side[rows], partial(_n_copies, points, side, n_sides, counted))
-        return cls(stack, points, side, n_sides, counted, members, isolated)
+        isolated = isolated_points(points[rows], side[rows])
+        isolated = isolated._replace(counts=n_copies(points, side, n_sides, counted, isolated.points))
+        return cls(stack, points, side, n_sides, counted, _members(stack, points, compiled), isolated)
 
     def _counts(self, members: list[IntArray]) -> IntArray:
         """Count the points of each label in each ellipsoid, shape (n_ellipsoids, n_sides)."""
@@ -370,10 +370,8 @@ def members_of(patterns: Patterns, n_ellipsoids: int) -> list[IntArray]:
     return [compact(np.flatnonzero(has(patterns, k)), len(patterns)) for k in range(n_ellipsoids)]
 
 
-def isolated_points(
-    points: FloatArray, side: NDArray[np.integer], n_copies: Callable[[FloatArray], IntArray]
-) -> Isolated:
-    """Collect isolated points; equal ones are one region, whatever their labels.
+def isolated_points(points: FloatArray, side: NDArray[np.integer]) -> Isolated:
+    """Collect isolated points; equal ones are one region, whatever their labels. None is counted yet.
 
     Parameters
     ----------
@@ -381,8 +379,6 @@ def isolated_points(
         The isolated points of all labels.
     side : ndarray of int, shape (n,)
         Label of each.
-    n_copies : callable
-        Takes points of shape (k, d); counts the training points of each label that equal each, shape (k, n_sides).
 
     Returns
     -------
@@ -391,13 +387,14 @@ def isolated_points(
     Examples
     --------
     >>> points, side = np.array([[3.0], [1.0], [3.0]]), np.array([0, 0, 1])
-    >>> found = isolated_points(points, side, lambda different: np.array([[1, 0], [2, 1]]))
+    >>> found = isolated_points(points, side)
     >>> found.points.tolist(), found.named.tolist(), found.sides.tolist()
     ([[1.0], [3.0]], [0, 0], [0, -1])
     """
     different, first = np.unique(points, axis=0, return_index=True)
     sides = [common_side(side[(points == x).all(axis=1)]) for x in different]
-    return Isolated(different, side[first].astype(np.int64), np.array(sides, dtype=np.int64), n_copies(different))
+    counts = np.zeros((len(different), 0), dtype=np.int64)
+    return Isolated(different, side[first].astype(np.int64), np.array(sides, dtype=np.int64), counts)
 
 
 def common_side(sides: NDArray[np.integer]) -> int:
@@ -411,10 +408,16 @@ def common_side(sides: NDArray[np.integer]) -> int:
     return int(sides[0]) if (sides == sides[0]).all() else -1
 
 
-def _n_copies(
+def n_copies(
     points: FloatArray, side: NDArray[np.integer], n_sides: int, counted: BoolArray | None, targets: FloatArray
 ) -> IntArray:
-    """Count the points of each label that equal each target, shape (n_targets, n_sides)."""
+    """Count the points of each label that equal each target, shape (n_targets, n_sides).
+
+    Examples
+    --------
+    >>> n_copies(np.array([[1.0], [1.0], [2.0]]), np.array([0, 1, 1]), 2, None, np.array([[1.0], [3.0]])).tolist()
+    [[1, 1], [0, 0]]
+    """
     counts = [_count(side, n_sides, counted, _copies(points, x)) for x in targets]
     return np.array(counts, dtype=np.int64).reshape(-1, n_sides)
 

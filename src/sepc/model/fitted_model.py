@@ -1,6 +1,5 @@
 """The fitted model: the interface of all that a fit leaves behind, and what is kept of the training points."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import NDArray
 
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.geometry.points.sets import Points, bounds_of
+from sepc.geometry.extents import Extents
 from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy
@@ -63,8 +62,7 @@ class Outline(NamedTuple):
 
     Examples
     --------
-    >>> from sepc.geometry.points.sets import LocalPoints
-    >>> Outline.of([LocalPoints(np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]])), LocalPoints(np.array([[9.0, 5.0]]))])
+    >>> Outline.of(Extents.of([np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]]), np.array([[9.0, 5.0]])]))
     Outline(constant=array([nan,  5.]), middles=array([[ 3.,  5.],
            [nan, nan]]))
     """
@@ -73,14 +71,11 @@ class Outline(NamedTuple):
     middles: FloatArray
 
     @classmethod
-    def of(cls, by_class: Sequence[Points]) -> "Outline":
-        """Return the outline of the points of each class, wherever they are."""
-        low, high = bounds_of([points.extent for points in by_class])
-        middles = [
-            points.extent.mean if len(points) >= _LEAST_FOR_A_MEAN else np.full(points.dim, np.nan)
-            for points in by_class
-        ]
-        return cls(np.where(low == high, low, np.nan), np.array(middles))
+    def of(cls, extents: Extents) -> "Outline":
+        """Return the outline of classes with these extents."""
+        low, high = extents.low.min(axis=0), extents.high.max(axis=0)
+        middles = np.where(extents.n[:, None] >= _LEAST_FOR_A_MEAN, extents.mean, np.nan)
+        return cls(np.where(low == high, low, np.nan), middles)
 
 
 class FittedModel(Protocol):

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
-from sepc.geometry.checks import as_vector, same_features
-from sepc.geometry.points.sets import LocalPoints, Points, as_set
+from sepc.geometry.checks import as_points, as_vector, same_features
 from sepc.geometry.threads import one_blas_thread
 from sepc.partitions.blocks import Partition, renumbered
-from sepc.partitions.run import DEFAULT_OPTIONS, LocalSide, OnBlock, OnStep, PartitionOptions, Run, ScatteredSide
-from sepc.partitions.units import location_and_scale_of, units_from, units_of_length
+from sepc.partitions.run import DEFAULT_OPTIONS, OnStep, PartitionOptions, Run, Side
+from sepc.partitions.units import units_of_length
 
 # What an ellipsoid may hold by default. Of shares of 0, 0.01 and 0.02 the last gave the best ranking of labels on the
 # sets that constants are chosen by; a count of 2 alone leaves most of an overlap of many records in one ellipsoid.
@@ -26,8 +25,8 @@ _USUAL_SHARE = 0.02
 
 
 def partition(
-    A: ArrayLike | Points,
-    B: ArrayLike | Points,
+    A: ArrayLike,
+    B: ArrayLike,
     n_imp: int | float = 2,
     *,
     relax: bool = False,
@@ -42,8 +41,8 @@ def partition(
 
     Parameters
     ----------
-    A : array-like of shape (n_a, d), or ScatteredPoints
-    B : array-like of shape (n_b, d), or ScatteredPoints
+    A : array-like of shape (n_a, d)
+    B : array-like of shape (n_b, d)
     n_imp : int or float, default=2
         How many points of the other label an ellipsoid may hold: a count, or a share of the smaller set, strictly
         between 0 and 1 and rounded down. Left-overs may hold more.
@@ -76,61 +75,13 @@ def partition(
     >>> partition(A, B, n_imp=0)
     Partition(A 4 | B 4 +1, n_imp=0, n_iter=1)
     """
-    points_a, points_b = as_set(A, "A"), as_set(B, "B")
-    same_features(points_b, points_a.dim, "B", "A")
-    length = None if unit is None else as_vector(unit, "unit", points_a.dim)
+    a, b = as_points(A, "A").copy(), as_points(B, "B").copy()
+    same_features(b, a.shape[1], "B", "A")
+    length = None if unit is None else as_vector(unit, "unit", a.shape[1])
     options = PartitionOptions(relax, early_exit, where_hulls_meet)
     options.check()
-    if isinstance(points_a, LocalPoints) and isinstance(points_b, LocalPoints):
-        a, b = points_a.array.copy(), points_b.array.copy()
-        found = partition_in_place(a, b, n_imp, options=options, unit=length, on_step=on_step)
-        return renumbered(found, [np.arange(len(a)), np.arange(len(b))])
-    allowed = impurity_count(n_imp, min(len(points_a), len(points_b)))
-    if length is None:
-        length = units_from(location_and_scale_of(points_a, points_b)[1])
-    return partition_of_sets(points_a, points_b, allowed, options=options, unit=length, on_step=on_step)[0]
-
-
-def partition_of_sets(
-    a: Points,
-    b: Points,
-    allowed: int,
-    *,
-    unit: FloatArray,
-    options: PartitionOptions = DEFAULT_OPTIONS,
-    on_step: OnStep | None = None,
-    on_block: OnBlock | None = None,
-) -> tuple[Partition, tuple[Points, Points]]:
-    """Do what `partition` does, wherever the points are; return the isolated ones, too.
-
-    Parameters
-    ----------
-    a, b : Points
-    allowed : int
-        How many points of the other label an ellipsoid may hold.
-    unit, on_step
-        As for `partition`.
-    options : PartitionOptions, optional
-    on_block : callable, optional
-        Called as ``on_block(side, points)`` when a block leaves its set.
-
-    Returns
-    -------
-    Partition
-    tuple of Points
-        The isolated points of A, and of B.
-
-    Examples
-    --------
-    >>> a, b = LocalPoints(np.array([[2.0], [0.0], [1.0]])), LocalPoints(np.array([[5.0], [6.0], [9.0]]))
-    >>> partition_of_sets(a, b, 0, unit=np.ones(1))[0]
-    Partition(A 3 | B 3, n_imp=0, n_iter=1)
-    """
-    run = Run((ScatteredSide(a), ScatteredSide(b)), allowed, options, unit, on_step, on_block)
-    run.beside = a.beside()
-    result = run.result()
-    rest_a, rest_b = run.remaining
-    return result, (rest_a.points, rest_b.points)
+    found = partition_in_place(a, b, n_imp, options=options, unit=length, on_step=on_step)
+    return renumbered(found, [np.arange(len(a)), np.arange(len(b))])
 
 
 def partition_in_place(
@@ -154,7 +105,7 @@ def partition_in_place(
     (Partition(A 3 | B 3, n_imp=0, n_iter=1), [[2.0], [0.0], [1.0]])
     """
     allowed = impurity_count(n_imp, min(len(a), len(b)))
-    sides = LocalSide(a), LocalSide(b)
+    sides = Side(a), Side(b)
     run = Run(sides, allowed, options, units_of_length(a, b) if unit is None else unit, on_step)
     with one_blas_thread(a.size + b.size):  # each solver would ask for it
         result = run.result()

@@ -1,10 +1,8 @@
 """Run of a partition: the points that remain of each set, and the steps that take blocks out of them."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import sqrt
-from threading import current_thread
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +12,9 @@ from sepc.common.text import shortened
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.geometry.chunks import S, array_slices, chunks
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.hulls import nearest_points
+from sepc.geometry.hulls import nearest_of, nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.points.sets import Beside, LocalPoints, Points
+from sepc.geometry.points import Points
 from sepc.geometry.separation import separate
 from sepc.partitions.blocks import Block, Hyperplane, Partition, set_name
 from sepc.partitions.ordering import canonical_order
@@ -43,7 +41,6 @@ _MANY_FEATURES = 40
 _SETS_IN_WORDS = 5
 
 OnStep = Callable[[int, int], None]
-T = TypeVar("T")
 
 
 class PartitionOptions(NamedTuple):
@@ -74,8 +71,6 @@ class PartitionOptions(NamedTuple):
 
 DEFAULT_OPTIONS = PartitionOptions()
 
-OnBlock = Callable[[int, Points], None]
-
 
 class Cloud:
     """Some points of one label with their ellipsoid, found when it is first asked for."""
@@ -95,31 +90,11 @@ class Cloud:
     def ellipsoid(self, unit: FloatArray, tol: float) -> Ellipsoid:
         """Return the ellipsoid with this certified gap; units of length decide what is flat."""
         if self._ellipsoid is None:
-            self._ellipsoid = min_volume_ellipsoid(self.points, tol=tol, unit=unit).ellipsoid
+            self._ellipsoid = min_volume_ellipsoid(self.points.array, tol=tol, unit=unit).ellipsoid
         return self._ellipsoid
 
 
-class Remaining(Protocol):
-    """The points of one label that have not left in a block."""
-
-    remaining: Cloud
-
-    def leave(self, part: Points) -> None:
-        """Let these points leave."""
-
-
-class ScatteredSide:
-    """All points of one label that are not in one memory."""
-
-    def __init__(self, points: Points) -> None:
-        self.remaining = Cloud(points)
-
-    def leave(self, part: Points) -> None:
-        """Let these points leave."""
-        self.remaining = Cloud(self.remaining.points.without(part))
-
-
-class LocalSide:
+class Side:
     """All points of one label: first those that remain, in canonical order, then those that have left."""
 
     def __init__(self, points: FloatArray) -> None:
@@ -129,7 +104,7 @@ class LocalSide:
         self.points, self.rows = points, compact(order, len(order))
         for x in chunks(points):
             x += 0.0  # -0.0 becomes 0.0
-        self.remaining = Cloud(LocalPoints(points, self.rows))
+        self.remaining = Cloud(Points(points, self.rows))
 
     def leave(self, part: Points) -> None:
         """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
@@ -140,7 +115,7 @@ class LocalSide:
         for array in (self.points[:n], self.rows[:n]):
             _move_to_front(array, stays)
         left = n - len(part)
-        self.remaining = Cloud(LocalPoints(self.points[:left], self.rows[:left]))
+        self.remaining = Cloud(Points(self.points[:left], self.rows[:left]))
 
     def put_back(self) -> None:
         """Bring the points into the order in which they came."""
@@ -179,16 +154,12 @@ class Parts:
         self.are_kept = relax and (len(first) + len(other)) * first.points.dim <= _KEPT_SIZE
 
 
-class _Abandoned(Exception):  # noqa: N818  (nobody waits for it)
-    """Raised in the thread of one side when the run ends on the other's."""
-
-
 class Run:
     """One partition on its way, of two sets.
 
     Parameters
     ----------
-    sides : sequence of Remaining
+    sides : sequence of Side
         The sets.
     allowed : int
         How many points of the other label an ellipsoid may hold.
@@ -197,20 +168,17 @@ class Run:
         Unit of length of each feature.
     on_step : callable or None
         Called after each convex problem; see `partition`.
-    on_block : callable, optional
-        Called as ``on_block(side, points)`` when a block leaves its set.
     """
 
     def __init__(
         self,
-        sides: Sequence[Remaining],
+        sides: Sequence[Side],
         allowed: int,
         options: PartitionOptions,
         unit: FloatArray,
         on_step: OnStep | None,
-        on_block: OnBlock | None = None,
     ) -> None:
-        self.sides, self.on_block = sides, on_block
+        self.sides = sides
         self.n_imp = self.allowed = allowed
         self.options, self.unit, self.on_step = options, unit, on_step
         self.tol = _ROUGH if options.only_blocks and len(unit) > _MANY_FEATURES else _EXACT
@@ -218,8 +186,6 @@ class Run:
         self.blocks: list[Block] = []
         self.hyperplanes: list[Hyperplane] = []
         self.n_iter = 0
-        self.beside: Beside | None = None  # what another thread works in; without it there is none
-        self.thread, self.has_failed = current_thread(), False
 
     @property
     def remaining(self) -> list[Cloud]:
@@ -278,7 +244,7 @@ class Run:
             return "the centroids of {rest} coincide: nothing to split along"
         relax = self.options.relax
         of_a, of_b = Parts(cut.part(a, 0), b, relax), Parts(cut.part(b, 1), a, relax)
-        pure = self.both(lambda: self.purify(of_a), lambda: self.purify(of_b))
+        pure = self.purify(of_a), self.purify(of_b)
         while pure == (None, None):
             if not self.more_allowed():
                 return f"no part of {{rest}} has an ellipsoid with at most {self.allowed} points of the other label"
@@ -292,29 +258,9 @@ class Run:
                 self.settle(side, found, self.n_iter)
         return ""
 
-    def both(self, first: Callable[[], T], second: Callable[[], T]) -> tuple[T, T]:
-        """Return what two functions return, called at the same time if a thread may work beside this one."""
-        if self.beside is None:
-            return first(), second()
-        with ThreadPoolExecutor(1) as other:
-            found = other.submit(self.work_beside, second)
-            try:
-                return first(), found.result()
-            except BaseException:
-                self.has_failed = True  # the other thread ends at its next step, and is waited for
-                raise
-
-    def work_beside(self, work: Callable[[], T]) -> T:
-        """Return what a function returns that is called in another thread."""
-        assert self.beside is not None
-        with self.beside():
-            return work()
-
     def settle(self, side: int, found: Pure, iteration: int) -> None:
         """Let a block leave its set."""
         self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
-        if self.on_block is not None:
-            self.on_block(side, found.points)
         self.sides[side].leave(found.points)
         self.report()
 
@@ -354,11 +300,7 @@ class Run:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
         if not self.options.early_exit or surely_meet(a.points, b.points, self.unit):
             return self.cut(a, b)
-        if self.beside is None:
-            return self.between(a, b) or self.cut(a, b)
-        # At once: as a rule the ellipsoids meet.
-        apart, cut = self.both(lambda: self.between(a, b), lambda: self.cut(a, b))
-        return apart or cut
+        return self.between(a, b) or self.cut(a, b)
 
     def between(self, a: Cloud, b: Cloud) -> Cut | None:
         """Return a cut between the ellipsoids of the two sets, None if these meet."""
@@ -376,14 +318,14 @@ class Run:
 
     def cut(self, a: Cloud, b: Cloud) -> Cut | None:
         """Keep what lies beyond the nearest points of the reduced hulls; None if there is no direction to cut along."""
-        pair = nearest_points(a.points, b.points)
+        pair = nearest_of(a.points, b.points)
         self.report()
         c, d, w, reach = pair.c, pair.d, pair.normal, pair.data_range
         least = 0.0
         if pair.meet and self.options.where_hulls_meet == "centroids":  # reduce the larger hull all the way
-            c, d = a.points.extent.mean, b.points.extent.mean
+            c, d = a.points.mean, b.points.mean
             w = c - d
-            reach = max(cloud.points.extent.reach(c) for cloud in (a, b))
+            reach = max(cloud.points.reach(c) for cloud in (a, b))
             least = _SAME_POINT * reach
         length = sqrt(w @ w)
         if length <= least:
@@ -393,10 +335,8 @@ class Run:
         return Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
-        """Tell how far the run is; end it if it has failed in the other thread."""
-        if self.has_failed:
-            raise _Abandoned
-        if self.on_step is not None and current_thread() is self.thread:
+        """Tell how far the run is."""
+        if self.on_step is not None:
             self.on_step(self.total - sum(map(len, self.remaining)), self.total)
 
 

@@ -12,21 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.geometry.points.sets import LocalPoints, Points, ScatteredPoints
+from sepc.geometry.points import Points
 from sepc.geometry.threads import one_blas_thread
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.blocks import Hyperplane, Partition
 from sepc.partitions.run import (
     DEFAULT_OPTIONS,
     Cloud,
-    LocalSide,
-    OnBlock,
     OnStep,
     PartitionOptions,
     Parts,
     Pure,
-    Remaining,
     Run,
+    Side,
     is_large,
     surely_meet,
 )
@@ -64,7 +62,7 @@ def partition_several_in_place(
     >>> partition_several_in_place(sets, 0)
     Partition(set 1 3 | set 2 3 | set 3 3, n_imp=0, n_iter=1)
     """
-    sides = [LocalSide(points) for points in sets]
+    sides = [Side(points) for points in sets]
     length = units_of_length(*sets) if unit is None else unit
     allowed = impurity_count(n_imp, min(map(len, sets)))
     with one_blas_thread(sum(points.size for points in sets)):  # each solver would ask for it
@@ -72,52 +70,6 @@ def partition_several_in_place(
     for side in sides:
         side.put_back()
     return result
-
-
-def partition_of_several(
-    sets: Sequence[Any],
-    allowed: int,
-    *,
-    unit: FloatArray,
-    options: PartitionOptions = DEFAULT_OPTIONS,
-    on_step: OnStep | None = None,
-    on_block: OnBlock | None = None,
-) -> tuple[Partition, list[Points]]:
-    """Do the same wherever the points are; return the isolated ones of each set, too.
-
-    Parameters
-    ----------
-    sets : sequence of ScatteredPoints
-    allowed : int
-        How many points of other labels an ellipsoid may hold.
-    unit, options, on_step
-        As for `partition_several_in_place`.
-    on_block : callable, optional
-        Called as ``on_block(side, points)`` when a block leaves its set.
-
-    Returns
-    -------
-    Partition
-    list of Points
-    """
-    sides = [_ScatteredSet(points) for points in sets]
-    run = _SeveralRun(sides, allowed, options, unit, on_step, on_block)
-    run.beside = sets[0].beside()
-    result = run.result()
-    return result, [cloud.points for cloud in run.remaining]
-
-
-class _ScatteredSet:
-    """What remains of one set: in memory where it is little, and where it came from, to be joined with others."""
-
-    def __init__(self, points: Any) -> None:
-        self.scattered = points
-        self.remaining = Cloud(points.at_hand())
-
-    def leave(self, part: Points) -> None:
-        """Let these points leave."""
-        self.scattered = self.scattered.drop(part)
-        self.remaining = Cloud(self.scattered.at_hand())
 
 
 class _Found(NamedTuple):
@@ -138,7 +90,7 @@ class _Cut(NamedTuple):
 class _SeveralRun(Run):
     """One partition of several sets on its way."""
 
-    def __init__(self, sides: Sequence[Remaining], allowed: int, *how: Any) -> None:
+    def __init__(self, sides: Sequence[Side], allowed: int, *how: Any) -> None:
         super().__init__(sides, allowed, *how)
         self.limits = [allowed] * len(sides)  # how many points of other labels a block of each set may hold
         self.known_boxes: tuple[FloatArray, FloatArray] | None = None  # of this round
@@ -223,13 +175,8 @@ class _SeveralRun(Run):
 
     def others(self, side: int) -> Cloud:
         """Return what remains of all sets but one."""
-        rest = [other for k, other in enumerate(self.sides) if k != side and len(other.remaining)]
-        if all(isinstance(other, _ScatteredSet) for other in rest):
-            first, *more = (other.scattered for other in rest if isinstance(other, _ScatteredSet))
-            joined: ScatteredPoints = first.joined(*more)
-            return Cloud(joined.at_hand())
-        arrays = [other.remaining.points.array for other in rest if isinstance(other.remaining.points, LocalPoints)]
-        return Cloud(LocalPoints(np.concatenate(arrays)))
+        rest = [other for k, other in enumerate(self.remaining) if k != side and len(other)]
+        return Cloud(Points(np.concatenate([other.points.array for other in rest])))
 
     def can_be_cut(self) -> BoolArray:
         """Return of which sets, and of all others together, more points than features remain, shape (n_sets,)."""

@@ -1,10 +1,9 @@
-"""Units of length: mean and standard deviation of each feature, wherever the points are."""
+"""Units of length: mean and standard deviation of each feature."""
 
 import numpy as np
 
 from sepc.common.typing import FloatArray
 from sepc.geometry.chunks import chunks
-from sepc.geometry.points.sets import Points, bounds_of
 
 
 def units_of_length(*sets: FloatArray) -> FloatArray:
@@ -61,20 +60,3 @@ def _sum_of_squares(points: FloatArray, mean: FloatArray) -> FloatArray:
     np.square(points, out=points)
     squares: FloatArray = points.sum(axis=0)
     return squares
-
-
-def location_and_scale_of(*sets: Points) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each feature over the points of all sets, wherever these are.
-
-    Examples
-    --------
-    >>> from sepc.geometry.points.sets import LocalPoints
-    >>> location_and_scale_of(LocalPoints(np.array([[1.0, 0.1], [3.0, 0.1]])))
-    (array([2. , 0.1]), array([1., 0.]))
-    """
-    n = sum(map(len, sets))
-    low, high = bounds_of([points.extent for points in sets])
-    varies = low < high
-    mean = np.where(varies, sum(len(points) * points.extent.mean for points in sets) / n, low)
-    square = sum(points.moments(mean).products.diagonal() for points in sets) / n
-    return mean, np.where(varies, np.sqrt(square), 0.0)

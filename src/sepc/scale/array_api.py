@@ -14,9 +14,8 @@ from sklearn.utils._array_api import _convert_to_numpy
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.ellipsoid import LARGEST_HELD, is_held
+from sepc.geometry.ellipsoid import is_held
 from sepc.geometry.local_overlap import local_overlap
-from sepc.geometry.points.queries import squares
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
@@ -92,8 +91,22 @@ def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
     >>> np.allclose(place.fetch(log_joint(model.densities, place.put(Z), place)), model.densities.log_joint(Z))
     True
     """
-    joint = _joint_in_one_pass(densities, Z, place)
-    return _joint_by_monomials(densities, Z, place) if joint is None else joint
+    xp = place.xp
+    center, unit = place.put(densities.center), place.put(densities.unit)
+    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
+    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
+    power = -0.5 * (densities.tails + len(densities.unit))
+    numbers = place.put(np.arange(Z.shape[1])[densities.numbers])
+    found = []
+    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
+        z = xp.clip((xp.take(Z[rows, :], numbers, axis=1) - center) / unit, -FARTHEST, FARTHEST)
+        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
+        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
+        square = xp.clip(square, 0.0, None)
+        log_shares, beyond = _log_shares(densities.shares, Z[rows, :], place)
+        logs = log_weights + power * xp.log(1.0 + (square + beyond) / densities.tails) + log_shares
+        found.append(_by_class(densities, logs, xp))
+    return xp.concat(found, axis=0)
 
 
 def posterior(calibration: Calibration | None, joint: Array, place: Place) -> Array:
@@ -141,36 +154,6 @@ def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
     return xp.astype(ranks, xp.float64) / n
 
 
-def _joint_in_one_pass(densities: LocalDensities, Z: Array, place: Place) -> Array | None:
-    """Return what `LocalDensities.log_joint` returns, if a device has a pass for it."""
-    if densities.shares is not None or not hasattr(place.xp, "row_joints"):
-        return None
-    frame = densities.center, FARTHEST * densities.unit
-    centers, frames = map(np.array, zip(*densities.frames(), strict=True))
-    weights = densities.log_weights, densities.codes, densities.n_classes
-    return place.xp.row_joints(Z, frame, (centers, frames), *weights, densities.tails)
-
-
-def _joint_by_monomials(densities: LocalDensities, Z: Array, place: Place) -> Array:
-    """Return the same with operations of the standard."""
-    xp = place.xp
-    center, unit = place.put(densities.center), place.put(densities.unit)
-    coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
-    i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
-    power = -0.5 * (densities.tails + len(densities.unit))
-    numbers = place.put(np.arange(Z.shape[1])[densities.numbers])
-    found = []
-    for rows in _blocks(Z.shape[0], len(densities.coefficients)):
-        z = xp.clip((xp.take(Z[rows, :], numbers, axis=1) - center) / unit, -FARTHEST, FARTHEST)
-        lifted = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
-        square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
-        square = xp.clip(square, 0.0, None)
-        log_shares, beyond = _log_shares(densities.shares, Z[rows, :], place)
-        logs = log_weights + power * xp.log(1.0 + (square + beyond) / densities.tails) + log_shares
-        found.append(_by_class(densities, logs, xp))
-    return xp.concat(found, axis=0)
-
-
 def _log_shares(shares: CategoryShares | None, Z: Array, place: Place) -> tuple[Array | float, Array | float]:
     """Return what `CategoryShares.log_shares` returns, and how far features lie beyond, as a square."""
     if shares is None:
@@ -189,8 +172,10 @@ def _log_shares(shares: CategoryShares | None, Z: Array, place: Place) -> tuple[
 
 
 def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
-    nothing = np.zeros(len(center))
-    return squares(xp, points, center, nothing, frame, nothing)
+    """Return ``|frame' (x - center)|^2`` of each point, shape (n,)."""
+    center, frame = (xp.asarray(np.array(array), device=points.device) for array in (center, frame))
+    image = (points - center[None, :]) @ frame
+    return xp.sum(image * image, axis=1)
 
 
 def _by_class(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
@@ -355,10 +340,6 @@ def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
         return [xp.zeros(n, dtype=xp.int64, device=place.device)]
     centers, frames = _frames(stack)
     words = list(chunk_slices(len(stack), _WORD))
-    if hasattr(xp, "row_words"):
-        own = [xp.row_words(Z, centers[word], frames[word], LARGEST_HELD) for word in words]
-        if all(found is not None for found in own):
-            return own
     bit_values = place.put(_BIT_VALUES)
     blocks = []
     for rows in _blocks(n, max(len(stack), stack.dim)):

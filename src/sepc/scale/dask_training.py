@@ -1,4 +1,4 @@
-"""Training sets in Dask arrays and data frames: split by class where they are."""
+"""Training sets in Dask arrays and data frames, which stay where they are."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +16,11 @@ from sepc.common.label_kinds import (
     require_labels,
     require_one_kind,
 )
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import IntArray
 from sepc.common.validation import different_labels, names_of
-from sepc.scale.cluster_points import ClusterChunk, ClusterPoints
-from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes, standardised, units_of
+from sepc.scale.cluster_records import ClusterRecords
+from sepc.scale.scattered_records import Chunk
+from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes
 
 
 def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
@@ -36,25 +37,14 @@ def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
     ScatteredTrainingSet
     """
     require_shape(X.shape, None)
-    names = names_of(X)
     blocks = _blocks(X)
     sizes = list(dask.compute(*map(_n_rows, blocks)))
     starts = np.cumsum([0, *sizes]).tolist()
     labels = _label_blocks(y, sizes)
-    parts = [_raw(block, start) for block, start in zip(blocks, starts[:-1], strict=True)]
-    raw = ClusterPoints(parts, X.shape[1], sizes)
-    mean, scale = units_of(raw, names, standardize)
     classes = _classes(labels, starts)
-    units = delayed((mean, scale), pure=False, traverse=False)
-    points = [
-        ClusterPoints(
-            [_of_class(chunk, block, label, units) for chunk, block in zip(raw.chunks, labels, strict=True)],
-            raw.dim,
-            bytes_received=raw.bytes_received,
-        )
-        for label in classes
-    ]
-    return ScatteredTrainingSet(points, classes, mean, scale)
+    given = delayed(classes, pure=False, traverse=False)
+    chunks = [_chunk(*parts, given) for parts in zip(blocks, labels, starts[:-1], strict=True)]
+    return ScatteredTrainingSet.of(ClusterRecords(chunks, sizes, X.shape[1]), classes, names_of(X), standardize)
 
 
 def _classes(blocks: Sequence[Delayed], starts: Sequence[int]) -> NDArray[Any]:
@@ -107,9 +97,9 @@ def _n_rows(block: Any) -> int:
 
 
 @delayed
-def _raw(block: Any, start: int) -> ClusterChunk:
+def _chunk(block: Any, labels: NDArray[Any], start: int, classes: NDArray[Any]) -> Chunk:
     points = np.ascontiguousarray(block, dtype=np.float64)
-    return ClusterChunk(points, np.arange(start, start + len(points)))
+    return Chunk(points, np.searchsorted(classes, labels), np.arange(start, start + len(points)), points)
 
 
 @delayed
@@ -122,11 +112,3 @@ def _kinds_and_labels(labels: NDArray[Any], start: int) -> tuple[dict[str, Label
     """Return the kinds of labels in a block, and, if there is but one, the different labels."""
     kinds = kinds_of(labels, start)
     return kinds, different_labels(labels) if len(kinds) == 1 and MISSING not in kinds else labels[:0]
-
-
-@delayed
-def _of_class(
-    chunk: ClusterChunk, labels: NDArray[Any], label: Any, units: tuple[FloatArray, FloatArray]
-) -> ClusterChunk:
-    mask = labels == label
-    return ClusterChunk(standardised(chunk.points[mask], *units), chunk.rows[mask])

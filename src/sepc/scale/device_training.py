@@ -3,17 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sepc.common.label_kinds import MISSING, LabelsOfAKind, require_one_kind
+from sepc.common.typing import FloatArray
 from sepc.common.validation import labels_of
-from sepc.geometry.points.queries import like, to_host
-from sepc.scale.device_points import DeviceChunk, DevicePoints
-from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes, standardised, units_of
+from sepc.scale.array_api import Place
+from sepc.scale.scattered_records import SlicedRecords
+from sepc.scale.training_sets import ScatteredTrainingSet, require_shape
 
 
-def device_set(xp: Any, X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
-    """Return a training set that stays on its device.
+def device_set(xp: Any, X: Any, y: Any, standardize: bool, n_threads: int) -> ScatteredTrainingSet:
+    """Return a training set that stays on its device; a chunk at a time comes into memory.
 
     Parameters
     ----------
@@ -22,40 +21,19 @@ def device_set(xp: Any, X: Any, y: Any, standardize: bool) -> ScatteredTrainingS
     y : array-like of shape (n,)
         Of the same library, or of NumPy.
     standardize : bool
+    n_threads : int
+        How many chunks are asked at the same time.
 
     Returns
     -------
     ScatteredTrainingSet
     """
-    classes, codes = _labels(xp, X, y)
-    require_shape(X.shape, codes.shape[0])
-    raw = DevicePoints.of(xp, xp.astype(X, xp.float64, copy=False))
-    mean, scale = units_of(raw, None, standardize)
-    (chunk,) = raw.chunks
-    units = like(xp, X, mean), like(xp, X, scale)
-    points = []
-    for k in range(len(classes)):
-        rows = xp.nonzero(codes == k)[0]
-        of_class = standardised(xp.take(chunk.points, rows, axis=0), *units)
-        points.append(DevicePoints(xp, [DeviceChunk(of_class, xp.take(chunk.rows, rows))]))
-    return ScatteredTrainingSet(points, classes, np.asarray(mean), np.asarray(scale))
+    place = Place(xp, X.device)
+    is_there = hasattr(y, "device") and not isinstance(y, np.ndarray)
+    classes, codes = labels_of(place.fetch(y).ravel() if is_there else y)
+    require_shape(X.shape, len(codes))
 
+    def read(rows: slice) -> FloatArray:
+        return place.fetch(X[rows, :]).astype(np.float64, order="C", copy=False)
 
-def _labels(xp: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
-    """Return the sorted labels, and the number of each point's label among them where the points are."""
-    if isinstance(y, list | tuple | np.ndarray) or not hasattr(y, "device"):
-        classes, numbers = labels_of(y)
-        return classes, like(xp, X, numbers)
-    _require_no_nan(xp, y)
-    values, codes = xp.unique_inverse(y)
-    found = to_host(values)
-    classes = sorted_classes([found])
-    return classes, xp.take(like(xp, X, np.searchsorted(classes, found)), xp.reshape(codes, (-1,)))
-
-
-def _require_no_nan(xp: Any, y: Any) -> None:
-    """Raise an `InputError` if a label is NaN; on a device all of them are numbers."""
-    if xp.isdtype(y.dtype, "real floating"):
-        lost = to_host(xp.nonzero(xp.isnan(xp.reshape(y, (-1,))))[0])
-        if len(lost):
-            require_one_kind({MISSING: LabelsOfAKind(len(lost), int(lost[0]), np.nan)})
+    return ScatteredTrainingSet.of(SlicedRecords(read, codes, X.shape[1], n_threads), classes, None, standardize)

@@ -23,7 +23,7 @@ def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None
     y : array-like of shape (n,)
     standardize : bool
     n_jobs : int or None
-        How many chunks of a file are read at the same time.
+        How many chunks of a file, or of a device, are read at the same time.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None
     if stays_on_device(X):
         from sepc.scale.device_training import device_set
 
-        return device_set(get_namespace(X)[0], X, y, standardize)
+        return device_set(get_namespace(X)[0], X, y, standardize, effective_n_jobs(n_jobs))
     return None
 
 

@@ -30,7 +30,6 @@ from sepc.scale.array_api import (
     posterior,
     typicality,
 )
-from sepc.scale.cuda_passes import with_own_pass
 
 
 def predict(clf: Any, X: Array) -> Array:
@@ -90,7 +89,7 @@ def _points(clf: Any, X: Array) -> "_PointsThere":
             "to a device that has, or convert it with numpy.asarray."
         )
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
-    place, model = Place(with_own_pass(xp, X), device), clf._model
+    place, model = Place(xp, device), clf._model
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
     Z = X - place.put(model.mean)
     Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in

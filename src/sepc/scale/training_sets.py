@@ -1,6 +1,7 @@
-"""Training sets that are not in memory, one set of points per class, and the checks that all kinds share."""
+"""Training sets that are not in memory: their records, and what a first look at all of them tells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 from sepc.common.validation import no_numbers, require_two_classes
-from sepc.geometry.points.queries import parts, to_host
-from sepc.geometry.points.sets import ScatteredPoints
-from sepc.partitions.units import location_and_scale_of
+from sepc.geometry.extents import Extents
+from sepc.partitions.units import units_from
+from sepc.scale.scattered_records import Chunk, ScatteredRecords
 
 
 class ScatteredTrainingSet(NamedTuple):
@@ -20,17 +21,97 @@ class ScatteredTrainingSet(NamedTuple):
 
     Attributes
     ----------
-    points : list of ScatteredPoints
-        Those of each class; their numbers are rows of the training set.
+    records : ScatteredRecords
     classes : ndarray of shape (n_classes,)
     mean, scale : ndarray of shape (d,)
-        Standardised units in terms of the original ones.
+        Units of the model in terms of the original ones.
+    center, unit : ndarray of shape (d,)
+        Mean of each feature, and its unit of length, in units of the model.
+    extents : Extents
+        In units of the model.
     """
 
-    points: list[Any]
+    records: ScatteredRecords
     classes: NDArray[Any]
     mean: FloatArray
     scale: FloatArray
+    center: FloatArray
+    unit: FloatArray
+    extents: Extents
+
+    @classmethod
+    def of(
+        cls, records: ScatteredRecords, classes: NDArray[Any], names: NDArray[Any] | None, standardize: bool
+    ) -> "ScatteredTrainingSet":
+        """Look at all records, twice, and bring them into the units of the model.
+
+        Parameters
+        ----------
+        records : ScatteredRecords
+            As they came.
+        classes : ndarray of shape (n_classes,)
+        names : ndarray of str, or None
+            Of the features.
+        standardize : bool
+        """
+        extents = _extents(records, len(classes), names)
+        low, high = extents.low.min(axis=0), extents.high.max(axis=0)
+        # A constant column has exactly no spread.
+        center = np.where(low < high, extents.n @ extents.mean / extents.n.sum(), low)
+        square = records.total(partial(_squares, center), _sum) / len(records)
+        spread = np.where(low < high, np.sqrt(square), 0.0)
+        mean, scale = np.zeros(records.dim), np.ones(records.dim)
+        if standardize:
+            mean, scale = center, np.where(spread > 0.0, spread, 1.0)
+        records.use_units(mean, scale)
+        in_units = (center - mean) / scale, units_from(spread / scale)
+        return cls(records, classes, mean, scale, *in_units, extents.in_units(mean, scale))
+
+
+def _extents(records: ScatteredRecords, n_classes: int, names: NDArray[Any] | None) -> Extents:
+    """Return the extents of all classes; raise an `InputError` that names columns whose values are no numbers."""
+    n, low, high, origin, total = records.total(partial(_extents_of, n_classes), _joined_extents)
+    if not (np.maximum(-low, high) <= LARGEST_COORDINATE).all():  # so that NaN is not overlooked
+        raise no_numbers(records.total(_n_invalid, _sum), names)
+    return Extents(n.astype(np.int64), low, high, origin + total / n[:, None])
+
+
+def _extents_of(n_classes: int, chunk: Chunk) -> list[Any]:
+    """Return numbers, smallest and largest values of each class, an origin, and sums relative to it."""
+    d = chunk.points.shape[1]
+    low, high, origin, total = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf), chunk.points[0], []
+    with np.errstate(invalid="ignore", over="ignore"):  # what is no number is told afterwards
+        for k in range(n_classes):
+            own = chunk.points[chunk.codes == k]
+            low[k], high[k] = own.min(axis=0, initial=np.inf), own.max(axis=0, initial=-np.inf)
+            total.append((own - origin).sum(axis=0))  # the rounding of a large offset stays out of the mean
+    return [np.bincount(chunk.codes, minlength=n_classes), low, high, origin, np.array(total)]
+
+
+def _joined_extents(found: Iterable[list[Any]]) -> list[Any]:
+    chunks = list(found)
+    n, low, high, origin, total = chunks[0]
+    for n_more, its_low, its_high, its_origin, its_total in chunks[1:]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = total + its_total + n_more[:, None] * (its_origin - origin)
+        n, low, high = n + n_more, np.minimum(low, its_low), np.maximum(high, its_high)
+    return [n, low, high, origin, total]
+
+
+def _squares(center: FloatArray, chunk: Chunk) -> FloatArray:
+    squares: FloatArray = np.square(chunk.points - center).sum(axis=0)
+    return squares
+
+
+def _sum(found: Iterable[Any]) -> Any:
+    return sum(found)
+
+
+def _n_invalid(chunk: Chunk) -> IntArray:
+    """Count, for each column, the entries that are NaN, infinite, or too large, shape (3, d)."""
+    is_nan, is_inf = np.isnan(chunk.points), np.isinf(chunk.points)
+    is_large = (np.abs(chunk.points) > LARGEST_COORDINATE) & ~is_inf
+    return np.array([np.count_nonzero(flags, axis=0) for flags in (is_nan, is_inf, is_large)])
 
 
 def require_shape(shape: Sequence[Any], n_labels: int | None) -> None:
@@ -43,39 +124,9 @@ def require_shape(shape: Sequence[Any], n_labels: int | None) -> None:
         )
 
 
-def units_of(raw: ScatteredPoints, names: NDArray[Any] | None, standardize: bool) -> tuple[FloatArray, FloatArray]:
-    """Return mean and scale of points as they come, checked to be numbers; 0 and 1 unless they are asked for."""
-    require_numbers_in(raw, names)
-    mean, scale = location_and_scale_of(raw) if standardize else (np.zeros(raw.dim), np.ones(raw.dim))
-    return mean, np.where(scale > 0.0, scale, 1.0)
-
-
-def require_numbers_in(raw: ScatteredPoints, names: NDArray[Any] | None) -> None:
-    """Raise an `InputError` that names the columns with NaN, infinite or far too large values."""
-    try:
-        raw.extent  # noqa: B018  (it is kept: no pass more)
-    except InputError:
-        raise no_numbers(np.sum(raw.ask(_n_invalid), axis=0), names) from None
-
-
-def _n_invalid(xp: Any, points: Any) -> IntArray:
-    """Count, for each column, the entries that are NaN, infinite, or too large, shape (3, d)."""
-    found = []
-    for x in parts(xp, points):
-        is_nan, is_inf = xp.isnan(x), xp.isinf(x)
-        is_large = (xp.abs(x) > LARGEST_COORDINATE) & ~is_inf
-        found.append([to_host(xp.sum(xp.astype(flags, xp.int64), axis=0)) for flags in (is_nan, is_inf, is_large)])
-    return np.asarray(np.sum(found, axis=0))
-
-
 def sorted_classes(found: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return the different labels of several parts, two or more."""
     classes = np.unique(np.concatenate([labels for labels in found if len(labels)]))
     check_classification_targets(np.repeat(classes, 3))
     require_two_classes(classes)
     return classes
-
-
-def standardised(points: Any, mean: Any, scale: Any) -> Any:
-    """Return points in units of `scale` about `mean`; arrays of any library."""
-    return (points - mean[None, :]) / scale[None, :] + 0.0  # -0.0 becomes 0.0

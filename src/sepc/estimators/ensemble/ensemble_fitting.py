@@ -15,11 +15,11 @@ from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 from sepc.estimators.ensemble.stacking import learn_stack, sharpened
 from sepc.estimators.ensemble.strangeness import learn_strangeness
 from sepc.estimators.fitting import ArrangedSet, class_slices
-from sepc.estimators.found_categories import found_categories
+from sepc.estimators.found_categories import found_categories, moments_about
 from sepc.estimators.left_out import groups_of
 from sepc.estimators.progress import Progress
 from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.points.sets import LocalPoints
+from sepc.geometry.extents import Extents
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
 
@@ -99,7 +99,10 @@ def fit_ensemble(
     views = FeatureViews.of(X)
     by_view = views(X)
     # As scores they are features like all others: members that read the same thing in different ways know more.
-    categories = found_categories([LocalPoints(by_view[PLAIN])], views.mean[PLAIN], views.scale[PLAIN])
+    plain = by_view[PLAIN]
+    extents = Extents.of([plain[rows] for rows in class_slices(training.class_count)])
+    units = views.mean[PLAIN], views.scale[PLAIN]
+    categories = found_categories(extents, lambda origin: moments_about(origin, plain), *units)
     groups = () if categories is None else categories.groups
     columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
@@ -135,14 +138,15 @@ def fit_ensemble(
     beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), _CHUNK)])
     how = beyond[asked][known], training.class_count, unexplained
     strangeness = learn_strangeness(log_densities[:, known], *how)
-    plain, scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
+    of_plain, of_scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
+    records = of_plain, of_scores
     model = EnsembleModel(
         classes=training.classes,
         class_count=training.class_count,
         features=features,
         views=views,
-        records_by_view=(plain, scores),
-        outline=Outline.of([LocalPoints(plain.points[rows]) for rows in class_slices(training.class_count)]),
+        records_by_view=records,
+        outline=Outline.of(extents),
         members=[one.member for one in grown],
         stack=stack,
         strangeness=strangeness,
@@ -150,7 +154,7 @@ def fit_ensemble(
     background = strangeness.calibration.with_background
     proba = np.empty((len(codes), len(training.classes)))
     for rows in chunk_slices(len(codes), _CHUNK):
-        said = (opinions, log_densities) if len(asked) == len(codes) else _honest(grown, (plain, scores), rows)
+        said = (opinions, log_densities) if len(asked) == len(codes) else _honest(grown, records, rows)
         here = rows if len(asked) == len(codes) else slice(None)
         of_rows = stack.posterior(said[0][:, here])
         proba[rows] = background(of_rows, strangeness.score(said[1][:, here], beyond[rows]))

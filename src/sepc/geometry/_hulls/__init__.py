@@ -13,17 +13,13 @@ Case                          What runs                      Why                
 ============================  =============================  ==================================  ====================
 no free set, or centroids     nothing: the centroids         they are the answer                 hull_search
 that coincide
-points not in memory          Newton's method on sums over   a pass over all points costs more   scattered_hulls
-                              all points, then the search    than a solution in memory
-                              below for those near the
-                              thresholds
-in memory, at most 1000       the first round in four        calls from the interpreter would    small_hulls
+at most 1000                  the first round in four        calls from the interpreter would    small_hulls
 points of both sets           compiled steps; the next rows  take longer than the work
                               where that cannot be
                               certified
-in memory, a set of more      a sample first, then the       most points are decided by a rough  hull_search
+a set of more                 a sample first, then the       most points are decided by a rough  hull_search
 than 3 (300 + 50 d) points    points it leaves unsure        normal already
-in memory, fewer points       all points at once             a sample would cost as much         hull_search
+fewer points                  all points at once             a sample would cost as much         hull_search
 more than 300 points still    points far from the            they are decided                    smooth_hulls
 in play                       thresholds are left out
 samples that all but meet     one in four of the points      enough to show that the hulls       smooth_hulls

@@ -14,7 +14,7 @@ from sepc.geometry._hulls.hull_side import Picked, Side
 from sepc.geometry._hulls.slabs import half_width
 from sepc.geometry._hulls.small_hulls import ROUNDING, SLAB, SLAB_PER_FEATURE, settle
 from sepc.geometry._hulls.smooth_hulls import Undecided
-from sepc.geometry.points.sets import LocalPoints
+from sepc.geometry.points import Points
 
 # First round, more points than three times a sample: rows of a strided sample on which the first normal is found, and
 # how many more per feature.
@@ -36,42 +36,23 @@ class Search:
     """The state of one search: two sides, the pair of points they give, and its certified gap."""
 
     def __init__(
-        self,
-        sides: list[Side],
-        shift: FloatArray,
-        bounds: tuple[FloatArray, FloatArray],
-        tol: float,
-        on_step: StepCallback | None,
-        sharp: bool,
+        self, a: Points, b: Points, caps: tuple[float, float], tol: float, on_step: StepCallback | None
     ) -> None:
-        self.sides, self.shift, self.tol, self.on_step, self.sharp = sides, shift, tol, on_step, sharp
-        self.low, self.high = bounds
+        self.tol, self.on_step, self.sharp = tol, on_step, is_crowded(len(a) + len(b))
+        self.low, self.high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
         # The range depends on c only within a factor of two; the solver's own unit need not be exact.
         self.unit = float((self.high - self.low).max())
+        smaller = (a if len(a) < len(b) else b).array
+        offset = mean_from(smaller, smaller[0])
+        self.shift = smaller[0] + offset if is_far(self.low, self.high) else np.zeros(len(offset))
+        self.sides = [Side(a.array, -1.0, caps[0], self.shift), Side(b.array, 1.0, caps[1], self.shift)]
+        for side, points in zip(self.sides, (a, b), strict=True):
+            # What rounding of the shift leaves, or the mean itself.
+            is_smaller = points.array is smaller
+            side.image = (smaller[0] - self.shift) + offset if is_smaller else mean_from(side.points, side.shift)
         self.free = [side for side in self.sides if side.is_free]
         self.n_rows = sum(len(side.points) for side in self.free)
         self.n_iter, self.n_passes, self.gap = 0, 0.0, 0.0 if not self.free else np.inf
-
-    @classmethod
-    def among(
-        cls,
-        a: LocalPoints,
-        b: LocalPoints,
-        caps: tuple[float, float],
-        tol: float,
-        on_step: StepCallback | None,
-    ) -> "Search":
-        """Return the search among all points of two sets."""
-        points_a, points_b = a.array, b.array
-        low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
-        smaller = points_a if len(points_a) < len(points_b) else points_b
-        offset = mean_from(smaller, smaller[0])
-        shift = smaller[0] + offset if is_far(low, high) else np.zeros(len(offset))
-        sides = [Side(points_a, -1.0, caps[0], shift), Side(points_b, 1.0, caps[1], shift)]
-        for side, points in zip(sides, (points_a, points_b), strict=True):
-            # What rounding of the shift leaves, or the mean itself.
-            side.image = (smaller[0] - shift) + offset if points is smaller else mean_from(side.points, side.shift)
-        return cls(sides, shift, (low, high), tol, on_step, sharp=is_crowded(len(points_a) + len(points_b)))
 
     def run(self) -> None:
         """Bring the gap below the tolerance, or as far down as rounding allows."""

@@ -11,18 +11,16 @@ Where to search:
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
 rank 0                        nothing: equal weights         one point, however often            design_search
-points not in memory          the search below on a core,    a pass over all points costs more   scattered_design
-                              the farthest 2048 to 16384     than a solution in memory
-points in memory, few, with   the next row by the shortest   what lies between the kernels       small_ellipsoid
+few points, with              the next row by the shortest   what lies between the kernels       small_ellipsoid
 small working sets            way                            takes longer than they do
-points in memory, few         all outer points at once, to   one pass proves it as a rule;       few_points
+few points                    all outer points at once, to   one pass proves it as a rule;       few_points
                               the end; the next row where    working sets would need several
                               that cannot be certified
-points in memory, many        first steps over a fading      what a small set leaves out shows   many_points
+many points                   first steps over a fading      what a small set leaves out shows   many_points
                               background, then working       up under a rough design already
                               sets near the boundary
-many copies of few points     the same, each point once      copies fill a working set and       mve,
-                                                             make it singular                    scattered_design
+many copies of few points     the same, each point once      copies fill a working set and       mve
+                                                             make it singular
 ============================  =============================  ==================================  ====================
 
 The shortest way is for at most 1000 points of at most 48 features, and for working sets of the first case of the last
@@ -85,8 +83,8 @@ it fails                      the interior point, to the     an evenly filled bo
                               tolerance; then once more      more points near its boundary
                                                              than can be told apart
 points beyond the working     another working set, twice at  they would carry weight, too        few_points,
-set stick out by more than    most if the points are many                                        many_points,
-1e-10                                                                                            scattered_design
+set stick out by more than    most if the points are many                                        many_points
+1e-10
 ============================  =============================  ==================================  ====================
 
 It takes no longer than the last steps of the interior point, whatever the size of the set.

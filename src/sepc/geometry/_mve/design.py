@@ -95,10 +95,6 @@ class Design:
         """How often the points were read, in multiples of reading each once."""
         return self.n_read / len(self.X)
 
-    def carriers(self, rows: IntArray) -> FloatArray | None:  # noqa: ARG002
-        """Return the points at these rows where they are not the caller's own."""
-        return None
-
     def certified(self, tol: float) -> bool:
         """Return whether the gap is at most `tol`."""
         return self.gap <= tol and not self.broken
@@ -113,11 +109,6 @@ class Design:
         if self.in_base is None or self.in_base[0] is not rows:
             self.in_base = rows, self.lift(rows, *self.base)
         return self.in_base[1]
-
-    def extend(self, points: FloatArray, leverage: FloatArray) -> None:
-        """Take in further points, whose leverages under the current design are known."""
-        self.X, self.bound = np.concatenate([self.X, points]), np.concatenate([self.bound, leverage])
-        self.top = max(self.top, float(leverage.max()))
 
     def widest_deviation(self, columns: FloatArray) -> float:
         """Return the largest of ``|columns' x|^2`` over all points x, relative to the center."""

@@ -1,0 +1,40 @@
+"""Extents of classes: where the points of each lie."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.points import Points
+
+
+class Extents(NamedTuple):
+    """Number of points, smallest and largest values, and means, of each class.
+
+    Attributes
+    ----------
+    n : ndarray of int, shape (n_classes,)
+    low, high, mean : ndarray of shape (n_classes, d)
+
+    Examples
+    --------
+    >>> Extents.of([np.array([[1.0], [5.0], [3.0]]), np.array([[7.0]])]).mean.tolist()
+    [[3.0], [7.0]]
+    """
+
+    n: IntArray
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+    @classmethod
+    def of(cls, by_class: Sequence[FloatArray]) -> "Extents":
+        """Return the extents of the points of each class, arrays of shape (n, d)."""
+        sets = [Points(points) for points in by_class]
+        ends = ([points.low for points in sets], [points.high for points in sets], [points.mean for points in sets])
+        return cls(np.array([len(points) for points in sets]), *map(np.array, ends))
+
+    def in_units(self, mean: FloatArray, scale: FloatArray) -> "Extents":
+        """Return the same for points in units of `scale` about `mean`."""
+        return Extents(self.n, *((ends - mean) / scale + 0.0 for ends in self[1:]))
