@@ -71,7 +71,7 @@ def test_copies_of_all_records_give_no_more_certainty_about_new_ones(load):
     once = SEPClassifier().fit(X[::2], y[::2])
     thrice = SEPClassifier().fit(np.repeat(X[::2], 3, axis=0), np.repeat(y[::2], 3))
     # Copies in other parts would have been seen: the temperature would say that nothing is ever wrong.
-    assert thrice._model.calibration.temperature > 0.6 * once._model.calibration.temperature
+    assert thrice._model.calibration.temperature > 0.7 * once._model.calibration.temperature
 
 
 def test_a_class_whose_records_are_all_equal_is_still_found():

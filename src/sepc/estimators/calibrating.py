@@ -18,7 +18,7 @@ _DRAWN_TO_ZERO = 3.0
 # Within these: a set where every record is right would give a temperature of 0. Many records may show that densities
 # are far from sure enough, a few cannot.
 _LEAST_LOG_TEMPERATURE, _MOST_LOG_TEMPERATURE = -3.0, 6.0
-_FEW_RECORDS = 2000.0
+_FEW_RECORDS = 1000.0
 _LEAST_LOGIT, _MOST_LOGIT = -12.0, 2.0
 _START = (0.5, -4.0)
 
@@ -59,7 +59,7 @@ def learn_calibration(
     # Seven digits tell strange points as well, and take half of the room in a file.
     left_out = np.sort(densities).astype(np.float32).astype(np.float64)
     level = strange_below(left_out) - BELOW_STRANGE
-    least_log_temperature = max(-1.0 - np.log1p(len(codes) / _FEW_RECORDS), _LEAST_LOG_TEMPERATURE)
+    least_log_temperature = max(-1.0 - np.log(max(len(codes) / _FEW_RECORDS, 1.0)), _LEAST_LOG_TEMPERATURE)
     loss = _Loss(joint, codes, share, expit(level - densities), known)
     log_temperature, logit, *corrections = minimize(
         loss,
