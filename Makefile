@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test docs pictures bench clean
+.PHONY: demo test docs paper pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -26,6 +26,10 @@ test: $(VENV)/.sepc-test
 docs: $(VENV)/.sepc-docs
 	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
 	$(RUN) docs/check_site.py docs/_build/html
+
+# The paper's experiments with all their seeds, and the page on them; `python -m paper` takes a few seeds.
+paper: $(VENV)/.sepc-all
+	$(RUN) -m paper --full --out docs/reproduction
 
 # Pictures of README and site that are kept in the repository; those of the report need a chromium.
 pictures: $(VENV)/.sepc-docs

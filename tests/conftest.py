@@ -16,7 +16,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 # Folders whose tests look at the same costly things.
-TOGETHER = ("experiments", "landscapes", "reports")
+TOGETHER = ("paper", "landscapes", "reports")
 
 
 @pytest.hookimpl(optionalhook=True)  # there is none without pytest-xdist

@@ -62,4 +62,7 @@ def test_bash_proposes(typed, proposed, tmp_path):
 
 
 def test_quotes_in_a_help_end_no_word():
-    assert "paper'\\''s experiments" in completion_script(make_parser(), "zsh")
+    parser = make_parser()
+    (commands,) = (action for action in parser._actions if action.dest == "command")
+    commands.choices["fit"].add_argument("--whose", help="the paper's experiments")
+    assert "paper'\\''s experiments" in completion_script(parser, "zsh")

@@ -11,12 +11,12 @@ from sepc.cli import main
 
 @pytest.mark.usefixtures("here")
 class TestHelp:
-    @pytest.mark.parametrize("command", [*COMMANDS, "reproduce"])
+    @pytest.mark.parametrize("command", COMMANDS)
     def test_each_command_explains_itself(self, command, capsys):
         assert main([command, "--help"]) == 0
         assert "usage: sepc " + command in capsys.readouterr().out
 
-    @pytest.mark.parametrize("command", [[], *([name] for name in [*COMMANDS, "reproduce"])])
+    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
     def test_percent_signs_are_shown_once(self, command, capsys):
         assert main([*command, "--help"]) == 0
         assert "%%" not in capsys.readouterr().out
@@ -85,7 +85,6 @@ class TestContradictions:
             "fit train.csv --target label -o m.sepc --seed -1",
             "predict model.sepc new.csv -o out.csv --per-class",
             "predict model.sepc new.csv -o out.csv --label-sets 1",
-            "reproduce nosuch",
             "completion tcsh",
         ],
     )

@@ -265,19 +265,6 @@ def _demo(commands: Any) -> None:
     command.add_argument("--out", default="sepc-demo", metavar="DIR", help="folder for the report (default: sepc-demo)")
 
 
-def _reproduce(commands: Any) -> None:
-    command = _command(
-        commands, "reproduce", "Run the paper's experiments; writes figures, numbers and a page", json=False
-    )
-    command.add_argument(
-        "names", nargs="*", metavar="NAME", help="of experiments, such as moons or iris (default: all)"
-    )
-    command.add_argument(
-        "--out", default="reproduction", metavar="DIR", help="folder to write to (default: reproduction)"
-    )
-    command.add_argument("--full", action="store_true", help="at least 20 seeds for each, instead of a few")
-
-
 def _labelled_data(command: ArgumentParser) -> None:
     _data(command)
     command.add_argument("--target", required=True, metavar="COL", help="column of the labels")
@@ -488,6 +475,5 @@ _COMMANDS = (
     _feedback,
     _inspect,
     _demo,
-    _reproduce,
     _completion,
 )
