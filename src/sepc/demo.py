@@ -82,12 +82,6 @@ def explained_row(a: Assessment, truth: Any, min_trust: float) -> int:
     truth : ndarray of shape (n,)
         True labels.
     min_trust : float
-
-    Examples
-    --------
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> explained_row(clf.assess([[3.4], [0.9], [8.9]]), np.array([0, 0, 1]), 0.5)
-    1
     """
     clear = (a.label == truth) & (a.reason == "inside") & a.accepted(min_trust=min_trust)
     if not clear.any():

@@ -8,11 +8,6 @@ def main(argv: list[str] | None = None) -> int:
     ----------
     argv : list of str, optional
         Arguments; by default those of the process.
-
-    Examples
-    --------
-    >>> main(["no-such-command"])
-    2
     """
     from sepc.cli.app import run
 

@@ -38,13 +38,6 @@ class CellParser:
     ----------
     notations : dict of str to ColumnNotation
         How columns of numbers and dates are written; empty before `look_at`.
-
-    Examples
-    --------
-    >>> parser = CellParser(["unknown"], GivenNotation(delimiter=";"))
-    >>> parser.look_at({"size": pa.array(["1,5", "unknown", ""])})
-    >>> parser.values("size", pa.array(["2,5", None])).to_pylist()
-    [2.5, None]
     """
 
     def __init__(
@@ -143,13 +136,7 @@ class CellParser:
         return dates
 
     def texts(self, column: pa.Array) -> pa.Array:
-        """Return a column as texts, null where the value is missing.
-
-        Examples
-        --------
-        >>> CellParser(["unknown"]).texts(pa.array(["01", "", "unknown"])).to_pylist()
-        ['01', None, None]
-        """
+        """Return a column as texts, null where the value is missing."""
         text = compute.cast(column, pa.string())
         is_missing_here = compute.is_in(text, value_set=self.missing)
         return compute.if_else(is_missing_here, None, text) if compute.any(is_missing_here).as_py() else text
@@ -183,25 +170,13 @@ def _number_rule(notation: ColumnNotation) -> str:
 
 
 def is_text(column: pa.Array) -> bool:
-    """Return whether a column is text, and no category.
-
-    Examples
-    --------
-    >>> is_text(pa.array(["a"])), is_text(pa.array([1])), is_text(pa.array(["a"]).dictionary_encode())
-    (True, False, False)
-    """
+    """Return whether a column is text, and no category."""
     kind = column.type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_missing(text: pa.Array) -> pa.Array:
-    """Return which texts mean that there is no value, in every table.
-
-    Examples
-    --------
-    >>> is_missing(pa.array(["NA ", "no"])).to_pylist()
-    [True, False]
-    """
+    """Return which texts mean that there is no value, in every table."""
     lowered = compute.utf8_lower(compute.utf8_trim_whitespace(text))
     return compute.is_in(lowered, value_set=pa.array(sorted(MISSING_TEXTS)))
 
@@ -213,13 +188,6 @@ def require_no_strays(column: pa.Array, name: str) -> None:
     ----------
     column : pyarrow.Array of str
     name : str
-
-    Examples
-    --------
-    >>> require_no_strays(pa.array([*map(str, range(100)), "old"]), "age")
-    Traceback (most recent call last):
-    sepc.common.errors.InputError: column 'age' holds numbers, but 'old' in row 101; expected numbers only. Correct \
-it, or say what is meant: --missing old if it stands for no value, --category age if these are no numbers, --drop age.
     """
     different = column.unique().drop_null()
     different = different.filter(compute.invert(is_missing(different)))

@@ -32,13 +32,6 @@ def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArra
     Returns
     -------
     ndarray of int or object, shape (n,)
-
-    Examples
-    --------
-    >>> parse_labels(pa.array(["1", "0"]), CellParser(), "y").tolist()
-    [1, 0]
-    >>> parse_labels(pa.array(["01", "NA", " 0"]), CellParser(), "y").tolist()
-    ['01', None, '0']
     """
     text = compute.utf8_trim_whitespace(cell_parser.texts(column))
     text = compute.if_else(is_missing(text), None, text)

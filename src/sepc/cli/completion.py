@@ -27,14 +27,7 @@ class CommandWords(NamedTuple):
 
 
 def command_words(parser: ArgumentParser) -> list[CommandWords]:
-    """Return the commands of a parser, with their options.
-
-    Examples
-    --------
-    >>> from sepc.cli.parser import make_parser
-    >>> [words.name for words in command_words(make_parser())][:2]
-    ['landscape', 'fit']
-    """
+    """Return the commands of a parser, with their options."""
     (commands,) = (action for action in parser._actions if isinstance(action, _SubParsersAction))
     about = {action.dest: action.help or "" for action in commands._choices_actions}
     return [_words(name, about[name].replace("%%", "%"), one) for name, one in commands.choices.items()]
@@ -67,12 +60,6 @@ def completion_script(parser: ArgumentParser, shell: str) -> str:
     parser : ArgumentParser
         Of a program with commands.
     shell : {"bash", "zsh", "fish"}
-
-    Examples
-    --------
-    >>> from sepc.cli.parser import make_parser
-    >>> print(completion_script(make_parser(), "bash").splitlines()[-1])
-    complete -o default -F _sepc sepc
     """
     lines = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]
     return "\n".join(lines(parser.prog, command_words(parser)))

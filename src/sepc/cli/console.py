@@ -17,24 +17,12 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def on_one_line(value: Any) -> str:
-    r"""Return a value as a text; control characters in it are spelled out.
-
-    Examples
-    --------
-    >>> print(on_one_line("two\nlines, \x1b[31mred"))
-    two\nlines, \x1b[31mred
-    """
+    r"""Return a value as a text; control characters in it are spelled out."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
 
 
 def counted(counts: Mapping[Any, int]) -> str:
-    """Return what there is, and how often.
-
-    Examples
-    --------
-    >>> counted({1: 2000, 2: 70})
-    '1 (2,000), 2 (70)'
-    """
+    """Return what there is, and how often."""
     return ", ".join(f"{on_one_line(what)} ({n:,})" for what, n in counts.items())
 
 
@@ -71,31 +59,13 @@ def _lines(text: str) -> str:
 
 
 def show_json(value: Any) -> None:
-    """Print a result for machines; numbers that JSON does not know become null.
-
-    Examples
-    --------
-    >>> show_json({"trust": float("nan"), "labels": ("a", "b")})
-    {
-      "trust": null,
-      "labels": [
-        "a",
-        "b"
-      ]
-    }
-    """
+    """Print a result for machines; numbers that JSON does not know become null."""
     spelled_out = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
     print(json.dumps(for_json(value), indent=2, ensure_ascii=spelled_out, allow_nan=False))
 
 
 def for_json(value: Any) -> Any:
-    """Return a value as JSON knows it: numbers that it does not know become None, anything strange a text.
-
-    Examples
-    --------
-    >>> for_json({"trust": float("nan"), "labels": ("a", 1)})
-    {'trust': None, 'labels': ['a', 1]}
-    """
+    """Return a value as JSON knows it: numbers that it does not know become None, anything strange a text."""
     if hasattr(value, "tolist"):  # NumPy
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -115,13 +85,6 @@ def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = N
     rows : sequence of dict
     columns : sequence of str, optional
         Which to show; by default all of the first record.
-
-    Examples
-    --------
-    >>> print(aligned([{"region": "benign#1", "n": 264}, {"region": "malignant#1", "n": 31}]))
-    region         n
-    benign#1     264
-    malignant#1   31
     """
     if not rows:
         return ""

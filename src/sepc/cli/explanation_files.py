@@ -34,13 +34,7 @@ Write = Callable[[int, Any], None]
 
 
 def form_of(path: str) -> str:
-    """Return what kind of file explanations are written to: "json", "jsonl", "txt" or "table".
-
-    Examples
-    --------
-    >>> form_of("why.jsonl"), form_of("why.csv.gz")
-    ('jsonl', 'table')
-    """
+    """Return what kind of file explanations are written to: "json", "jsonl", "txt" or "table"."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix in ("json", "jsonl", "txt"):
         return suffix
@@ -66,17 +60,6 @@ def written_explanations(path: str, label_type: pa.DataType, delimiter: str, dec
     ------
     callable
         Takes the number of a row, from 1, and its explanation.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> with TemporaryDirectory() as folder:
-    ...     with written_explanations(f"{folder}/why.txt", pa.string(), ",") as write:
-    ...         write(1, clf.explain([1.5]))
-    ...     print(Path(f"{folder}/why.txt").read_text()[:43])
-    Row 1. Predicted low with a trust of 91.7 %
     """
     form = form_of(path)
     if form == "table":
@@ -107,16 +90,7 @@ def _as_text(form: str, row: int, why: Any, is_first: bool) -> str:
 
 
 def as_row(row: int, why: Any) -> dict[str, Any]:
-    """Return what a table of explanations says of one row.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> told = as_row(7, clf.explain([1.5]))
-    >>> told["row"], told["shares"], told["change"]
-    (7, 'low#1 83.9 %; background 7.8 %', 'x0: 1.5 -> 3.506')
-    """
+    """Return what a table of explanations says of one row."""
     change = why.counterfactual
     return {
         "row": row,

@@ -29,11 +29,6 @@ def how_known(log: ObservationLog | None, records: FloatArray, labels: list[Any]
         None if they have none.
     how : str or None
         What is said of how labelled rows were chosen: all, probability, or nothing.
-
-    Examples
-    --------
-    >>> how_known(None, np.zeros((1, 2)), None, None)
-    'new'
     """
     if log is None or not log.batches:
         return NEW

@@ -32,16 +32,6 @@ class LabelSetColumns:
         Least probability that a set holds the true label.
     per_class : bool
         Whether that is to hold within each class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sepc import SEPClassifier
-    >>> X, y = np.arange(40.0)[:, None], np.repeat(["low", "high"], 20)
-    >>> clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
-    >>> sets = LabelSetColumns(clf, coverage=0.8, per_class=False)
-    >>> sets.columns(clf.predict_set([[3.0]], *sets.how))
-    (['low'], [1])
     """
 
     def __init__(self, model: Any, coverage: float, per_class: bool) -> None:

@@ -51,17 +51,6 @@ class LabelledTable:
         How often each row is there; None if each is there once.
     groups : ndarray of object, shape (n,), or None
         The group of each row, as a text, None where it is missing; for promises by groups.
-
-    Examples
-    --------
-    >>> data = LabelledTable("a.csv", pa.table({"x": [1.0, 2.0, 3.0]}), np.array(["a", None, "b"], dtype=object))
-    >>> data.has_label().tolist()
-    [True, False, True]
-    >>> data.rows(np.array([2])).table.to_pydict()
-    {'x': [3.0]}
-    >>> data.rows(np.array([2])).frame()
-         x
-    3  3.0
     """
 
     name: str
@@ -98,14 +87,7 @@ class LabelledTable:
         return self.table.to_pandas().set_axis(self._in_file, axis=0)
 
     def with_labels_of(self, classes: Iterable[Any]) -> "LabelledTable":
-        """Return the rows with the labels that a model knows: "1" is 1 to a model of numbers, and "1" to others.
-
-        Examples
-        --------
-        >>> data = LabelledTable("a.csv", pa.table({"x": [1.0, 2.0]}), np.array([1, 2]))
-        >>> data.with_labels_of(["1", "2"]).labels.tolist()
-        ['1', '2']
-        """
+        """Return the rows with the labels that a model knows: "1" is 1 to a model of numbers, and "1" to others."""
         known = {str(plain(label)).strip(): plain(label) for label in classes}
         labels = [label if label is None else known.get(str(label), label) for label in self.labels.tolist()]
         return replace(self, labels=_as_array(labels))
@@ -143,17 +125,6 @@ def read_labelled_table(
     Returns
     -------
     LabelledTable
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,kind\n61,a\n40,b\n")
-    ...     file.flush()
-    ...     options = Namespace(data=file.name, target="kind", format=None, encoding="utf-8", missing=[])
-    ...     data = read_labelled_table(options)
-    >>> data.table.to_pydict(), data.labels.tolist()
-    ({'age': [61.0, 40.0]}, ['a', 'b'])
     """
     before = notation or TextNotation()
     drop, named = getattr(options, "drop", []), getattr(options, "category", [])
@@ -177,13 +148,7 @@ def read_labelled_table(
 
 
 def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_]:
-    """Return the groups that a column names, as texts without blanks around them; None where it has a gap.
-
-    Examples
-    --------
-    >>> group_texts(pa.array(["north ", "", "south"]), CellParser()).tolist()
-    ['north', None, 'south']
-    """
+    """Return the groups that a column names, as texts without blanks around them; None where it has a gap."""
     # Whole numbers are written as 1, or as 1.0 where a program has made floats of them since a value is missing.
     texts = [None if text is None else _WHOLE.sub("", text.strip()) for text in cell_parser.texts(column).to_pylist()]
     return np.fromiter(texts, dtype=object, count=len(texts))
@@ -285,14 +250,7 @@ def require_labels(data: LabelledTable, target: str) -> None:
 
 
 def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) -> None:
-    """Raise an `InputError` that names the columns that are not there, with those that may be meant.
-
-    Examples
-    --------
-    >>> require_columns(["labl"], ["age", "label"], "a.csv")
-    Traceback (most recent call last):
-    sepc.common.errors.InputError: a.csv has no column 'labl'. Did you mean 'label'?
-    """
+    """Raise an `InputError` that names the columns that are not there, with those that may be meant."""
     missing = [column for column in wanted if column not in columns]
     if not missing:
         return

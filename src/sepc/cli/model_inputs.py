@@ -26,20 +26,7 @@ from sepc.tables.notation import TextNotation
 
 
 def read_model(path: str) -> Any:
-    """Return the model in a file, if it knows the names of its columns.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from sepc import SEPClassifier, save
-    >>> with TemporaryDirectory() as folder:
-    ...     save(SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), f"{folder}/m.sepc")
-    ...     try:
-    ...         read_model(f"{folder}/m.sepc")
-    ...     except InputError as error:
-    ...         print(str(error).partition(" holds ")[2].partition(";")[0])
-    a model that was fitted to columns without names
-    """
+    """Return the model in a file, if it knows the names of its columns."""
     model = load(path)
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
@@ -55,14 +42,7 @@ def classifier_of(model: Any) -> Any:
 
 
 def learned_from(model: Any, features: Any) -> BoolArray | None:
-    """Return which rows a model has learned from, by their features; None if it does not have its training records.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> learned_from(SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), [[1.0], [2.0]]).tolist()
-    [True, False]
-    """
+    """Return which rows a model has learned from, by their features; None if it does not have its training records."""
     fitted = classifier_of(model)._model
     if fitted.records is None:
         return None
@@ -71,16 +51,7 @@ def learned_from(model: Any, features: Any) -> BoolArray | None:
 
 
 def columns_of(model: Any) -> dict[str, str]:
-    """Return the columns that a model needs, and the kind of each.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sepc import make_table_pipeline
-    >>> table = pd.DataFrame({"age": [61, 58, 31, 28], "smoker": ["yes", "yes", "no", "no"], "n": [1, 1, 1, 1]})
-    >>> columns_of(make_table_pipeline().fit(table, ["ill", "ill", "well", "well"]))
-    {'age': 'number', 'smoker': 'category'}
-    """
+    """Return the columns that a model needs, and the kind of each."""
     if not isinstance(model, TablePipeline):
         return dict.fromkeys(map(str, model.feature_names_in_), "number")
     return {column.name: column.kind for column in model["columns"].columns_ if column.features}
@@ -125,17 +96,6 @@ class BatchPredictor:
     source : Source
         Has to hold these columns, in any order. Its first rows show how they are written.
     cell_parser : CellParser
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from sepc import make_table_pipeline
-    >>> model = make_table_pipeline().fit(pa.table({"x": [0.0, 1.0, 5.0, 6.0]}), ["a", "a", "b", "b"])
-    >>> batch = pa.record_batch({"name": ["Jo"], "x": ["0.5"]})
-    >>> source = SimpleNamespace(name="new.csv", schema=batch.schema, head=batch)
-    >>> predictor = BatchPredictor(model, source, CellParser())
-    >>> predictor.assess(predictor.table(batch, 0), 0).label.tolist()
-    ['a']
     """
 
     def __init__(self, model: Any, source: Source, cell_parser: CellParser) -> None:

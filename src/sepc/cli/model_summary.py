@@ -24,15 +24,7 @@ _LEAST_MOVED = 0.005
 
 
 def summarize(model: Any) -> dict[str, Any]:
-    """Return the summary of a model, ready for JSON.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> summarize(clf)["classes"], summarize(clf)["n_regions"]
-    ({0: 3, 1: 3}, 2)
-    """
+    """Return the summary of a model, ready for JSON."""
     clf = classifier_of(model)
     older = older_rule_of(clf._model)
     encoder = model["columns"] if isinstance(model, TablePipeline) else None
@@ -69,15 +61,7 @@ def _policy_notes(clf: Any) -> Iterator[str]:
 
 
 def summary_text(model: Any, n_rows: int | None = None) -> str:
-    """Return the summary of a model as lines of text.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> print(summary_text(clf).splitlines()[0])
-    SEPClassifier(n_imp=None, standardize=True, trust=local), 1 feature, 2 regions
-    """
+    """Return the summary of a model as lines of text."""
     summary = summarize(model)
     parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())
     n_features, n_regions = len(summary["features"]), summary["n_regions"]
@@ -94,17 +78,7 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
 
 
 def calibration_text(model: Any) -> str:
-    """Return a sentence on how the trust was calibrated, or that it was not.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
-    >>> calibration_text(SEPClassifier().fit(X, y))[:49]
-    'calibrated by 6 records that were left out; log o'
-    >>> calibration_text(SEPClassifier(trust="paper").fit(X, y))
-    'not calibrated: trust=paper counts records'
-    """
+    """Return a sentence on how the trust was calibrated, or that it was not."""
     clf = classifier_of(model)
     found = _calibration_of(clf)
     if found is None:
@@ -123,15 +97,7 @@ def calibration_text(model: Any) -> str:
 
 
 def no_typicality(model: Any) -> str | None:
-    """Return why a model does not know how typical records are; None if it does.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
-    >>> no_typicality(SEPClassifier(trust="raw").fit(X, y))
-    'how typical rows are is not known, so that none is strange by its values: trust=raw is not calibrated.'
-    """
+    """Return why a model does not know how typical records are; None if it does."""
     clf = classifier_of(model)
     found = _calibration_of(clf)
     if found is not None and len(found.left_out):
@@ -170,17 +136,7 @@ def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
 
 
 def regions_text(model: Any) -> str:
-    """Return the first regions as a table of text.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier(trust="paper").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> print(regions_text(clf))
-    region  label  n_label  n_others  purity  trust  iteration  log_volume
-    0#1     0            3         0       1      1          1      0.6931
-    1#1     1            3         0       1      1          1       1.386
-    """
+    """Return the first regions as a table of text."""
     frame = model.regions()
     if not len(frame):
         return (
@@ -206,15 +162,6 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
     data : LabelledTable
     train : LabelledTable, optional
         The rows that the model has learned from; with them there are baselines, which learn from the same.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sepc import make_table_pipeline
-    >>> data = LabelledTable("a.csv", pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0]}), np.repeat([0, 1], 3))
-    >>> found = evaluate(make_table_pipeline().fit(data.table, data.labels), data)
-    >>> found["rows"], found["right"]
-    (6, 6)
     """
     a = model.assess(data.table)
     right, accepted = a.label == data.labels, a.accepted(MIN_TRUST)
@@ -239,15 +186,7 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
 
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
-    """Return the results of a model as lines of text.
-
-    Examples
-    --------
-    >>> found = {"rows": 10, "right": 9, "min_trust": 0.95, "accepted": 8, "accepted_right": 8}
-    >>> print(evaluation_text(found, "test.csv"))
-    test.csv: right on 9 of 10 (90 %)
-    with a trust of at least 0.95: 8 of 10 (80 %) accepted, right on 8 of 8 (100 %)
-    """
+    """Return the results of a model as lines of text."""
     flatters = " (this flatters: it learned from them; --test or --holdout say more)"
     lines = [
         f"{tested_with}: right on {_share(found['right'], found['rows'])}"
@@ -264,15 +203,7 @@ def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
 
 
 def evaluation_notes(found: dict[str, Any]) -> list[str]:
-    """Return what a person should be warned of in the results of `evaluate`.
-
-    Examples
-    --------
-    >>> baseline = {"name": "majority class", "n": 10, "n_right": 10, "accuracy": 1.0}
-    >>> found = {"right": 4, "rows": 10, "accuracy_interval": [0.12, 0.74], "warning": None, "baselines": [baseline]}
-    >>> evaluation_notes(found)[0].partition(", ")[2]
-    'clearly less than the majority class: 100 %.'
-    """
+    """Return what a person should be warned of in the results of `evaluate`."""
     low, high = found["accuracy_interval"]
     share = percent(found["right"] / found["rows"])
     interval = f"95 % interval {percent(low)} to {percent(high)}"

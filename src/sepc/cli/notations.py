@@ -89,16 +89,6 @@ def find_notations(
     Returns
     -------
     dict of str to ColumnNotation
-
-    Examples
-    --------
-    >>> columns = {"income": pa.array(["2.017", "130"]), "score": pa.array(["41,5", "40"])}
-    >>> find_notations(columns, GivenNotation(delimiter=";"), {})["income"]
-    ColumnNotation(decimal=',', thousands='.', unit='', date=None)
-    >>> find_notations({"income": columns["income"]}, GivenNotation(delimiter=";"), {})
-    Traceback (most recent call last):
-    sepc.common.errors.InputError: column 'income' holds '2.017': is that 2017 or 2.017? Nothing in the file tells. \
-Say it: --decimal , for 2017, --decimal . for 2.017; or --category income, --drop income.
     """
     numbers: dict[str, WrittenNumbers] = {}
     dates: dict[str, WrittenDates] = {}
@@ -257,25 +247,13 @@ def _orders(
 
 
 def notation_of_strays(text: pa.Array, others: Iterable[ColumnNotation]) -> ColumnNotation:
-    """Return how a column of numbers is most likely written that holds something else too.
-
-    Examples
-    --------
-    >>> notation_of_strays(pa.array(["1,5", "old"]), []).decimal
-    ','
-    """
+    """Return how a column of numbers is most likely written that holds something else too."""
     common = _only(one.decimal for one in others if one.decimal is not None)
     return ColumnNotation(common or likely_decimal(text))
 
 
 def common_decimal(notations: Iterable[ColumnNotation]) -> str:
-    """Return the decimal sign of a file: a comma, if no column shows a point.
-
-    Examples
-    --------
-    >>> common_decimal([ColumnNotation(","), ColumnNotation(None)]), common_decimal([])
-    (',', '.')
-    """
+    """Return the decimal sign of a file: a comma, if no column shows a point."""
     return _only(one.decimal for one in notations if one.decimal is not None) or "."
 
 

@@ -18,13 +18,7 @@ Exit codes: 0, 1 for bad data, 2 for bad usage, 130 if interrupted. Files are wr
 
 
 def make_parser() -> ArgumentParser:
-    """Return the parser of the command line.
-
-    Examples
-    --------
-    >>> make_parser().parse_args(["inspect", "model.sepc"]).model
-    'model.sepc'
-    """
+    """Return the parser of the command line."""
     parser = ArgumentParser(prog="sepc", description=_ABOUT, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"sepc {__version__}")
     parser.add_argument("--traceback", action="store_true", help=SUPPRESS)

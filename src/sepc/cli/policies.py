@@ -14,14 +14,6 @@ def under_policy(model: Any, options: Namespace) -> Any:
     ----------
     model : fitted classifier
     options : argparse.Namespace
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> options = Namespace(prior=[("1", 0.2)], cost=[("0", "1", 1.0), ("1", "0", 5.0)], ask=0.5)
-    >>> under_policy(clf, options).predict_or_abstain([[3.4]]).tolist()
-    [None]
     """
     if not options.prior and not options.cost and options.ask is None:
         return model

@@ -23,13 +23,7 @@ _USUAL_TYPICALITY = 0.01
 
 
 def group_column(by: str | None) -> str | None:
-    """Return the column that ``--by`` names; None if it names none.
-
-    Examples
-    --------
-    >>> group_column("label") is None, group_column("hospital")
-    (True, 'hospital')
-    """
+    """Return the column that ``--by`` names; None if it names none."""
     return None if by is None or by in PARTS else by
 
 
@@ -57,15 +51,6 @@ def make_promise(
     confidence : float
     **limit : float
         max_error or max_cost.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sepc import make_table_pipeline
-    >>> table, labels = pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0] * 20}), np.array([0, 0, 0, 1, 1, 1] * 20)
-    >>> model = make_table_pipeline().fit(table[:6], labels[:6])
-    >>> make_promise(model, LabelledTable("a.csv", table, labels), "a.csv", None, 0.95, max_error=0.1).n_errors
-    0
     """
     if group_column(by) is not None and data.groups is not None:
         groups = data.groups
@@ -87,27 +72,14 @@ def _rows(model: Any, data: LabelledTable) -> Any:
 
 
 def is_kept(promise: TrustThreshold | PartPromises) -> bool:
-    """Return whether anything is promised.
-
-    Examples
-    --------
-    >>> is_kept(TrustThreshold(None, 0.05, 0.95, 10, 0, 0, 0.0, None, "No."))
-    False
-    """
+    """Return whether anything is promised."""
     if isinstance(promise, TrustThreshold):
         return promise.min_trust is not None
     return any(part.min_trust is not None for part in promise.parts.values())
 
 
 def promise_text(promise: TrustThreshold | PartPromises) -> str:
-    """Return a promise as lines of text.
-
-    Examples
-    --------
-    >>> fine = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.", made_on="2026-03-01")
-    >>> print(promise_text(fine))
-    promise of 2026-03-01: Fine.
-    """
+    """Return a promise as lines of text."""
     source = f" of {promise.made_on}" + (f", from {promise.made_from}" if promise.made_from else "")
     if isinstance(promise, TrustThreshold):
         return f"promise{source}: {promise.message}"
@@ -154,14 +126,6 @@ class Acceptance:
     model : fitted classifier
     options : argparse.Namespace
         With `min_trust` and `min_typicality`.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> how = Acceptance(clf, Namespace(min_trust=None, min_typicality=0.01))
-    >>> how.min_trust, how.promise is None, how.refusals(clf.assess([[3.5]]), None).tolist()
-    (0.95, True, ['contested'])
     """
 
     def __init__(self, model: Any, options: Namespace) -> None:

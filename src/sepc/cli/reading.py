@@ -46,16 +46,6 @@ class Source:
         Returns how many bytes of the file are read.
     size : int or None
         How many bytes the file has; None for a pipe.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,kind\n61,a\n")
-    ...     file.flush()
-    ...     with open_table(file.name) as source:
-    ...         source.schema.names, [batch.to_pydict() for batch in source.batches]
-    (['age', 'kind'], [{'age': ['61'], 'kind': ['a']}])
     """
 
     name: str

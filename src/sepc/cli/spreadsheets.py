@@ -39,14 +39,6 @@ def read_sheet(file: BinaryIO, name: str) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-
-    Examples
-    --------
-    >>> packed = io.BytesIO()
-    >>> with written_sheet(packed, pa.schema({"age": pa.int64()})) as write:
-    ...     write(pa.record_batch({"age": [61, 40]}))
-    >>> read_sheet(packed, "a.xlsx").to_pydict()
-    {'age': [61, 40]}
     """
     from openpyxl import load_workbook
 

@@ -25,11 +25,6 @@ class Utf8Stream(io.RawIOBase):
     name : str
         What messages call it.
     encoding : str, default="utf-8"
-
-    Examples
-    --------
-    >>> Utf8Stream(io.BytesIO(b"na\xefve"), "a.csv", "latin-1").read(100).decode()
-    'naïve'
     """
 
     def __init__(self, raw: Any, name: str, encoding: str = "utf-8") -> None:
@@ -112,13 +107,6 @@ def names_and_delimiter(
         if several do; if none does, the one that splits the first line into most.
     usual : str, optional
         Another one that may be it, and the one to take if several could be it.
-
-    Examples
-    --------
-    >>> names_and_delimiter(b'age;"size; cm"\n1;2\n', "a.csv")
-    (['age', 'size; cm'], ';')
-    >>> names_and_delimiter(b"size;weight, kg;label\n1,5;2,5;a\n", "a.csv")[1]
-    ';'
     """
     text = head.decode("utf-8", errors="ignore").removeprefix("\ufeff")
     if not text.strip():

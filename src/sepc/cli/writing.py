@@ -55,19 +55,6 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",", decimal: s
     ------
     callable
         Takes a record batch.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> batch = pa.record_batch({"size": ["5, 6", "7"], "n": [1, None]})
-    >>> with TemporaryDirectory() as folder:
-    ...     with written_table(f"{folder}/a.csv", batch.schema) as write:
-    ...         write(batch)
-    ...     print(Path(f"{folder}/a.csv").read_text())
-    size,n
-    "5, 6",1
-    7,
-    <BLANKLINE>
     """
     file_format = format_of(path)
     with _target(path) as file:
@@ -89,13 +76,7 @@ def written_table(path: str, schema: pa.Schema, delimiter: str = ",", decimal: s
 
 
 def format_of(path: str) -> str:
-    """Return the format of a table, by its suffix; CSV if it has none.
-
-    Examples
-    --------
-    >>> format_of("a.tsv.gz"), format_of("-"), format_of("a.feather")
-    ('tsv', 'csv', 'arrow')
-    """
+    """Return the format of a table, by its suffix; CSV if it has none."""
     suffix = Path(path.removesuffix(".gz")).suffix
     if suffix not in _FORMAT_OF:
         raise UsageError(f"{path}: what is {suffix}? Expected one of {', '.join(filter(None, _FORMAT_OF))}.")
@@ -141,15 +122,7 @@ class _TextWriter:
 
 
 def as_text(column: pa.Array, name: str, decimal: str = ".") -> pa.Array:
-    """Return a column as texts, an empty one for what is missing.
-
-    Examples
-    --------
-    >>> as_text(pa.array([0.5, None, 1e300]), "x").to_pylist()
-    ['0.5', '', '1e+300']
-    >>> as_text(pa.array([0.5]), "x", decimal=",").to_pylist()
-    ['0,5']
-    """
+    """Return a column as texts, an empty one for what is missing."""
     kind = column.type
     if not pa.types.is_string(kind):
         try:

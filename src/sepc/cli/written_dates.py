@@ -45,11 +45,6 @@ class WrittenDates:
     orders : tuple of str
         Orders of day, month and year by which all of them can be read.
     example : str
-
-    Examples
-    --------
-    >>> look_at_dates(pa.array(["01/02/2020"])).orders, look_at_dates(pa.array(["01/02/2020", "01/31/2020"])).orders
-    (('dmy', 'mdy'), ('mdy',))
     """
 
     orders: tuple[str, ...]
@@ -57,15 +52,7 @@ class WrittenDates:
 
 
 def look_at_dates(text: pa.Array) -> WrittenDates | None:
-    """Return how the dates in texts without gaps may be written; None if some are no dates.
-
-    Examples
-    --------
-    >>> look_at_dates(pa.array(["01.02.2020"])).orders
-    ('dmy',)
-    >>> look_at_dates(pa.array(["31.02.2020"])) is None
-    True
-    """
+    """Return how the dates in texts without gaps may be written; None if some are no dates."""
     different = text.unique()
     orders = tuple(order for order in _PATTERNS if not _parsed(different, order)[1].any())
     if "mdy" in orders and "dmy" in orders and compute.all(compute.match_substring_regex(different, _POINTS)).as_py():
@@ -74,24 +61,12 @@ def look_at_dates(text: pa.Array) -> WrittenDates | None:
 
 
 def is_date_somehow(different: pa.Array) -> BoolArray:
-    """Return which texts are dates, in whatever order.
-
-    Examples
-    --------
-    >>> is_date_somehow(pa.array(["31.01.2020", "32.01.2020", "2020-01-31"])).tolist()
-    [True, False, True]
-    """
+    """Return which texts are dates, in whatever order."""
     return np.asarray(np.any([~_parsed(different, order)[1] for order in _PATTERNS], axis=0))
 
 
 def have_short_years(text: pa.Array) -> bool:
-    """Return whether all texts are dates but for the century.
-
-    Examples
-    --------
-    >>> have_short_years(pa.array(["31.01.20"])), have_short_years(pa.array(["31.01.2020"]))
-    (True, False)
-    """
+    """Return whether all texts are dates but for the century."""
     return bool(compute.all(compute.match_substring_regex(text, _SHORT_YEAR)).as_py())
 
 
@@ -108,12 +83,6 @@ def parse_dates(text: pa.Array, order: str) -> tuple[pa.Array, pa.Array]:
     dates : pyarrow.Array of n timestamps
     is_bad : pyarrow.Array of n bools
         Null where there is no text.
-
-    Examples
-    --------
-    >>> dates, is_bad = parse_dates(pa.array(["31.01.2020", None, "31.02.2020"]), "dmy")
-    >>> dates.cast(pa.string()).to_pylist(), is_bad.to_pylist()
-    (['2020-01-31 00:00:00.000000', None, None], [False, None, True])
     """
     coded = text.dictionary_encode()
     stamps, bad = _parsed(coded.dictionary, order)

@@ -37,14 +37,6 @@ class WrittenNumbers:
     all_have_unit : bool
     plain : str or None
         The decimal sign by which they are bare digits, with nothing between thousands.
-
-    Examples
-    --------
-    >>> seen = look_at_numbers(pa.array(["2.017", "130"]))
-    >>> sorted(seen.decimals), seen.is_ambiguous
-    ([',', '.'], True)
-    >>> look_at_numbers(pa.array(["$2,017.50"])).certain_decimal
-    '.'
     """
 
     decimals: frozenset[str]
@@ -76,11 +68,6 @@ def look_at_numbers(text: pa.Array, thousands: str | None = None, is_bare: bool 
         What alone may stand between thousands.
     is_bare : bool, default=False
         Whether it is known that they are bare digits with a decimal point, if any; then they are not read once more.
-
-    Examples
-    --------
-    >>> look_at_numbers(pa.array(["1.5", "old"])) is None
-    True
     """
     quick = _look_quickly(text, thousands, is_bare)
     if quick is not None:
@@ -120,13 +107,7 @@ def _look_quickly(text: pa.Array, thousands: str | None, is_bare: bool) -> Writt
 
 
 def cast_bare(text: pa.Array, decimal: str) -> pa.Array | None:
-    """Return bare digits as numbers, quickly; None if there is anything else.
-
-    Examples
-    --------
-    >>> cast_bare(pa.array(["1,5", None]), ",").to_pylist(), cast_bare(pa.array(["1.5"]), ",")
-    ([1.5, None], None)
-    """
+    """Return bare digits as numbers, quickly; None if there is anything else."""
     if decimal == ",":
         if compute.any(compute.match_substring(text, ".")).as_py():
             return None
@@ -151,13 +132,7 @@ def _telling(text: pa.Array, marked: pa.Array) -> str:
 
 
 def are_written_in_two_ways(text: pa.Array) -> tuple[str, str] | None:
-    """Return two numbers that cannot have the same decimal sign; None if there are no such.
-
-    Examples
-    --------
-    >>> are_written_in_two_ways(pa.array(["1", "1.5", "1,5"]))
-    ('1.5', '1,5')
-    """
+    """Return two numbers that cannot have the same decimal sign; None if there are no such."""
     bare = without_unit(text)
     fits = [compute.match_substring_regex(bare, pattern(decimal)) for decimal in DECIMALS]
     only = [text.filter(compute.and_not(one, other)) for one, other in (fits, fits[::-1])]
@@ -166,14 +141,7 @@ def are_written_in_two_ways(text: pa.Array) -> tuple[str, str] | None:
 
 @cache
 def pattern(decimal: str | None, thousands: str | None = None) -> str:
-    """Return the pattern of numbers without a unit; `decimal` None allows neither point nor comma.
-
-    Examples
-    --------
-    >>> import re
-    >>> [bool(re.match(pattern(",", "."), text)) for text in ("2.017", "2.017,5", "0.125", "1.5")]
-    [True, True, False, False]
-    """
+    """Return the pattern of numbers without a unit; `decimal` None allows neither point nor comma."""
     groups = rf"[1-9]\d{{0,2}}(?:[{_between(decimal, thousands)}]\d{{3}})+"
     if decimal is None:
         return rf"^[+-]?(?:{groups}|\d+)(?:[eE][+-]?\d+)?$"
@@ -190,13 +158,7 @@ def _between(decimal: str | None, thousands: str | None) -> str:
 
 
 def without_unit(text: pa.Array) -> pa.Array:
-    """Return texts without the blanks around them, and without one unit before or behind the number.
-
-    Examples
-    --------
-    >>> without_unit(pa.array([" -$55 ", "12.5 %", "EUR 3", "x"])).to_pylist()
-    ['-55', '12.5', '3', 'x']
-    """
+    """Return texts without the blanks around them, and without one unit before or behind the number."""
     trimmed = compute.utf8_trim_whitespace(text)
     if not compute.any(compute.match_substring_regex(trimmed, _UNIT)).as_py():
         return trimmed
@@ -206,13 +168,7 @@ def without_unit(text: pa.Array) -> pa.Array:
 
 
 def thousands_in(text: pa.Array, decimal: str | None) -> str | None:
-    """Return what stands between the thousands of numbers; None if nothing does, or several signs do.
-
-    Examples
-    --------
-    >>> thousands_in(pa.array(["2.017,5", "3"]), ","), thousands_in(pa.array(["2,5", "3"]), ",")
-    ('.', None)
-    """
+    """Return what stands between the thousands of numbers; None if nothing does, or several signs do."""
     bare = without_unit(text)
     signs = {"'": _APOSTROPHES, " ": _SPACES} | ({} if decimal is None else {DECIMALS[decimal == "."]: ""})
     found = [sign for sign in signs if _holds(bare, signs[sign] or sign)]
@@ -224,13 +180,7 @@ def _holds(text: pa.Array, signs: str) -> bool:
 
 
 def likely_decimal(text: pa.Array) -> str:
-    """Return the decimal sign by which most of the texts are numbers, the point if both fit as many.
-
-    Examples
-    --------
-    >>> likely_decimal(pa.array(["1,5", "2,5", "old"]))
-    ','
-    """
+    """Return the decimal sign by which most of the texts are numbers, the point if both fit as many."""
     bare = without_unit(text)
     return max(DECIMALS, key=lambda d: compute.sum(compute.match_substring_regex(bare, pattern(d))).as_py() or 0)
 
@@ -250,12 +200,6 @@ def parse_numbers(text: pa.Array, notation: ColumnNotation) -> tuple[pa.Array, p
     numbers : pyarrow.Array of n floats
     is_bad : pyarrow.Array of n bools
         Null where there is no text.
-
-    Examples
-    --------
-    >>> numbers, is_bad = parse_numbers(pa.array(["2.017,5", None, "1.5"]), ColumnNotation(",", "."))
-    >>> numbers.to_pylist(), is_bad.to_pylist()
-    ([2017.5, None, None], [False, None, True])
     """
     bare = without_unit(text)
     is_bad = compute.invert(compute.match_substring_regex(bare, pattern(notation.decimal, notation.thousands)))
@@ -276,12 +220,6 @@ def _has_another_unit(text: pa.Array, unit: str) -> pa.Array:
 
 
 def is_number_somehow(different: pa.Array) -> pa.Array:
-    """Return which texts are numbers, whatever the decimal sign.
-
-    Examples
-    --------
-    >>> is_number_somehow(pa.array(["1,5", "$7", "x"])).to_pylist()
-    [True, True, False]
-    """
+    """Return which texts are numbers, whatever the decimal sign."""
     bare = without_unit(different)
     return compute.or_(*(compute.match_substring_regex(bare, pattern(decimal)) for decimal in DECIMALS))

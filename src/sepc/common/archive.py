@@ -51,16 +51,6 @@ class Format:
         What to do about a damaged one, for messages.
     error : type of InputError
         Raised for all that is wrong with a file.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> notes = Format("notes", 1, "a notebook", "Write it again.", InputError)
-    >>> with TemporaryDirectory() as folder:
-    ...     notes.write(f"{folder}/a", {"n": 3}, {"x": np.arange(3)})
-    ...     header, arrays = notes.read(f"{folder}/a")
-    >>> header, arrays["x"].tolist()
-    ({'n': 3}, [0, 1, 2])
     """
 
     name: str
@@ -131,13 +121,7 @@ class Format:
             )
 
     def damaged(self, path: str | os.PathLike[str]) -> InputError:
-        """Return the error for a file that cannot be read.
-
-        Examples
-        --------
-        >>> Format("notes", 1, "a notebook", "Write it again.", InputError).damaged("a.txt")
-        InputError("'a.txt' is damaged or was not written by a notebook. Write it again.")
-        """
+        """Return the error for a file that cannot be read."""
         return self.error(f"{str(path)!r} is damaged or was not written by {self.writer}. {self.remedy}")
 
 

@@ -21,15 +21,6 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Yields
     ------
     binary file
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with written_whole(f"{folder}/a.txt") as file:
-    ...         _ = file.write(b"all of it")
-    ...     Path(f"{folder}/a.txt").read_text()
-    'all of it'
     """
     given, target = Path(path), Path(os.path.realpath(path))  # a link goes on pointing to the file
     if given.exists() and not given.is_file():

@@ -75,16 +75,7 @@ class SepcWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn of something, with the line of the user's code that has led to it.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     warn("Look at this.")
-    >>> told[0].category.__name__, str(told[0].message)
-    ('SepcWarning', 'Look at this.')
-    """
+    """Warn of something, with the line of the user's code that has led to it."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
         frame, level = frame.f_back, level + 1

@@ -19,13 +19,6 @@ class FrameMaker:
     library : {"pandas", "polars"}
     index : pandas.Index or None
         Names of the rows that came in.
-
-    Examples
-    --------
-    >>> FrameMaker.like([[1.0]]).frame({"a": [1, 2]})
-       a
-    0  1
-    1  2
     """
 
     library: str = "pandas"
@@ -61,22 +54,10 @@ class FrameMaker:
 
 
 def plain(label: Any) -> Any:
-    """Return a NumPy scalar as a plain Python value.
-
-    Examples
-    --------
-    >>> plain(np.str_("benign"))
-    'benign'
-    """
+    """Return a NumPy scalar as a plain Python value."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a table as one dict per row.
-
-    Examples
-    --------
-    >>> records({"a": [1, 2], "b": ["x", "y"]})
-    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}]
-    """
+    """Return a table as one dict per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -15,12 +15,6 @@ def exact_interval(hits: float, n: float, confidence: float = 0.95) -> tuple[flo
     Returns
     -------
     low, high : float
-
-    Examples
-    --------
-    >>> low, high = exact_interval(0, 10)
-    >>> low, round(high, 3)
-    (0.0, 0.308)
     """
     tail = (1.0 - confidence) / 2.0
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
@@ -28,11 +22,5 @@ def exact_interval(hits: float, n: float, confidence: float = 0.95) -> tuple[flo
 
 
 def upper_limit(hits: float, n: float, risk: float) -> float:
-    """Return a limit that the true share exceeds with a probability of at most `risk`.
-
-    Examples
-    --------
-    >>> round(upper_limit(0, 100, 0.05), 3), upper_limit(0, 0, 0.05)
-    (0.03, 1.0)
-    """
+    """Return a limit that the true share exceeds with a probability of at most `risk`."""
     return float(betainccinv(hits + 1, n - hits, risk)) if hits < n else 1.0

@@ -21,13 +21,7 @@ _DROP = "Drop the records without one, from X too."
 
 
 class LabelsOfAKind(NamedTuple):
-    """Labels of one kind: how many there are, the row of the first, and the first itself.
-
-    Examples
-    --------
-    >>> LabelsOfAKind(3, 0, "a").first
-    'a'
-    """
+    """Labels of one kind: how many there are, the row of the first, and the first itself."""
 
     n: int
     row: int
@@ -35,26 +29,12 @@ class LabelsOfAKind(NamedTuple):
 
 
 def as_they_came(y: Any) -> NDArray[Any]:
-    """Return labels as an array, none of them changed.
-
-    Examples
-    --------
-    NumPy alone would read these as texts:
-
-    >>> as_they_came([1, "a"]).tolist()
-    [1, 'a']
-    """
+    """Return labels as an array, none of them changed."""
     return np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
 
 
 def is_missing(label: Any) -> bool:
-    """Return whether a label is none: None, NaN, NaT or the missing value of pandas.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
-    (True, True, False)
-    """
+    """Return whether a label is none: None, NaN, NaT or the missing value of pandas."""
     if isinstance(label, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(label != label)
     return label is None or type(label).__name__ in ("NAType", "NaTType")
@@ -73,11 +53,6 @@ def kinds_of(labels: NDArray[Any], start: int = 0) -> dict[str, LabelsOfAKind]:
     -------
     dict of str to LabelsOfAKind
         By the name of the kind; `MISSING` for those that are none.
-
-    Examples
-    --------
-    >>> kinds_of(np.array(["a", None, "b"], dtype=object))
-    {'texts': LabelsOfAKind(n=2, row=0, first='a'), 'missing': LabelsOfAKind(n=1, row=1, first=None)}
     """
     rows = _rows_by_kind(labels)
     return {
@@ -88,13 +63,7 @@ def kinds_of(labels: NDArray[Any], start: int = 0) -> dict[str, LabelsOfAKind]:
 
 
 def joined_kinds(parts: Iterable[Mapping[str, LabelsOfAKind]]) -> dict[str, LabelsOfAKind]:
-    """Return the kinds of labels of several parts, whose rows follow each other.
-
-    Examples
-    --------
-    >>> list(joined_kinds([kinds_of(np.array([1, 2])), kinds_of(np.array(["a"]), start=2)]))
-    ['numbers', 'texts']
-    """
+    """Return the kinds of labels of several parts, whose rows follow each other."""
     whole: dict[str, LabelsOfAKind] = {}
     for part in parts:
         for name, found in part.items():
@@ -114,14 +83,6 @@ def require_labels(y: Any, name: str = "y", remedy: str = _DROP) -> None:
         What the user calls them.
     remedy : str, optional
         What to do about missing ones.
-
-    Examples
-    --------
-    >>> try:
-    ...     require_labels([1, "a"])
-    ... except InputError as error:
-    ...     print(str(error)[:74])
-    y holds 1 in row 0 and 'a' in row 1; expected texts only, or numbers only.
     """
     labels = as_they_came(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -131,12 +92,7 @@ def require_labels(y: Any, name: str = "y", remedy: str = _DROP) -> None:
 
 
 def require_one_kind(kinds: Mapping[str, LabelsOfAKind], name: str = "y", remedy: str = _DROP) -> None:
-    """Raise an `InputError` unless there is one kind of labels, and none is missing.
-
-    Examples
-    --------
-    >>> require_one_kind(kinds_of(np.array([1, 2])))
-    """
+    """Raise an `InputError` unless there is one kind of labels, and none is missing."""
     if MISSING in kinds:
         lost = kinds[MISSING]
         raise InputError(

@@ -15,12 +15,6 @@ def record_hashes(records: FloatArray) -> Hashes:
     """Return a hash of each record's values as they came, shape (n,).
 
     Not of values in other units: these differ in their last bits by where sums over the records were made.
-
-    Examples
-    --------
-    >>> found = record_hashes(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))
-    >>> bool(found[0] == found[1] != found[2])
-    True
     """
     hashes = np.zeros(len(records), dtype=np.uint64)
     for column in records.T:
@@ -38,10 +32,5 @@ def apart(hashes: Hashes) -> Hashes:
     """Return hashes that differ where those of equal records, which follow each other, do not.
 
     For tables of a few values: there equal records are no copies, and are dealt one by one.
-
-    Examples
-    --------
-    >>> len(set(apart(np.zeros(4, dtype=np.uint64)).tolist()))
-    4
     """
     return _mixed(hashes + _GOLDEN * np.arange(1, len(hashes) + 1, dtype=np.uint64))

@@ -30,12 +30,6 @@ def copies_by_weight(sample_weight: Any, X: FloatArray, codes: IntArray, classes
         Numbers of the classes.
     classes : ndarray of shape (n_classes,)
         A class whose weights are all 0 is not there.
-
-    Examples
-    --------
-    >>> X, codes = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 1, 1])
-    >>> copies_by_weight([2.0, 0.5, 0.5, 0.5, 0.0, 3.0], X, codes, np.array(["a", "b"])).tolist()
-    [2, 1, 0, 1, 0, 3]
     """
     weight = checked_weights(sample_weight, len(X))
     copies = np.zeros(len(weight), dtype=np.int64)
@@ -53,13 +47,7 @@ def copies_by_weight(sample_weight: Any, X: FloatArray, codes: IntArray, classes
 
 
 def checked_weights(sample_weight: Any, n: int) -> FloatArray:
-    """Return the weights of n records, shape (n,); raise an `InputError` for what are none.
-
-    Examples
-    --------
-    >>> checked_weights(2, 3).tolist()
-    [2.0, 2.0, 2.0]
-    """
+    """Return the weights of n records, shape (n,); raise an `InputError` for what are none."""
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

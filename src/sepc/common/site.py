@@ -8,13 +8,7 @@ _LABEL = "Documentation, "
 
 @cache
 def site_address() -> str:
-    """Return the address of the site, which stands in the project's metadata alone.
-
-    Examples
-    --------
-    >>> site_address().startswith("https://")
-    True
-    """
+    """Return the address of the site, which stands in the project's metadata alone."""
     urls = metadata("sepc").get_all("Project-URL") or []
     return next(str(url).removeprefix(_LABEL) for url in urls if url.startswith(_LABEL))
 

@@ -42,11 +42,6 @@ def deal(
     -------
     ndarray of int, shape (n,)
         The part of each record, `IN_NO_PART` for the only one of its class.
-
-    Examples
-    --------
-    >>> deal(np.array([0, 0, 0, 1, 2, 2]), 2).tolist()
-    [0, 1, 0, -1, 0, 1]
     """
     parts = np.full(len(codes), IN_NO_PART)
     for k in range(codes.max() + 1):

@@ -25,12 +25,6 @@ def template_environment(
         What cannot be made without Jinja, for the error message.
     otherwise : str, optional
         A sentence on what can, for the error message.
-
-    Examples
-    --------
-    >>> page = template_environment("sepc.reports", {"doubled": lambda n: 2 * n}, "a page")
-    >>> page.from_string("{{ 4|doubled }}").render()
-    '8'
     """
     try:
         import jinja2

@@ -54,13 +54,7 @@ READINGS = tuple(reading for reading in TRUST_READINGS if reading != ENSEMBLE)
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent.
-
-    Examples
-    --------
-    >>> percent(0.5), percent(0.99996), percent(1e-9), percent(0.0)
-    ('50 %', 'over 99.9 %', 'under 0.1 %', '0 %')
-    """
+    """Return a share in per cent."""
     # 99.96 % must not read as certainty, nor 0.04 % as what cannot be.
     text = f"{100 * share:.1f}"
     if text == "0.0" and share > 0.0:
@@ -69,35 +63,17 @@ def percent(share: float) -> str:
 
 
 def plural(noun: str, n: int) -> str:
-    """Return a noun as it follows a number.
-
-    Examples
-    --------
-    >>> plural("record", 1), plural("record", 0)
-    ('record', 'records')
-    """
+    """Return a noun as it follows a number."""
     return noun if n == 1 else f"{noun}s"
 
 
 def many(n: int, noun: str) -> str:
-    """Return how many there are of what, in the plural where it belongs.
-
-    Examples
-    --------
-    >>> many(1, "record"), many(2000, "record")
-    ('1 record', '2,000 records')
-    """
+    """Return how many there are of what, in the plural where it belongs."""
     return f"{n:,} {plural(noun, n)}"
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Return some words as a list in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Return some words as a list in a sentence."""
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -114,11 +90,6 @@ def shortened(items: Iterable[object], most: int, what: str = "", between: str =
     what : str, optional
         What the others are called.
     between : str, default=", "
-
-    Examples
-    --------
-    >>> shortened("abc", 3), shortened("abcd", 2), shortened("abcd", 2, "letters")
-    ('a, b, c', 'a, b and 2 more', 'a, b and 2 more letters')
     """
     every = list(items)
     more = f" and {len(every) - most} more {what}".rstrip() if len(every) > most else ""
@@ -129,11 +100,6 @@ def in_words(value: float | str | bool | None) -> str:
     """Return a value of a record as it stands in a text; None is a missing one.
 
     A number that a few digits tell has all of them, as it would in the record; any other is rounded.
-
-    Examples
-    --------
-    >>> in_words(61.283746127), in_words(13640.25), in_words(13640.251723), in_words("red"), in_words(None)
-    ('61.28', '13640.25', '13640', 'red', 'missing')
     """
     if value is None:
         return "missing"
@@ -147,12 +113,6 @@ def in_words(value: float | str | bool | None) -> str:
 
 
 def length_in_words(distance: float, unit: str) -> str:
-    """Return a distance with its unit.
-
-    Examples
-    --------
-    >>> length_in_words(1.0, "standard deviations"), length_in_words(23.4, "units")
-    ('1 standard deviation', '23 units')
-    """
+    """Return a distance with its unit."""
     amount = f"{distance:.2g}" if distance < 10 else f"{distance:.0f}"
     return f"{amount} {unit.removesuffix('s') if amount == '1' else unit}"

@@ -25,24 +25,12 @@ _FEW_CLASSES = 16
 
 
 def is_of(package: str, X: Any) -> bool:
-    """Return whether the type of `X` comes from a package, which need not be installed.
-
-    Examples
-    --------
-    >>> is_of("numpy", np.zeros(1)), is_of("dask", np.zeros(1))
-    (True, False)
-    """
+    """Return whether the type of `X` comes from a package, which need not be installed."""
     return type(X).__module__.partition(".")[0] == package
 
 
 def stays_on_device(X: Any) -> bool:
-    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there.
-
-    Examples
-    --------
-    >>> stays_on_device(np.zeros((2, 2)))
-    False
-    """
+    """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there."""
     if not get_config()["array_api_dispatch"]:
         return False
     xp, is_array = get_namespace(X)
@@ -65,11 +53,6 @@ class TrainingSet(NamedTuple):
         Which row each point is, if weights repeat or drop some; None if each row is one point.
     n_rows : int
         How many rows there were.
-
-    Examples
-    --------
-    >>> training_set([[1.0], [2.0], [3.0]], ["b", "a", "b"]).codes.tolist()
-    [1, 0, 1]
     """
 
     X: FloatArray
@@ -97,11 +80,6 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
     Returns
     -------
     TrainingSet
-
-    Examples
-    --------
-    >>> training_set([[1.0, 0.0], [2.0, 0.0]], [0, 1]).features
-    ['x0', 'x1']
     """
     require_labels(y)
     holder = _Validation() if estimator is None else estimator
@@ -123,13 +101,7 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
 
 
 def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[str]:
-    """Return what d features are called in texts: their names, or x0, x1, ... if they have none.
-
-    Examples
-    --------
-    >>> feature_labels(None, 2), feature_labels(["age"], 1)
-    (['x0', 'x1'], ['age'])
-    """
+    """Return what d features are called in texts: their names, or x0, x1, ... if they have none."""
     return [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
 
 
@@ -146,14 +118,7 @@ def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
 
 
 def takes_missing_values(estimator: BaseEstimator) -> bool:
-    """Return whether an estimator takes NaN for a missing value.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> takes_missing_values(LogisticRegression())
-    False
-    """
+    """Return whether an estimator takes NaN for a missing value."""
     return bool(get_tags(estimator).input_tags.allow_nan)
 
 
@@ -195,13 +160,7 @@ class _Validation(BaseEstimator):  # type: ignore[misc]
 
 
 def are_numbers(X: FloatArray) -> bool:
-    """Return whether all values are finite and none is far too large.
-
-    Examples
-    --------
-    >>> are_numbers(np.array([[1.0, 2.0]])), are_numbers(np.array([[1.0, np.nan]]))
-    (True, False)
-    """
+    """Return whether all values are finite and none is far too large."""
     return bool(X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE)
 
 
@@ -216,13 +175,7 @@ def require_numbers(X: FloatArray, names: NDArray[Any] | None, takes_gaps: bool 
 
 
 def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] | None) -> InputError:
-    """Return the error for columns with so many entries that are NaN, infinite or too large, shape (3, d).
-
-    Examples
-    --------
-    >>> str(no_numbers(np.array([[0, 2], [0, 0], [0, 0]]), ["age", "dose"]))[:42]
-    "X contains NaN in column 'dose' (2 rows); "
-    """
+    """Return the error for columns with so many entries that are NaN, infinite or too large, shape (3, d)."""
     bad = counts.sum(axis=0)
     columns = np.flatnonzero(bad)
     named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
@@ -240,13 +193,7 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
 
 
 def labels_of(y: Any) -> tuple[NDArray[Any], IntArray]:
-    """Return the sorted labels, two or more, and the number of each point's label among them.
-
-    Examples
-    --------
-    >>> labels_of(["b", "a", "b"])[1].tolist()
-    [1, 0, 1]
-    """
+    """Return the sorted labels, two or more, and the number of each point's label among them."""
     require_labels(y)
     classes, codes = _classes(column_or_1d(y))
     require_two_classes(classes)
@@ -254,13 +201,7 @@ def labels_of(y: Any) -> tuple[NDArray[Any], IntArray]:
 
 
 def different_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the different labels, in any order.
-
-    Examples
-    --------
-    >>> different_labels(np.array([2, 1, 2])).tolist()
-    [2, 1]
-    """
+    """Return the different labels, in any order."""
     found = _few_labels(y) if len(y) else None
     return np.unique(y) if found is None else found[0]
 
@@ -322,11 +263,6 @@ def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
     y : array-like of shape (n,)
     what : str, default="cal"
         What the caller's user calls them: ``X_cal`` and ``y_cal``, say.
-
-    Examples
-    --------
-    >>> known_labels([[1.0], [2.0]], ["a", "b"])
-    ['a', 'b']
     """
     n = _n_rows(X, what)
     array = as_they_came(y)

@@ -42,15 +42,6 @@ def learn_calibration(
     Returns
     -------
     Calibration
-
-    Examples
-    --------
-    Three of four labels are right, where the densities are all but certain of each:
-
-    >>> joint = np.log([[0.999, 0.001]] * 3 + [[0.001, 0.999]]) - np.arange(4)[:, None]
-    >>> found = learn_calibration(joint, np.zeros(4, dtype=int), np.array([4, 4]))
-    >>> bool(0.5 < found.posterior(joint)[0, 0] < 0.9)
-    True
     """
     share = class_count / class_count.sum()
     if not len(codes):

@@ -57,12 +57,6 @@ class HashParts(NamedTuple):
     ----------
     never_left_out : ndarray of int
         Classes whose records would all be in one part: without it the class would be unknown.
-
-    Examples
-    --------
-    >>> parts = HashParts.of(np.array([0, 4, 5, 6], dtype=np.uint64), np.array([0, 0, 0, 1]))
-    >>> parts(np.array([0, 4, 5, 6], dtype=np.uint64), np.array([0, 0, 0, 1])).tolist()
-    [0, 1, 2, -1]
     """
 
     never_left_out: IntArray
@@ -82,13 +76,7 @@ class HashParts(NamedTuple):
 
 
 def core_size(d: int) -> int:
-    """Return how many records with d features a core has at most.
-
-    Examples
-    --------
-    >>> core_size(10), core_size(60), core_size(1000)
-    (20000, 10000, 5000)
-    """
+    """Return how many records with d features a core has at most."""
     return max(min(_CORE_RECORDS, _CORE_NUMBERS // d), _LEAST_CORE)
 
 
@@ -96,13 +84,6 @@ def core_counts(class_count: IntArray, n: int) -> IntArray:
     """Return how many records of each class are in a core of n: in proportion, but small classes whole.
 
     Half of the core is shared out evenly among the classes, the rest by their sizes.
-
-    Examples
-    --------
-    >>> core_counts(np.array([1_000_000, 3_000]), 20_000).tolist()
-    [17000, 3000]
-    >>> core_counts(np.array([700, 300]), 20_000).tolist()
-    [700, 300]
     """
     if class_count.sum() <= n:
         return class_count
@@ -115,24 +96,13 @@ def evenly_by_hash(hashes: Hashes, k: int) -> IntArray:
     """Return k records at even distances in the order of their hashes, by number, ascending.
 
     Of equal records, whose hashes are equal, as many are chosen as of all others in proportion.
-
-    Examples
-    --------
-    >>> evenly_by_hash(np.array([5, 1, 5, 1, 9, 7], dtype=np.uint64), 3).tolist()
-    [2, 3, 4]
     """
     order = np.argsort(hashes, kind="stable")
     return np.sort(order[(2 * np.arange(k) + 1) * len(hashes) // (2 * k)])
 
 
 def first_of_each(hashes: Hashes, chosen: Hashes) -> BoolArray:
-    """Return which records are chosen, by the hashes of those that are: of equal ones the first, as often as chosen.
-
-    Examples
-    --------
-    >>> first_of_each(np.array([7, 5, 7, 7], dtype=np.uint64), np.array([7, 7], dtype=np.uint64)).tolist()
-    [True, False, True, False]
-    """
+    """Return which records are chosen, by the hashes of those that are: of equal ones the first, as often as chosen."""
     wanted, often = np.unique(chosen, return_counts=True)
     order = np.argsort(hashes, kind="stable")
     in_order = hashes[order]
@@ -144,13 +114,7 @@ def first_of_each(hashes: Hashes, chosen: Hashes) -> BoolArray:
 
 
 def core_rows(class_count: IntArray, hashes: Hashes, n: int) -> IntArray:
-    """Return which records of a training set, class by class, are a core of n, ascending.
-
-    Examples
-    --------
-    >>> core_rows(np.array([2, 3]), np.arange(5, dtype=np.uint64), 4).tolist()
-    [1, 2, 4]
-    """
+    """Return which records of a training set, class by class, are a core of n, ascending."""
     ends = np.cumsum(class_count)
     of_classes = zip((ends - class_count).tolist(), ends.tolist(), core_counts(class_count, n).tolist(), strict=True)
     return np.concatenate([start + evenly_by_hash(hashes[start:end], k) for start, end, k in of_classes])

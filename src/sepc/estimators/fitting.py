@@ -128,14 +128,7 @@ class ArrangedSet(NamedTuple):
 
 
 def arranged(training: TrainingSet) -> ArrangedSet:
-    """Return a training set in canonical order, so that no result depends on the order of its rows.
-
-    Examples
-    --------
-    >>> from sepc.common.validation import training_set
-    >>> arranged(training_set([[3.0], [1.0], [2.0]], ["b", "a", "b"])).points.tolist()
-    [[1.0], [2.0], [3.0]]
-    """
+    """Return a training set in canonical order, so that no result depends on the order of its rows."""
     if not has_gaps(training.X):
         X, gaps = training.X, None
         order = canonical_rows(X, training.codes, len(training.classes))
@@ -336,13 +329,7 @@ def _held_out(points: FloatArray, codes: IntArray, unit: FloatArray) -> BoolArra
 
 
 def class_slices(class_count: IntArray) -> list[slice]:
-    """Return where the points of each class are in canonical order.
-
-    Examples
-    --------
-    >>> class_slices(np.array([2, 3]))
-    [slice(0, 2, None), slice(2, 5, None)]
-    """
+    """Return where the points of each class are in canonical order."""
     return [slice(*ends) for ends in pairwise([0, *np.cumsum(class_count).tolist()])]
 
 

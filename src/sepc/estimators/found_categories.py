@@ -32,12 +32,6 @@ def found_categories(extents: Extents, moments: Moments, mean: FloatArray, scale
     -------
     Categories or None
         With the features that `category_groups` finds.
-
-    Examples
-    --------
-    >>> X = np.array([[3.0, 1.0, 0.0], [4.0, 0.0, 1.0], [5.0, 0.0, 1.0]])
-    >>> found_categories(Extents.of([X]), lambda origin: moments_about(origin, X), np.zeros(3), np.ones(3)).groups
-    (array([1, 2]),)
     """
     low, high = (ends * scale + mean for ends in (extents.low.min(axis=0), extents.high.max(axis=0)))
     rounding = _ROUNDING * (1.0 + np.abs(mean))
@@ -55,13 +49,7 @@ def found_categories(extents: Extents, moments: Moments, mean: FloatArray, scale
 
 
 def moments_about(origin: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return sums of the differences from an origin, and of their products, shapes (d,) and (d, d).
-
-    Examples
-    --------
-    >>> moments_about(np.array([1.0]), np.array([[2.0], [4.0]]))
-    (array([4.]), array([[10.]]))
-    """
+    """Return sums of the differences from an origin, and of their products, shapes (d,) and (d, d)."""
     d = len(origin)
     total, products = np.zeros(d), np.zeros((d, d))
     for x in chunks(points):

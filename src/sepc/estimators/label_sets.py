@@ -38,13 +38,6 @@ def set_threshold(scores: FloatArray, coverage: float) -> float:
     Returns
     -------
     float
-
-    Examples
-    --------
-    >>> set_threshold(np.array([0.4, 0.9, 0.7, 0.8, 0.95, 0.9, 0.99, 0.6, 0.85]), 0.9)
-    0.4
-    >>> set_threshold(np.array([0.4, 0.9]), 0.9)
-    -inf
     """
     n = len(scores)
     k = n + 1 - ceil(Fraction(repr(float(coverage))) * (n + 1))
@@ -62,12 +55,6 @@ class LabelScores:
     codes : ndarray of int, shape (n,)
         Number of that label.
     n_classes : int
-
-    Examples
-    --------
-    >>> calibration = LabelScores(np.array([0.9, 0.8, 0.3, 0.7]), np.array([0, 0, 0, 1]), 2)
-    >>> calibration.thresholds(0.75, per_class=True).tolist()  # one record of the second label is too few
-    [0.3, -inf]
     """
 
     scores: FloatArray

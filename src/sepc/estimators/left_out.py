@@ -58,11 +58,6 @@ class Choice(NamedTuple):
         Degrees of freedom.
     em_steps : int
         How many EM iterations refine the components.
-
-    Examples
-    --------
-    >>> Choice().em_steps
-    0
     """
 
     categories: Categories | None = None
@@ -127,13 +122,6 @@ def learn_from_left_out(
     -------
     list of LeftOut
         Of the best choice, the best one without EM iterations, and the usual one, as far as they differ.
-
-    Examples
-    --------
-    >>> X, codes = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
-    >>> found, *others = learn_from_left_out(X, codes, np.array([0, 1]), np.ones(1), 2, PartitionOptions())
-    >>> len(found.calibration.left_out), found.part.tolist()
-    (6, [0, 1, 2, 0, 1, 2])
     """
     n_classes = len(classes)
     if parts is None:
@@ -350,11 +338,6 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     -------
     ndarray of int, shape (n,)
         `IN_NO_PART` for a record that is the only one of its class, and those equal to it.
-
-    Examples
-    --------
-    >>> parts_of(np.array([[0.0], [0.0], [1.0], [2.0], [5.0], [6.0]]), np.array([0, 0, 0, 0, 1, 1])).tolist()
-    [0, 0, 1, 2, 0, 1]
     """
     order, begins = _equal_records(points)
     parts = np.empty(len(order), dtype=np.int64)
@@ -381,13 +364,6 @@ def groups_of(points: FloatArray, codes: IntArray) -> Groups | None:
     points : ndarray of shape (n, d)
     codes : ndarray of int, shape (n,)
         Their classes.
-
-    Examples
-    --------
-    >>> groups_of(np.array([[2.0], [0.0], [2.0], [1.0]]), np.array([0, 0, 1, 1])).of_record.tolist()
-    [2, 0, 2, 1]
-    >>> groups_of(np.array([[2.0], [0.0]]), np.array([0, 1])) is None
-    True
     """
     order, begins = _equal_records(points)
     if begins.all() or _has_few_values(points[order[begins]], begins, codes[order]):
@@ -398,15 +374,7 @@ def groups_of(points: FloatArray, codes: IntArray) -> Groups | None:
 
 
 def has_few_values(points: FloatArray, codes: IntArray) -> bool:
-    """Return whether there are equal records, and they are no copies but those of a table of a few values.
-
-    Examples
-    --------
-    >>> has_few_values(np.repeat([[0.0], [1.0]], 20, axis=0), np.tile([0, 1], 20))
-    True
-    >>> has_few_values(np.arange(40.0)[:, None], np.tile([0, 1], 20))
-    False
-    """
+    """Return whether there are equal records, and they are no copies but those of a table of a few values."""
     order, begins = _equal_records(points)
     return not begins.all() and _has_few_values(points[order[begins]], begins, codes[order])
 

@@ -36,14 +36,6 @@ class Progress:
         Whether to print lines to the standard error stream.
     done : str, default="points settled"
         What the numbers in these lines count.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> progress = Progress(SEPClassifier(), ["iris"], verbose=False)
-    >>> progress.of(0)(50, 100)
-    >>> progress.done
-    50
     """
 
     def __init__(self, estimator: Any, tasks: list[str], verbose: bool, done: str = "points settled") -> None:

@@ -188,13 +188,7 @@ def refine(mixtures: Mixtures, records: Records) -> Mixtures:
 
 
 def added(chunks: Iterable[list[FloatArray]]) -> list[FloatArray]:
-    """Return the sums of the arrays of all chunks, in their order.
-
-    Examples
-    --------
-    >>> added([[np.ones(1), np.zeros(2)], [np.ones(1), np.ones(2)]])
-    [array([2.]), array([1., 1.])]
-    """
+    """Return the sums of the arrays of all chunks, in their order."""
     found = iter(chunks)
     total = [array.copy() for array in next(found)]
     for one in found:
@@ -204,13 +198,7 @@ def added(chunks: Iterable[list[FloatArray]]) -> list[FloatArray]:
 
 
 def joined(chunks: Iterable[list[Any]]) -> list[Any]:
-    """Return the arrays of all chunks, one after the other.
-
-    Examples
-    --------
-    >>> joined([[np.ones(1), np.zeros(2)], [np.ones(1), np.ones(2)]])
-    [array([1., 1.]), array([0., 0., 1., 1.])]
-    """
+    """Return the arrays of all chunks, one after the other."""
     return [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
 
 

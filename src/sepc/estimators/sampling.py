@@ -33,14 +33,6 @@ def draw(
     Z : ndarray of shape (n, d)
         In the model's units.
     labels : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> Z, labels = draw(model, 4, 1, None, np.random.default_rng(0))
-    >>> Z.shape, labels.tolist()
-    ((4, 1), [1, 1, 1, 1])
     """
     read_as = model.read_as()
     sources = [
@@ -118,14 +110,6 @@ def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
     -------
     ndarray of int, shape (k,)
         Row numbers of the pool.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> pool = np.array([[1.0], [30.0], [6.0]])
-    >>> most_worth_labelling(clf.assess(pool), pool, 1).tolist()
-    [1]
     """
     outside = a.distance > 0.0
     typical = float(np.median(a.distance[outside])) if outside.any() else 1.0

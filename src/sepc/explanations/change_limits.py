@@ -25,11 +25,6 @@ class ChangeLimits:
     ranges : dict of str to pair
         From where to where a column may be changed, None for an open end. A column that is beyond its range may stay
         where it is.
-
-    Examples
-    --------
-    >>> ChangeLimits.of("sex", {"age": (20, 60)}, ["age", "sex"]).in_words()
-    ' with sex as it is and age from 20 to 60'
     """
 
     fixed: tuple[str, ...] = ()
@@ -109,13 +104,6 @@ class ReachableRecords:
         Which features are numbers that may change.
     low, high : ndarray of shape (d,)
         Ends of the ranges of the features.
-
-    Examples
-    --------
-    >>> vocabulary = Vocabulary(["age", "height"])
-    >>> limits = ChangeLimits(("height",), {"age": (20.0, 60.0)})
-    >>> ReachableRecords(vocabulary, limits, np.array([50.0, 1.7])).nearest(np.array([[67.0, 1.8]])).tolist()
-    [[60.0, 1.7]]
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: ChangeLimits, x: FloatArray) -> None:

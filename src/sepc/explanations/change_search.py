@@ -100,17 +100,6 @@ class ChangeSearch:
         The nearest record with another label that was found by now.
     length : float
         Length of the change to it.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> from sepc.explanations.change_limits import ChangeLimits
-    >>> from sepc.explanations.vocabulary import Vocabulary
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> search = ChangeSearch(model, 0, ReachableRecords(Vocabulary(["x0"]), ChangeLimits(), np.array([2.0])))
-    >>> search.refine(search.along_lines(model.units(np.array([[5.0], [6.0]]))))
-    >>> bool(3.0 < search.best[0] < 4.0)
-    True
     """
 
     def __init__(self, model: FittedModel, label: int, reachable: ReachableRecords) -> None:

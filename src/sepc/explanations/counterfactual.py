@@ -33,11 +33,6 @@ class Change(NamedTuple):
     """The change of one feature in a counterfactual; `in_units` is the change in standard deviations.
 
     Of a raw table it is one column, with raw values, None for a missing one; `change` is None unless both are numbers.
-
-    Examples
-    --------
-    >>> Change("age", 61.0, 58.0, -3.0, -0.3).change
-    -3.0
     """
 
     feature: str
@@ -47,13 +42,7 @@ class Change(NamedTuple):
     in_units: float
 
     def in_words(self) -> str:
-        """Return it in a few signs.
-
-        Examples
-        --------
-        >>> Change("age", 61.0, 58.0, -3.0, -0.3).in_words()
-        'age: 61 -> 58'
-        """
+        """Return it in a few signs."""
         return f"{self.feature}: {in_words(self.before)} -> {in_words(self.after)}"
 
 
@@ -77,14 +66,6 @@ class Counterfactual:
         The changed record; of a raw table, with raw values of all columns that count.
     beyond : tuple of str
         Features or columns in which the change leads beyond the range of the training records.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> found = clf.explain([2.0]).counterfactual
-    >>> found.label, round(found.changes[0].after, 3)
-    ('high', 3.506)
     """
 
     label: Any
@@ -270,11 +251,6 @@ def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", h
         `ChangeLimits.in_words` of what had to stay.
     has_trust : bool, default=True
         Whether its trust means anything.
-
-    Examples
-    --------
-    >>> change_in_words(None, "units", " with age as it is")
-    'No change to another label was found with age as it is.'
     """
     if found is None:
         return f"No change to another label was found{limits}."

@@ -72,11 +72,6 @@ def rules_in_words(grows: bool) -> dict[str, str]:
     ----------
     grows : bool
         Whether the nearest ellipsoid is grown to a record outside of all before its training records are counted.
-
-    Examples
-    --------
-    >>> rules_in_words(grows=False)["R3"]
-    'it lies outside every ellipsoid, so the nearest one decides, as it is'
     """
     return {**_RULES, Rule.R3.name: _R3[grows]}
 
@@ -399,13 +394,6 @@ def explain(
     Returns
     -------
     Explanation
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> explain(model, model.units(np.array([1.0]))).label
-    0
     """
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
@@ -448,13 +436,7 @@ def explain(
 
 
 def known_or_none(value: float) -> float | None:
-    """Return a number, or None in place of NaN.
-
-    Examples
-    --------
-    >>> known_or_none(0.5), known_or_none(float("nan"))
-    (0.5, None)
-    """
+    """Return a number, or None in place of NaN."""
     return None if np.isnan(value) else float(value)
 
 

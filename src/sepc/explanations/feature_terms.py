@@ -43,15 +43,6 @@ def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray
     Returns
     -------
     Terms
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0, 5.0], [1.0, 4.0], [2.0, 6.0], [5.0, 5.0], [6.0, 4.0], [9.0, 6.0]]
-    >>> model = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model
-    >>> found = feature_terms(model.densities, model.units(np.array([[1.0, 5.0]])), np.array([1]), np.array([0]))
-    >>> bool(found.values[0, 0] > abs(found.values[0, 1]))
-    True
     """
     if has_gaps(points):
         return _terms_of_what_is_there(densities, points, label, rival)
@@ -99,13 +90,6 @@ def squares_to(densities: LocalDensities, component: int, points: FloatArray) ->
 
     Features of categories that are read by the shares of their values have a part in them only beyond 0 and 1, and
     those that are missing have none.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> squares_to(model.densities, 0, model.units(np.array([[1.0]]))).round(6).tolist()
-    [[0.0]]
     """
     if has_gaps(points):
         squares = np.zeros_like(points)

@@ -41,12 +41,6 @@ class MissingNote(NamedTuple):
         The one whose value would raise the trust most; None if none would, or if there are more than ten.
     worth : float or None
         The trust that could be expected with this value alone.
-
-    Examples
-    --------
-    >>> print(" ".join(MissingNote(("age", "dose"), 5, 0.8, 0.93, "dose", 0.91).sentences()))
-    Of 5 values 2 are missing (age, dose); the label rests on the others. With all of them a trust of 93 % could be \
-expected, with dose alone one of 91 %.
     """
 
     features: tuple[str, ...]
@@ -85,13 +79,7 @@ expected, with dose alone one of 91 %.
 
 
 def missing_words(vocabulary: Vocabulary, x: FloatArray) -> tuple[Word, ...]:
-    """Return what a point of shape (d,) has no value of.
-
-    Examples
-    --------
-    >>> [word.name for word in missing_words(Vocabulary(["age", "dose"]), np.array([61.0, np.nan]))]
-    ['dose']
-    """
+    """Return what a point of shape (d,) has no value of."""
     return tuple(word for word in vocabulary.words if has_gaps(x[word.at]))
 
 
@@ -106,15 +94,6 @@ def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vo
     trust : float
         In its label.
     vocabulary : Vocabulary
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [5.0, 1.0], [6.0, 2.0], [9.0, 0.0]]
-    >>> model = SEPClassifier().fit(X, [0, 0, 0, 1, 1, 1])._model
-    >>> note = missing_note(model, np.array([np.nan, 1.0]), 0.5, Vocabulary(["x0", "x1"]))
-    >>> note.features, bool(note.expected_trust > 0.5)
-    (('x0',), True)
     """
     words = missing_words(vocabulary, x)
     if not words:

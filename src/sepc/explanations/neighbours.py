@@ -16,13 +16,7 @@ _N_NEIGHBOURS = 5
 
 
 class Neighbour(NamedTuple):
-    """A training record near the point: its row in the training set, its label, and how far it is.
-
-    Examples
-    --------
-    >>> Neighbour(17, "benign", 0.4, {"age": 61.0}).row
-    17
-    """
+    """A training record near the point: its row in the training set, its label, and how far it is."""
 
     row: int
     label: Any
@@ -31,15 +25,7 @@ class Neighbour(NamedTuple):
 
 
 def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
-    """Return the training records nearest to a point in the units that points come in; none where they were left out.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> nearest_records(model, np.array([1.2]), Vocabulary(["x0"]))[0].row
-    1
-    """
+    """Return the training records nearest to a point, in the units of the data; none if they were not kept."""
     if model.records is None:
         return ()
     points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
@@ -60,15 +46,7 @@ def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -
 
 
 def order_by_distance(model: FittedModel, x: FloatArray) -> IntArray:
-    """Return the numbers of the training records, those nearest to a point first; the model must have them.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> order_by_distance(model, np.array([4.0]))[:2].tolist()
-    [3, 2]
-    """
+    """Return the numbers of the training records, those nearest to a point first; the model must have them."""
     return np.argsort(_distances(model, x), kind="stable")
 
 
@@ -87,12 +65,6 @@ def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
 
 
 def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
-    """Return a sentence about the nearest training records; none if none are known.
-
-    Examples
-    --------
-    >>> nearest_in_words([Neighbour(4, "low", 0.5, {"x0": 1.0})], "units")
-    'The nearest training records are row 4 (low, 0.5 units away).'
-    """
+    """Return a sentence about the nearest training records; none if none are known."""
     near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
     return f"The nearest training records are {listed(near)}." if near else ""

@@ -21,15 +21,6 @@ class FeatureShare(NamedTuple):
     Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
     and None is a missing one. The reference is in that case what is most usual in the ellipsoid, and `usual` the share
     of its training records that have it; None where that is not known.
-
-    Examples
-    --------
-    >>> FeatureShare("age", 61.0, 40.0, 0.8).in_words("centre")
-    'age (61; centre 40)'
-    >>> FeatureShare("color", "red", "blue", 0.8, True).in_words("centre")
-    'color (red; mostly blue)'
-    >>> FeatureShare("color", "red", "blue", 0.8, True, 0.71).in_words("centre")
-    'color (red; mostly blue, 71 %)'
     """
 
     feature: str
@@ -54,11 +45,6 @@ class RegionNote(NamedTuple):
 
     `gauge` is 0 at the centre and 1 on the boundary; `n_label` and `n_others` count the training records of the
     ellipsoid's label and of all others in it.
-
-    Examples
-    --------
-    >>> RegionNote("benign#1", "benign", 264, 1, 0.6, 0.0).gauge
-    0.6
     """
 
     region: str
@@ -94,14 +80,6 @@ def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, 
     -------
     Place
         Without regions or features where there is no ellipsoid, or where values are missing.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> found = place_of(clf._model, clf._model.rules[0], np.array([1.5]), clf.assess([[1.5]]), Vocabulary(["x0"]))
-    >>> found.regions[0].region, found.features[0].in_words("centre")
-    ('low#1', 'x0 (1.5; centre 1)')
     """
     z = model.units(x)
     if has_gaps(z):

@@ -22,13 +22,6 @@ class PolicyNote(NamedTuple):
         What each label can be expected to cost if it is given.
     asking : float or None
         What asking a person can be expected to cost.
-
-    Examples
-    --------
-    >>> note = PolicyNote({"ill": 0.01, "well": 0.99}, {"ill": 0.4, "well": 0.6}, {"ill": 0.9, "well": 1.2}, 0.5)
-    >>> print(" ".join(note.sentences("ill")))
-    Classes are taken to be as frequent as stated: ill 1 %, well 99 % (in training 40 %, 60 %). It can be expected to \
-cost 0.9, well 1.2. Asking a person can be expected to cost less, 0.5.
     """
 
     class_prior: dict[Any, float] | None
@@ -52,16 +45,7 @@ cost 0.9, well 1.2. Asking a person can be expected to cost less, 0.5.
 
 
 def policy_note(model: FittedModel, proba: FloatArray) -> PolicyNote | None:
-    """Return what the model's policy means for a point with these probabilities, shape (n_classes,); None without one.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> model = clf.under(costs={0: {1: 2.0}, 1: {0: 4.0}})._model
-    >>> policy_note(model, model.decide([[9.0]]).proba[0]).costs.keys()
-    dict_keys([0, 1])
-    """
+    """Return what the model's policy means for a point with these probabilities, shape (n_classes,), or None."""
     policy = model.policy
     if policy is None:
         return None

@@ -57,13 +57,6 @@ class RegionShare(NamedTuple):
         How many training records belong to it; after EM iterations the sum of their probabilities to do so, rounded.
     n_regions : int, default=1
         How many regions are read as one in it; isolated records, taken together, count as one.
-
-    Examples
-    --------
-    >>> RegionShare("benign@", "benign", 0.04, 23).in_words()
-    'benign@ (23 isolated records)'
-    >>> RegionShare("benign#2+", "benign", 0.9, 120, 4).in_words()
-    'benign#2+ (120 records of 4 regions)'
     """
 
     region: str
@@ -96,11 +89,6 @@ class FeatureTerm(NamedTuple):
         What the record has, where it is a category that is read by the shares of its values; else None.
     share, rival_share : float or None
         The smoothed shares of that value among the records of the two regions.
-
-    Examples
-    --------
-    >>> FeatureTerm("housing", 1.78, "rent", 0.71, 0.12).in_words("good#1", "bad#2")
-    'housing (rent: 71 % of good#1, 12 % of bad#2; for it)'
     """
 
     feature: str
@@ -138,11 +126,6 @@ class Parting(NamedTuple):
     calibration : float
         What calibration adds, and other shares of the classes if they are stated: the logarithm of the first one's
         share over the second one's is the sum of it and of the log odds.
-
-    Examples
-    --------
-    >>> Parting("a#1", "b#1", "b", 1.5, -0.5, (FeatureTerm("age", 2.0),), -0.9).in_words()
-    'What parts a#1 from b#1 most: age (for it) and size and width (against it).'
     """
 
     region: str
@@ -189,16 +172,6 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     -------
     Reasons
         Those of a model that only counts are empty.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
-    >>> model = SEPClassifier(trust="raw").fit(X, ["low"] * 3 + ["high"] * 3)._model
-    >>> x = np.array([3.0])
-    >>> why = reasons(model, x, model.decide(x[None]).proba[0], 1, Vocabulary(["x0"]))
-    >>> [(s.region, round(s.share, 2), s.records) for s in why.shares]
-    [('low#1', 0.75, 3), ('high#1', 0.25, 3)]
     """
     densities = model.densities
     if densities is None:
@@ -290,13 +263,6 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     tuple of FeatureShare
         A few, with their shares of the squared distance, the largest first; the reference is the mean of that region's
         records. None of a model that only counts.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> strange_features(model, np.array([-500.0]), Vocabulary(["x0"]))[0].in_words("mean")
-    'x0 (-500; mean 6.667)'
     """
     densities = model.densities
     if densities is None:
@@ -332,14 +298,6 @@ def speakers_in_words(
     trust : float
     is_stated : bool, default=False
         Whether the shares of the classes are stated, and not those in training.
-
-    Examples
-    --------
-    >>> shares = [RegionShare("a#1", "a", 0.9, 40), RegionShare("b#1", "b", 0.1, 20)]
-    >>> for sentence in speakers_in_words(shares, "a", 0.9):
-    ...     print(sentence)
-    Predicted a with a trust of 90 % (not calibrated), by a#1 (40 records).
-    Its strongest rival is b with 10 %, by b#1 (20 records).
     """
     own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
     raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
@@ -351,13 +309,7 @@ def speakers_in_words(
 
 
 def probability(shares: Sequence[RegionShare]) -> float:
-    """Return the probability that shares of one label add up to.
-
-    Examples
-    --------
-    >>> probability([RegionShare("a#1", "a", 0.5, 40), RegionShare("a@", "a", 0.25, 20)])
-    0.75
-    """
+    """Return the probability that shares of one label add up to."""
     return float(sum(s.share for s in shares))
 
 

@@ -23,11 +23,6 @@ class Word(NamedTuple):
         Which features belong to it.
     is_level : bool
         Whether it holds one of a few values, rather than a number.
-
-    Examples
-    --------
-    >>> Word("color", slice(1, 4), True).name
-    'color'
     """
 
     name: str
@@ -41,12 +36,6 @@ class Vocabulary:
     Parameters
     ----------
     features : sequence of str
-
-    Examples
-    --------
-    >>> vocabulary = Vocabulary(["age", "height"])
-    >>> vocabulary.record(np.array([61.0, 1.7]))
-    {'age': 61.0, 'height': 1.7}
     """
 
     def __init__(self, features: Sequence[str]) -> None:
@@ -108,24 +97,12 @@ class Vocabulary:
         return False
 
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns that some features belong to.
-
-        Examples
-        --------
-        >>> Vocabulary(["age", "height"]).named(["height"])
-        ('height',)
-        """
+        """Return the columns that some features belong to."""
         return tuple(features)
 
 
 def length(moved: FloatArray) -> float:
-    """Return how far some features move: with its sign if it is only one.
-
-    Examples
-    --------
-    >>> length(np.array([-2.0])), length(np.array([3.0, 4.0]))
-    (-2.0, 5.0)
-    """
+    """Return how far some features move: with its sign if it is only one."""
     return float(moved[0]) if len(moved) == 1 else float(np.linalg.norm(moved))
 
 

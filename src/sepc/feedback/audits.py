@@ -81,13 +81,6 @@ def audit_of(
     Returns
     -------
     Audit
-
-    Examples
-    --------
-    >>> rows, trust = np.arange(100.0)[:, None], np.repeat([0.9, 1.0], 50)
-    >>> audit = audit_of(rows, np.ones(100, dtype=bool), trust, 0.1, 0, by_trust=True)
-    >>> sorted(set(audit.probability.round(6).tolist()))
-    [0.05, 0.15]
     """
     probability = np.ones(len(rows))
     probability[accepted] = _chances(trust[accepted], share) if by_trust else share

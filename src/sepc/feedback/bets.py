@@ -58,12 +58,6 @@ def log_factors(
     Returns
     -------
     ndarray of shape (n, n_ratios)
-
-    Examples
-    --------
-    >>> both = log_factors(np.array([0.1, 0.1]), np.array([True, False]), np.ones(2))
-    >>> np.allclose(np.exp(both), ODDS_RATIOS ** [[1.0], [0.0]] / (1.0 + (ODDS_RATIOS - 1.0) * 0.1))
-    True
     """
     rise, p = ODDS_RATIOS - 1.0, limits[:, None]
     stake = least * rise / (1.0 + rise * p)
@@ -88,13 +82,6 @@ class SequentialBets:
         Logarithms of the gain of each bet, had all of it been placed at the start.
     log_evidence : list of float
         Logarithm of all wealth together after each batch.
-
-    Examples
-    --------
-    >>> bets = SequentialBets(np.array([0.5, 0.5]))
-    >>> bets.add(np.zeros((2, len(ODDS_RATIOS))))
-    >>> abs(bets.log_evidence[0]) < 1e-12
-    True
     """
 
     def __init__(self, stakes: FloatArray) -> None:

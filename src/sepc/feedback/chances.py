@@ -22,11 +22,6 @@ def stated_chances(
     least_probability : float
     has_labels : bool
         Whether the records have labels.
-
-    Examples
-    --------
-    >>> stated_chances(None, "all", 2, 0.01, has_labels=True).tolist()
-    [1.0, 1.0]
     """
     if not (labels is None or (isinstance(labels, str) and labels == "all")):
         raise InputError(
@@ -44,13 +39,7 @@ def stated_chances(
 
 
 def checked_chances(probability: Any, n: int, least_probability: float) -> FloatArray:
-    """Return with which chances n records were chosen to be labelled, shape (n,); an error for what is no chance.
-
-    Examples
-    --------
-    >>> checked_chances(0.05, 2, 0.01).tolist()
-    [0.05, 0.05]
-    """
+    """Return with which chances n records were chosen to be labelled, shape (n,); an error for what is no chance."""
     try:
         chances = np.asarray(probability, dtype=np.float64)
     except (TypeError, ValueError) as error:

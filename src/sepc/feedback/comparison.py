@@ -32,13 +32,6 @@ class Comparison:
     folds : int
         Into how many parts the training set is split, each left out by one model; 0 for the watched classifier itself,
         which is compared by records that had no part in its training.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> watched = Watched(SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]))
-    >>> [view.codes.tolist() for view in Comparison(watched, 3).views(np.array([[0.5], [8.0]]))]
-    [[0, 1], [0, 1], [0, 1]]
     """
 
     def __init__(self, watched: Watched, folds: int) -> None:

@@ -23,13 +23,7 @@ OVERALL, LABEL, REGION, OTHER_REGIONS = "overall", "label", "region", "other reg
 
 
 class MovedFeature(NamedTuple):
-    """A feature whose mean in a part differs from that of the training records there, and by how much.
-
-    Examples
-    --------
-    >>> MovedFeature("pressure", -1.25).in_words()
-    'pressure is 1.2 standard deviations lower'
-    """
+    """A feature whose mean in a part differs from that of the training records there, and by how much."""
 
     feature: str
     shift: float
@@ -216,13 +210,6 @@ class SequentialRateTest:
     batches : list of list of int
         For each batch how many records it had, and how many of them count by each model.
     bets : SequentialBets
-
-    Examples
-    --------
-    >>> test = SequentialRateTest("odd", np.array([[5, 100], [6, 100]]), 0.01)
-    >>> test.add(20, [1, 1])
-    >>> test.state().alarm, round(test.state().limit, 3)
-    (False, 0.151)
     """
 
     def __init__(self, what: str, held_out: IntArray, false_alarm_rate: float) -> None:
@@ -268,24 +255,13 @@ def limits_of(held_out: IntArray, stakes: FloatArray, false_alarm_rate: float) -
     stakes : ndarray of shape (n_processes,)
         By which half of the rate is shared.
     false_alarm_rate : float
-
-    Examples
-    --------
-    >>> limits_of(np.array([[5, 100], [0, 0]]), np.array([0.5, 0.5]), 0.01).round(3).tolist()
-    [0.144, 1.0]
     """
     risks = (false_alarm_rate / 2.0 * stakes).tolist()
     return np.array([upper_limit(hits, n, risk) for (hits, n), risk in zip(held_out.tolist(), risks, strict=True)])
 
 
 def log_threshold(false_alarm_rate: float) -> float:
-    """Return the logarithm of the evidence at which an alarm is raised.
-
-    Examples
-    --------
-    >>> round(float(np.exp(log_threshold(0.01))))
-    200
-    """
+    """Return the logarithm of the evidence at which an alarm is raised."""
     return float(np.log(2.0 / false_alarm_rate))
 
 

@@ -47,12 +47,6 @@ class ErrorParts(NamedTuple):
         Process of each label given; no columns where there is none.
     of_region : ndarray of int, shape (n_models, n_components)
         Process of each component of the models' densities, -1 beyond their number; no columns where there is none.
-
-    Examples
-    --------
-    >>> parts = ErrorParts.overall(2)
-    >>> parts.processes[1], parts.stakes().tolist()
-    (Process(kind='overall', model=1, name='overall'), [0.5, 0.5])
     """
 
     processes: tuple[Process, ...]

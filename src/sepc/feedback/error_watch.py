@@ -42,15 +42,6 @@ class ErrorTest:
         How many there were when the alarm was raised.
     found : tuple of DriftPart
         Where most of the evidence came from by then; whoever has the records may add the features that have moved.
-
-    Examples
-    --------
-    >>> test = ErrorTest(ErrorParts.overall(1), np.array([[5, 100]]), 0.01, 0.05)
-    >>> view = ModelView(40, 0, np.zeros(40, dtype=np.int64))
-    >>> test.add([view], np.repeat([0, 1], 20), np.full(40, 0.05))
-    True
-    >>> test.state().share, test.found
-    (0.5, (DriftPart(kind='overall', name='overall', since=0, features=()),))
     """
 
     def __init__(self, parts: ErrorParts, held_out: IntArray, false_alarm_rate: float, least: float) -> None:

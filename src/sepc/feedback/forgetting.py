@@ -84,24 +84,12 @@ class Trial(NamedTuple):
 
 
 def ages(n_training: int, n_observed: int) -> IntArray:
-    """Return the ages of training records, and of observed ones in the order in which they came.
-
-    Examples
-    --------
-    >>> ages(2, 3).tolist()
-    [3, 3, 2, 1, 0]
-    """
+    """Return the ages of training records, and of observed ones in the order in which they came."""
     return np.concatenate([np.full(n_training, n_observed), np.arange(n_observed - 1, -1, -1)])
 
 
 def checked_forgetting(forget: Any) -> Forgetting:
-    """Return what was asked for, nothing forgotten where it is still to be chosen; an error for anything else.
-
-    Examples
-    --------
-    >>> checked_forgetting(None).kind, checked_forgetting(Forgetting("window", 300)).records
-    ('nothing', 300)
-    """
+    """Return what was asked for, nothing forgotten where it is still to be chosen; an error for anything else."""
     if forget is None or (isinstance(forget, str) and forget == "auto"):
         return NOTHING
     if isinstance(forget, Forgetting) and forget.kind == "nothing":
@@ -116,13 +104,7 @@ def checked_forgetting(forget: Any) -> Forgetting:
 
 
 def weights_by_age(forgetting: Forgetting, y: NDArray[Any], n_training: int) -> FloatArray:
-    """Return the weights of training and observed records, shape (n,); an error where a label would be lost.
-
-    Examples
-    --------
-    >>> weights_by_age(Forgetting("window", 2), np.array([0, 1, 0, 1]), 2).tolist()
-    [0.0, 0.0, 1.0, 1.0]
-    """
+    """Return the weights of training and observed records, shape (n,); an error where a label would be lost."""
     weights = forgetting.weights(ages(n_training, len(y) - n_training))
     classes, codes = np.unique(y, return_inverse=True)
     lost = np.flatnonzero(np.bincount(codes, weights, minlength=len(classes)) < 1.0)
@@ -163,14 +145,6 @@ def choose_forgetting(
     chosen : Forgetting
     trials : tuple of Trial
         All that were tried.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = np.arange(400.0)[:, None] % 10
-    >>> y = np.where(np.arange(400) < 200, X[:, 0] < 5, X[:, 0] >= 5)  # the labels have changed places
-    >>> choose_forgetting(SEPClassifier(), X, y, 200, np.asarray)[0]
-    Forgetting(kind='window', records=200)
     """
     n_observed = len(y) - n_training
     n_judges = max(_LEAST_JUDGES, round(_JUDGES * n_observed))

@@ -49,14 +49,6 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
     rows : ndarray of shape (n, d)
     assessment : Assessment, optional
         Of these records by this classifier, where it is known.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> view = view_by(clf, np.array([[1.0], [3.5], [7.0]]))
-    >>> view.n_outside, view.codes.tolist(), view.components.tolist()
-    (1, [0, 0, 1], [0, 0, 1])
     """
     model: FittedModel = clf._model
     densities = model.densities if isinstance(model, PartitionModel) else None
@@ -114,13 +106,6 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
     """Split the training set, each class spread evenly; the same whatever order its rows came in.
 
     A class of one record is in no part, so that no model loses it.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> [len(part) for part in parts_of(model, 3)]
-    [2, 2, 2]
     """
     codes = training_of(model)[1].codes
     place = np.argsort(np.random.default_rng(0).permutation(len(codes)))
@@ -129,15 +114,7 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
 
 
 def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
-    """Return classifiers like `clf`, each fitted without one part of the training set; the same ones each time.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> [int(one.class_count_.sum()) for one in models_without(clf, parts_of(clf._model, 3))]
-    [4, 4, 4]
-    """
+    """Return classifiers like `clf`, each fitted without one part of the training set; the same ones each time."""
     X, training = training_of(clf._model)
     y = clf._model.classes[training.codes]
     settings: dict[str, Any] = {"verbose": False}

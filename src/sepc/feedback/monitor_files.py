@@ -23,16 +23,7 @@ FORMAT = Format(
 
 
 def fingerprint(clf: Any) -> str:
-    """Return a text that two fitted classifiers share only if they are the same in all that a monitor reads.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
-    >>> one, two, other = (fingerprint(SEPClassifier(n_imp=n).fit(X, y)) for n in (0, 0, 1))
-    >>> one == two, one == other
-    (True, False)
-    """
+    """Return a text that two fitted classifiers share only if they are the same in all that a monitor reads."""
     model: FittedModel = clf._model
     settings, arrays = _of_partition(model, clf) if isinstance(model, PartitionModel) else _of_ensemble(model, clf)
     digest = hashlib.sha256(json.dumps(settings).encode())

@@ -54,14 +54,6 @@ def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatAr
     -------
     tuple of MovedFeature
         The one that has moved most first; none if fewer than five records are there.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> found = moved_features(clf, DriftPart("label", "0", 0), np.full((20, 1), 3.4), np.ones(20))
-    >>> found[0].in_words()
-    'x0 is 2.9 standard deviations higher'
     """
     training = training_of(clf._model)[0]
     before = training[belongs(clf, part, training)]

@@ -81,15 +81,6 @@ class ObservationLog:
     settings : dict
     n_lost : int
         Bytes of a last batch that was cut off, and is no part of it.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     log = ObservationLog(f"{folder}/watch.log", "model 1", {"rate": 0.01})
-    ...     log.append(LoggedBatch(np.array([[1.0, np.nan]]), ["ill"], None, True))
-    ...     ObservationLog(f"{folder}/watch.log", "model 1", {"rate": 0.01}).batches[0].labels
-    ['ill']
     """
 
     def __init__(self, path: str | os.PathLike[str], model: str, settings: dict[str, Any]) -> None:

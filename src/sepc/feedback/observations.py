@@ -55,15 +55,6 @@ class Observations:
         By trust; labelled records only.
     n_outside : int
         Records outside every ellipsoid; of an ensemble strange ones.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> observed = Observations(clf._model)
-    >>> observed.add(clf.assess([[0.5]]), np.array([[0.5]]), observed.encoded([0], 1, "y"), np.ones(1))
-    >>> observed.regions[0, "0#1"].n_right
-    1
     """
 
     def __init__(self, model: FittedModel) -> None:

@@ -130,12 +130,6 @@ class PromiseTest:
     false_alarm_rate : float
     least : float
         What no chance of being labelled is below.
-
-    Examples
-    --------
-    >>> test = PromiseTest(TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine."), 0.01, 0.05)
-    >>> test.add(np.zeros(40, dtype=int), np.zeros(40), None)
-    False
     """
 
     def __init__(self, promise: TrustThreshold | PartPromises, false_alarm_rate: float, least: float) -> None:

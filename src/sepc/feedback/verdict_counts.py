@@ -19,15 +19,7 @@ _BIN_NAMES = (
 
 @dataclass(slots=True)
 class VerdictCounts:
-    """Counts of verdicts, and sums of their trust. Sums do not depend on the order of records within a batch.
-
-    Examples
-    --------
-    >>> counts = VerdictCounts()
-    >>> counts.add([0.75, 0.5], n_right=1, n_wrong=1)
-    >>> counts.n, counts.trust_sum
-    (2, 1.25)
-    """
+    """Counts of verdicts, and sums of their trust. Sums do not depend on the order of records within a batch."""
 
     n: int = 0
     n_right: int = 0
@@ -62,11 +54,6 @@ class RegionRecord(NamedTuple):
     more wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh; of an ensemble
     each row is a label, `n_imp` is None, and nothing exceeds it. `calibrated`: the mean trust of the labelled records
     lies in the interval.
-
-    Examples
-    --------
-    >>> region_record("benign#1", VerdictCounts(12, 7, 3, 11.9, 9.9), n_imp=2).exceeds
-    True
     """
 
     region: str

@@ -28,13 +28,6 @@ class Watched:
         Of this classifier.
     promise : Promise or None
         That it has signed.
-
-    Examples
-    --------
-    >>> from sepc import make_table_pipeline
-    >>> watched = Watched(make_table_pipeline().fit([["a"], ["b"]] * 6, [0, 1] * 6))
-    >>> watched.rows([["b"]]).tolist()
-    [[1.0]]
     """
 
     def __init__(self, clf: Any) -> None:

@@ -16,11 +16,6 @@ class Extents(NamedTuple):
     ----------
     n : ndarray of int, shape (n_classes,)
     low, high, mean : ndarray of shape (n_classes, d)
-
-    Examples
-    --------
-    >>> Extents.of([np.array([[1.0], [5.0], [3.0]]), np.array([[7.0]])]).mean.tolist()
-    [[3.0], [7.0]]
     """
 
     n: IntArray

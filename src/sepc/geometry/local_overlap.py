@@ -31,17 +31,6 @@ def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: 
     array of shape (n,)
         Between 0 and one half; NaN for points that no two ellipsoids of different groups hold. The same after any
         common affine map.
-
-    Examples
-    --------
-    Two intervals that hold both points; half-way between their centres nothing tells them apart:
-
-    >>> import numpy as np
-    >>> from sepc.geometry.ellipsoid import Ellipsoid
-    >>> stack = EllipsoidStack([Ellipsoid([0.0], [[1.0]], [2.0]), Ellipsoid([1.0], [[1.0]], [2.0])], dim=1)
-    >>> gauges = stack.gauges(np.array([[0.5], [1.5], [2.5]])).T
-    >>> local_overlap(np, stack, gauges, np.array([0, 1])).round(4).tolist()
-    [0.5, 0.3208, nan]
     """
     # Group after group: those that an ellipsoid is compared with lie side by side.
     by_group = sorted(zip(group.tolist(), stack.ellipsoids, gauges, strict=True), key=lambda one: one[0])

@@ -21,13 +21,7 @@ def kernels() -> ModuleType:
 
 
 def squared_gauges(E: Ellipsoid, points: FloatArray) -> FloatArray:
-    """Return the squares of the gauges, shape (n,), in a quarter of the time of the ellipsoid's own method.
-
-    Examples
-    --------
-    >>> squared_gauges(Ellipsoid([0.0], [[1.0]], [2.0]), np.array([[1.0], [3.0]])).tolist()
-    [0.25, 2.25]
-    """
+    """Return the squares of the gauges, shape (n,), in a quarter of the time of the ellipsoid's own method."""
     squares, nothing = np.empty(len(points)), np.zeros(E.dim)
     with one_blas_thread(points.size):
         # Points minus centre, first of all: a large offset of both would cost digits.
@@ -36,11 +30,5 @@ def squared_gauges(E: Ellipsoid, points: FloatArray) -> FloatArray:
 
 
 def holds(E: Ellipsoid, points: FloatArray) -> BoolArray:
-    """Return which points an ellipsoid contains, in a quarter of the time of its own method.
-
-    Examples
-    --------
-    >>> holds(Ellipsoid([0.0], [[1.0]], [2.0]), np.array([[1.0], [3.0]])).tolist()
-    [True, False]
-    """
+    """Return which points an ellipsoid contains, in a quarter of the time of its own method."""
     return squared_gauges(E, points) <= LARGEST_HELD**2

@@ -23,13 +23,7 @@ _SPREAD = 16
 
 
 class Held(NamedTuple):
-    """Number of points that an ellipsoid holds, and the smallest gauge of any, of those that were read.
-
-    Examples
-    --------
-    >>> Points(np.array([[1.0], [5.0]])).held_by(Ellipsoid([0.0], [[1.0]], [2.0]))
-    Held(n=1, smallest_gauge=0.5)
-    """
+    """Number of points that an ellipsoid holds, and the smallest gauge of any, of those that were read."""
 
     n: int
     smallest_gauge: float
@@ -45,12 +39,6 @@ class Points:
     array : ndarray of shape (n, d)
     rows : ndarray of int, shape (n,), optional
         The numbers of the points; 0, 1, 2 and so on by default.
-
-    Examples
-    --------
-    >>> A = Points(np.array([[1.0, 0.0], [5.0, 0.0], [3.0, 2.0]]))
-    >>> len(A), A.dim, A.beyond(np.array([2.0, 0.0]), np.array([1.0, 0.0]), 0.0).members.tolist()
-    (3, 2, [1, 2])
     """
 
     def __init__(self, array: FloatArray, rows: IntArray | None = None) -> None:

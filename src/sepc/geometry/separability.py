@@ -39,12 +39,6 @@ def linearly_separable(
     -----
     Nearest points are found for the hulls of few points. Where these meet, so do the hulls of all. Else there is a
     hyperplane between the few, and it separates all, or there are points on the wrong side of it, which join the few.
-
-    Examples
-    --------
-    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> linearly_separable(square, square + 1.1), linearly_separable(square, square + 0.9)
-    (True, False)
     """
     sets = as_points(A, "A"), as_points(B, "B")
     d = sets[0].shape[1]

@@ -87,14 +87,6 @@ class EllipsoidStack:
         May be empty.
     dim : int
         Number of features.
-
-    Examples
-    --------
-    >>> stack = EllipsoidStack([Ellipsoid([0.0], [[1.0]], [2.0]), Ellipsoid([9.0], [[1.0]], [1.0])], dim=1)
-    >>> stack.gauges(np.array([[1.0], [8.5]])).tolist()
-    [[0.5, 8.0], [4.25, 0.5]]
-    >>> stack.nearest(np.array([[5.0]]), np.array([np.inf])).which.tolist()
-    [0, 1]
     """
 
     def __init__(self, ellipsoids: Sequence[Ellipsoid], dim: int) -> None:
@@ -260,14 +252,6 @@ def candidates_among(xp: Any, sums: Any, unit: float, limit: Any) -> Candidates:
     -------
     Candidates
         Their arrays are the library's.
-
-    Examples
-    --------
-    Four radii of two away from one centre, three radii of one from the other:
-
-    >>> sums = np.array([[[64.0, 16.0, 4.0]], [[9.0, 9.0, 9.0]]])
-    >>> candidates_among(np, sums, 1.0, np.array([np.inf])).which.tolist()
-    [1]
     """
     length, gauge, steepness = (xp.sqrt(sums[..., k]) for k in range(3))
     below = unit * (gauge * (gauge - 1.0) / steepness)

@@ -24,14 +24,6 @@ class AffineHull:
     dimension : int
     is_all : bool
         Whether the records fill the whole space; coordinates are then the features themselves.
-
-    Examples
-    --------
-    >>> from sepc.landscapes.moments import moments
-    >>> line = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]])
-    >>> hull = AffineHull(moments(line), np.ones(2))
-    >>> hull.dimension, hull.coordinates(line).shape
-    (1, (3, 1))
     """
 
     def __init__(self, total: Moments, unit: FloatArray) -> None:

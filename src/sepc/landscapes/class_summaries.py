@@ -68,14 +68,6 @@ class PairOverlap:
         As `ovr`, for an ellipsoid around everything, not only the records, that both class ellipsoids hold.
     by_points, by_intersection : Ellipsoid or None
         These two ellipsoids, in the original units; None if they would be empty.
-
-    Examples
-    --------
-    >>> from sepc import landscape
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [6.0]]
-    >>> pair = landscape(X, [0, 0, 0, 0, 1, 1, 1]).overlaps[0]
-    >>> pair.n_inside, pair.by_points.center.round(6).tolist(), pair.separable
-    ((1, 1), [2.75], False)
     """
 
     class_a: Any

@@ -64,14 +64,6 @@ def column_findings(
     columns : sequence of SourceColumn
     names : sequence of d str
         Of the features.
-
-    Examples
-    --------
-    >>> from sepc.landscapes.source_columns import source_columns
-    >>> x = np.arange(100.0)
-    >>> X, codes = np.column_stack([x % 7, x + 1000.0]), (x % 3 == 0).astype(int)
-    >>> [finding.title for finding in column_findings(X, codes, source_columns(X, "ab", None), "ab")]
-    ['b is a running number']
     """
     yield from trap_findings(X, codes, columns)
     yield from _subgroup_findings(X, codes, columns, names)
@@ -86,12 +78,6 @@ def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn
     codes : ndarray of int, shape (n,)
         Classes, as numbers.
     columns : sequence of SourceColumn
-
-    Examples
-    --------
-    >>> columns = [SourceColumn("a", np.array([0]), False, False)]
-    >>> [finding.code for finding in trap_findings(np.arange(100.0)[:, None], np.arange(100) % 2, columns)]
-    ['id-as-feature']
     """
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
@@ -110,13 +96,6 @@ def same_column_findings(
     columns : sequence of SourceColumn
     relations : sequence of Relation
         Between indicators alone.
-
-    Examples
-    --------
-    >>> columns = [SourceColumn("code", np.array([0]), False, True), SourceColumn("name", np.array([1]), False, True)]
-    >>> relations = [Relation(1, (0,), (1.0,), 0.0, 0.0, 0.5)]
-    >>> [f.title for f in same_column_findings(["code = N", "name = North"], columns, relations)]
-    ['code and name say the same']
     """
     column_of = {int(j): column.name for column in columns for j in column.features}
     groups: dict[tuple[str, ...], list[Relation]] = {}

@@ -83,14 +83,7 @@ class Finding:
 
 
 def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings by severity, otherwise in their order.
-
-    Examples
-    --------
-    >>> note, problem = (Finding("a", severity, "", "", "") for severity in ("note", "problem"))
-    >>> [finding.severity for finding in gravest_first([note, problem])]
-    ['problem', 'note']
-    """
+    """Return findings by severity, otherwise in their order."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
@@ -116,11 +109,6 @@ def feature_findings(
         Of the affine hull of all records.
     n_free : int, optional
         How many features can vary independently of each other; all by default that are not constant.
-
-    Examples
-    --------
-    >>> [finding.title for finding in feature_findings(["a", "b"], np.array([1.0, 2.0]), [1], [], 1)]
-    ['constant: b']
     """
     if constant:
         values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
@@ -158,11 +146,6 @@ def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> I
         Of all records.
     groups : sequence of sequences of int
         Rows, from 0, that share all their values.
-
-    Examples
-    --------
-    >>> [finding.evidence for finding in record_findings(list("abaab"), [(0, 1), (2, 3, 4)])][0].partition("rows")[2]
-    ' 1 (a) and 2 (b); 3 (a), 4 (a) and 5 (b).'
     """
     n_records, n_groups = len(labels), len(groups)
     n_contradictory = sum(map(len, groups))
@@ -190,13 +173,7 @@ def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
 
 
 def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> Iterator[Finding]:
-    """Yield findings on the numbers of records.
-
-    Examples
-    --------
-    >>> [(f.code, f.severity) for f in class_findings(["a", "b"], [3, 500], 4)]
-    [('few-records', 'problem'), ('class-imbalance', 'note')]
-    """
+    """Yield findings on the numbers of records."""
     for rule, severity, low, high in (
         (f"no more than the {n_features} features, which is too few for an ellipsoid", "problem", 0, n_features),
         (
@@ -236,13 +213,6 @@ def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes
     n_records, n_features : int
     of_classes : bool, default=False
         Whether the ellipsoids are those of whole classes, and not those of a partition, which are smaller.
-
-    Examples
-    --------
-    >>> [finding.title for finding in outside_findings(99, 100, 60)]
-    ['nearly every new record would lie outside of all ellipsoids']
-    >>> list(outside_findings(50, 100, 8))
-    []
     """
     if n_records < _ENOUGH_TO_TELL or n_outside < _NEARLY_EVERY * n_records:
         return
@@ -276,11 +246,6 @@ class PairStatistics(NamedTuple):
         Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
     neighbour_error : float
         Share of records whose nearest neighbour is of the other class: one half where nothing tells them apart.
-
-    Examples
-    --------
-    >>> PairStatistics(("a", "b"), (100, 80), (5, 0), False, 0.01, 0.0).shared_in_words
-    '5 of the 100 records of a and 0 of the 80 of b'
     """
 
     labels: tuple[str, str]
@@ -303,13 +268,7 @@ class PairStatistics(NamedTuple):
 
 
 def pair_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
-    """Yield findings on how classes lie to each other, those on separable pairs as one.
-
-    Examples
-    --------
-    >>> [finding.code for finding in pair_findings([PairStatistics(("a", "b"), (100, 100), (0, 0), True, 0.01, 0.0)])]
-    ['separable']
-    """
+    """Yield findings on how classes lie to each other, those on separable pairs as one."""
     for pair in pairs:
         if not pair.separable:
             yield from _overlap_findings(pair)

@@ -26,14 +26,6 @@ def likes_around(model: PartitionModel, records: IntArray) -> tuple[list[int], l
     n_own : list of m int
     label : list of m labels
         The first of those that are equally frequent.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[x / 10.0] for x in range(-30, 0)] + [[x] for x in range(1, 40)] + [[20.5]]
-    >>> model = SEPClassifier().fit(X, ["a"] * 30 + ["b"] * 39 + ["a"])._model
-    >>> likes_around(model, np.flatnonzero(model.rows == 69))
-    ([0], ['b'])
     """
     nearest = nearest_others(model, records, min(N_NEAR, len(model.points) - 1))
     codes = model.codes[nearest]

@@ -32,11 +32,6 @@ class Relation(NamedTuple):
     """One feature as a linear combination of others, ``x[feature] = coefficients @ x[others] + constant``.
 
     `worst` is the largest deviation of a record, `scale` the standard deviation of the feature.
-
-    Examples
-    --------
-    >>> Relation(2, (0, 1), (1.0, -0.5), 3.0, 0.01, 20.0).text(["a", "b", "c"])
-    'c = a - 0.5 b + 3'
     """
 
     feature: int
@@ -56,13 +51,7 @@ class Relation(NamedTuple):
 
 
 def combination(terms: Sequence[tuple[float, str]]) -> str:
-    """Return a sum of coefficients times names as text.
-
-    Examples
-    --------
-    >>> combination([(1.0, "a"), (-1.0, "b"), (0.25, "c"), (2.0, "")])
-    'a - b + 0.25 c + 2'
-    """
+    """Return a sum of coefficients times names as text."""
     text = ""
     for c, name in terms:
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
@@ -86,12 +75,6 @@ def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, I
     directions : ndarray of shape (d, m)
         Each has the entry 1 at its own leading feature, and 0 at those of the others.
     leading : ndarray of int, shape (m,)
-
-    Examples
-    --------
-    >>> directions, leading = flat_directions(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-3)
-    >>> directions.round(6).tolist(), leading.tolist()
-    ([[1.0], [-1.0]], [0])
     """
     variance, axes = np.linalg.eigh(covariance)
     null = axes[:, np.sqrt(np.maximum(variance, 0.0)) < below]
@@ -115,13 +98,6 @@ def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -
     Returns
     -------
     list of Relation
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 50)
-    >>> X = np.column_stack([x, x**2, 2.0 * x - x**2 + 5.0])
-    >>> [r.text(["a", "b", "c"]) for r in linear_relations(X, X.std(axis=0), np.cov(X.T))]
-    ['c = 2 a - b + 5']
     """
     varying = np.flatnonzero(scale > 0.0)
     if len(varying) < 2 or len(X) < _ROWS_PER_TERM * 2:

@@ -18,26 +18,14 @@ class Moments(NamedTuple):
 
 
 def moments(points: FloatArray) -> Moments:
-    """Return number, mean and covariance; a constant column has a variance of exactly 0.
-
-    Examples
-    --------
-    >>> moments(np.array([[0.1, 1.0], [0.1, 3.0]])).mean.tolist()
-    [0.1, 2.0]
-    """
+    """Return number, mean and covariance; a constant column has a variance of exactly 0."""
     with one_blas_thread(points.size):
         origin, mean, _, covariance = kernels().moments(points, np.ones(points.shape[1]))
     return Moments(len(points), origin + mean, covariance)
 
 
 def joint(parts: list[Moments]) -> Moments:
-    """Return the moments of all points from those of their parts.
-
-    Examples
-    --------
-    >>> joint([moments(np.array([[1.0]])), moments(np.array([[3.0]]))]).covariance.tolist()
-    [[1.0]]
-    """
+    """Return the moments of all points from those of their parts."""
     n = sum(part.n for part in parts)
     start = parts[0].mean
     mean = sum((part.n / n) * (part.mean - start) for part in parts)

@@ -17,11 +17,6 @@ def outlier_limit(n: int, d: int) -> float:
     ``(1 + 5 (d + 1) / n) / d ** 0.3``. Of 163,200 simulated samples of a Gaussian, or of the half of one beyond a
     plane, 3 had a record that lowers it by more. Among many records an outlier is found where the ellipsoid of the
     others has to be scaled about its centre to reach it by 5.3 (d = 1), 4 (d = 2), 3 (d = 5) or 2.6 (d = 10).
-
-    Examples
-    --------
-    >>> round(outlier_limit(300, 2), 2), round(outlier_limit(30, 2), 2)
-    (0.85, 1.22)
     """
     return float((1.0 + 5.0 * (d + 1) / n) / d**0.3)
 
@@ -42,12 +37,6 @@ def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int,
         How much the log volume falls without the point and its exact copies.
     limit : float
         See `outlier_limit`.
-
-    Examples
-    --------
-    >>> points = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 100.0])[:, None]
-    >>> [row for row, drop, limit in volume_outliers(points, np.ones(1))]
-    [6]
     """
     m = min_volume_ellipsoid(points, unit=unit)
     if m.rank == 0 or len(points) < _MANY * (m.rank + 1):

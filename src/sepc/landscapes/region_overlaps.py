@@ -36,13 +36,6 @@ def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[Overlap]:
     ------
     Overlap
         The first number ascending, then the second, which is the greater one of the two.
-
-    Examples
-    --------
-    >>> from sepc.geometry.ellipsoid import Ellipsoid
-    >>> stack = EllipsoidStack([Ellipsoid([x], [[1.0]], [2.0]) for x in (0.0, 3.0, 9.0)], dim=1)
-    >>> [pair[:3] for pair in overlaps(stack, csr_array([[1, 1, 0], [0, 1, 0], [0, 0, 1]]))]
-    [(0, 1, 1)]
     """
     common = (holds @ holds.T).toarray()
     for i, j in _may_meet(stack, common > 0):

@@ -13,13 +13,7 @@ _SAMPLE = 500
 
 
 def rows_by_class(X: FloatArray, codes: IntArray, n_classes: int) -> list[FloatArray]:
-    """Return the points of each class, read-only.
-
-    Examples
-    --------
-    >>> [points.tolist() for points in rows_by_class(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 0]), 2)]
-    [[[1.0], [3.0]], [[2.0]]]
-    """
+    """Return the points of each class, read-only."""
     rows = [np.flatnonzero(codes == k) for k in range(n_classes)]
     together = joined_rows(*((X, some) for some in rows))
     together.setflags(write=False)  # as the compiled code expects points
@@ -27,13 +21,7 @@ def rows_by_class(X: FloatArray, codes: IntArray, n_classes: int) -> list[FloatA
 
 
 def joined_rows(*parts: tuple[FloatArray, IntArray]) -> FloatArray:
-    """Return some rows of several arrays, in one array.
-
-    Examples
-    --------
-    >>> joined_rows((np.array([[1.0], [2.0]]), np.array([1])), (np.array([[3.0]]), np.array([0]))).tolist()
-    [[2.0], [3.0]]
-    """
+    """Return some rows of several arrays, in one array."""
     out = np.empty((sum(len(rows) for _, rows in parts), parts[0][0].shape[1]))
     start = 0
     for points, rows in parts:
@@ -44,13 +32,7 @@ def joined_rows(*parts: tuple[FloatArray, IntArray]) -> FloatArray:
 
 
 def repeated_rows(X: FloatArray) -> IntArray:
-    """Return the rows that (almost certainly) occur more than once: those whose hashes do.
-
-    Examples
-    --------
-    >>> repeated_rows(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]])).tolist()
-    [0, 2]
-    """
+    """Return the rows that (almost certainly) occur more than once: those whose hashes do."""
     sample = X[:: -(-len(X) // _SAMPLE)]
     varied = max(range(X.shape[1]), key=lambda j: len(np.unique(sample[:, j])))
     rows = _repeated_values(X[:, varied])

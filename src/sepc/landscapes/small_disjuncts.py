@@ -44,11 +44,6 @@ class Disjunct:
         The region of another label that holds most of the records around it.
     share_around : float
         Share of other labels among the nearest records around it.
-
-    Examples
-    --------
-    >>> Disjunct("a", (3, 7, 8, 9, 12), ("a#2",), "b#1", 0.95).text
-    '5 records of a (a#2) lie together among other labels (b#1): 95 % of the nearest records around are not a.'
     """
 
     label: Any
@@ -87,13 +82,7 @@ class Cluster(NamedTuple):
 
 
 def largest_disjunct(n_class: int, d: int) -> float:
-    """Return how many records of a class of `n_class` are few: 2 (d + 1), 15 or 10 % of them, whichever is most.
-
-    Examples
-    --------
-    >>> largest_disjunct(100, 2), largest_disjunct(1000, 2), largest_disjunct(100, 30)
-    (15, 100.0, 62)
-    """
+    """Return how many records of a class of `n_class` are few: 2 (d + 1), 15 or 10 % of them, whichever is most."""
     return max(2 * (d + 1), 15, 0.1 * n_class)
 
 
@@ -111,14 +100,6 @@ def small_clusters(model: PartitionModel, candidates: IntArray, c: int) -> Itera
     Yields
     ------
     Cluster
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[x / 10.0] for x in range(-30, 0)] + [[x] for x in range(1, 40)] + [[20.5 + x / 100] for x in range(6)]
-    >>> model = SEPClassifier().fit(X, ["a"] * 30 + ["b"] * 39 + ["a"] * 6)._model
-    >>> [model.rows[cluster.members].tolist() for cluster in small_clusters(model, np.arange(36), 0)]
-    [[69, 70, 71, 72, 73, 74]]
     """
     n_class, d = int(model.class_count[c]), model.points.shape[1]
     for group in _groups(model, candidates, c):

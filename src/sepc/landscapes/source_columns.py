@@ -61,13 +61,6 @@ def source_columns(
         Of the features.
     columns : dict of str to sequence of str, or None
         Names of the features of each column.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0, 5.0], [0.0, 1.0, 6.0]])
-    >>> made = {"colour": ["colour = red", "colour = blue"], "size": ["size"]}
-    >>> [one.is_one_hot for one in source_columns(X, ["colour = red", "colour = blue", "size"], made)]
-    [True, False]
     """
     number = {name: j for j, name in enumerate(names)}
     if columns is None:
@@ -91,14 +84,7 @@ def _is_one_hot(part: FloatArray) -> bool:
 
 
 def level_values(column: SourceColumn, X: FloatArray) -> FloatArray | None:
-    """Return the levels of a column of few values, shape (n,); None for a measurement.
-
-    Examples
-    --------
-    >>> column = SourceColumn("a", np.array([0]), False, False)
-    >>> level_values(column, np.array([[1.0], [2.0], [1.0]])).tolist()
-    [1.0, 2.0, 1.0]
-    """
+    """Return the levels of a column of few values, shape (n,); None for a measurement."""
     values = column.values(X)
     if column.is_one_hot:
         return values

@@ -46,13 +46,6 @@ class Survey:
     data : TrainingSet
     on_step : callable, optional
         Called as ``on_step(n_done, n_total)`` after each class and each pair.
-
-    Examples
-    --------
-    >>> from sepc.common.validation import training_set
-    >>> survey = Survey(training_set([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), None)
-    >>> [pair.separable for pair in survey.overlaps()]
-    [True]
     """
 
     def __init__(self, data: TrainingSet, on_step: OnStep | None) -> None:

@@ -38,13 +38,7 @@ REFUSALS = {
 
 
 class UsualTrust(float):
-    """Trust from which a label is accepted if nobody asks for another; where costs decide, none is needed.
-
-    Examples
-    --------
-    >>> UsualTrust(0.95)
-    0.95
-    """
+    """Trust from which a label is accepted if nobody asks for another; where costs decide, none is needed."""
 
 
 USUAL_TRUST = UsualTrust(0.95)

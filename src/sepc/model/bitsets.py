@@ -30,14 +30,6 @@ class Bitsets:
     n_ellipsoids : int
     n_sides : int, default=2
         How many labels there are.
-
-    Examples
-    --------
-    >>> inside = np.array([[True, True], [True, False], [False, True], [True, True]])
-    >>> bitsets = Bitsets(packed(inside), np.array([0, 0, 1, 1]), 2)
-    >>> sets = np.array([[True, True], [True, False]])
-    >>> bitsets.in_all(sets).tolist(), bitsets.in_any(sets).tolist()
-    ([[1, 1], [2, 1]], [[2, 2], [2, 1]])
     """
 
     def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int, n_sides: int = 2) -> None:
@@ -99,12 +91,6 @@ class PatternCounts:
     counts : ndarray of int, shape (n_patterns, n_sides)
         Points of each label that lie in just these.
     n_ellipsoids : int
-
-    Examples
-    --------
-    >>> kept = PatternCounts(packed(np.array([[True, True], [True, False]])), np.array([[1, 1], [1, 0]]), 2)
-    >>> kept.in_all(np.array([[True, True], [True, False]])).tolist()
-    [[1, 1], [2, 1]]
     """
 
     def __init__(self, patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> None:
@@ -137,11 +123,6 @@ def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> I
     ----------
     patterns, counts, n_ellipsoids
         As in `PatternCounts`.
-
-    Examples
-    --------
-    >>> points_of_each(np.array([[3], [1]], dtype=np.uint64), np.array([[4, 0], [1, 2]]), 2).tolist()
-    [[5, 2], [4, 0]]
     """
     # Byte by byte: 256 sums stand for all patterns, and these for eight ellipsoids. Sums of counts are exact.
     columns = np.ascontiguousarray(patterns.astype("<u8", copy=False).view(np.uint8).T)
@@ -151,13 +132,7 @@ def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> I
 
 
 def has(patterns: Patterns, which: int) -> BoolArray:
-    """Return which patterns have one ellipsoid's bit.
-
-    Examples
-    --------
-    >>> has(np.array([[5], [4]], dtype=np.uint64), 0).tolist()
-    [True, False]
-    """
+    """Return which patterns have one ellipsoid's bit."""
     word, bit = divmod(which, 64)
     return np.asarray(patterns[:, word] & np.uint64(1 << bit) != 0)
 
@@ -178,12 +153,6 @@ def distinct_patterns(patterns: Patterns) -> tuple[Patterns, IntArray, IntArray]
         Where each occurs first.
     which : ndarray of int, shape (n,)
         Which of the different ones each pattern is.
-
-    Examples
-    --------
-    >>> different, first, which = distinct_patterns(np.array([[7, 1], [5, 0], [7, 1]], dtype=np.uint64))
-    >>> different.tolist(), first.tolist(), which.tolist()
-    ([[5, 0], [7, 1]], [1, 0], [1, 0, 1])
     """
     order = np.lexsort(patterns.T[::-1])
     arranged = patterns[order]
@@ -195,24 +164,12 @@ def distinct_patterns(patterns: Patterns) -> tuple[Patterns, IntArray, IntArray]
 
 
 def n_words(k: int) -> int:
-    """Return how many 64-bit words hold k flags; at least one.
-
-    Examples
-    --------
-    >>> n_words(0), n_words(64), n_words(65)
-    (1, 1, 2)
-    """
+    """Return how many 64-bit words hold k flags; at least one."""
     return max(-(-k // 64), 1)
 
 
 def packed(sets: BoolArray) -> Patterns:
-    """Return rows of flags as bits in 64-bit words, at least one word.
-
-    Examples
-    --------
-    >>> packed(np.array([[True, False, True]])).tolist()
-    [[5]]
-    """
+    """Return rows of flags as bits in 64-bit words, at least one word."""
     n, k = sets.shape
     padded = np.zeros((n, 64 * n_words(k)), dtype=bool)
     padded[:, :k] = sets
@@ -220,12 +177,6 @@ def packed(sets: BoolArray) -> Patterns:
 
 
 def unpacked(patterns: Patterns, k: int) -> BoolArray:
-    """Return rows of words as k flags each.
-
-    Examples
-    --------
-    >>> unpacked(np.array([[5]], dtype=np.uint64), 3).tolist()
-    [[True, False, True]]
-    """
+    """Return rows of words as k flags each."""
     words = np.ascontiguousarray(patterns, dtype="<u8").view(np.uint8)
     return np.unpackbits(words, axis=1, bitorder="little", count=k).astype(bool)

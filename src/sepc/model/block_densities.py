@@ -46,12 +46,6 @@ def mixture_of_blocks(
     Returns
     -------
     Mixture
-
-    Examples
-    --------
-    >>> one = mixture_of_blocks(np.array([[1.0], [3.0]]), [(0, np.arange(2))], np.array([2]), np.zeros(1), np.ones(1))
-    >>> one.densities.posterior(np.array([[100.0]])).tolist()
-    [[1.0]]
     """
     with one_blas_thread(points.size):
         blocks = list(blocks)
@@ -84,14 +78,6 @@ def joined_mixtures(
     mixture : Mixture
     groups : ndarray of int, shape (n_blocks,), or None
         The component that each block went into; None where each has its own.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(400, 2))
-    >>> halves = [(0, np.flatnonzero(x[:, 0] < 0)), (0, np.flatnonzero(x[:, 0] >= 0))]
-    >>> found = joined_mixtures(x, halves, np.array([400]), np.zeros(2), np.ones(2), [0, 1])
-    >>> [(len(mixture.parts), groups) for mixture, groups in found]
-    [(2, None), (1, array([0, 0]))]
     """
     found: list[tuple[Mixture, IntArray | None]] = []
     with one_blas_thread(points.size):

@@ -56,16 +56,6 @@ class Calibration:
         Probabilities in the background.
     left_out : ndarray of shape (n,)
         Logarithms of the density at the records that were left out, ascending.
-
-    Examples
-    --------
-    >>> left_out = np.array([-6.0, -5.0, -3.0, -2.0])
-    >>> calibration = Calibration(2.0, np.zeros(2), 0.0, -100.0, np.array([0.7, 0.3]), left_out)
-    >>> joint = np.log([[0.8, 0.2], [1e-60, 2e-60]])
-    >>> calibration.posterior(joint).round(3).tolist()
-    [[0.667, 0.333], [0.7, 0.3]]
-    >>> calibration.typicality(np.array([-4.0, -60.0])).tolist()
-    [0.5, 0.0]
     """
 
     temperature: float
@@ -135,11 +125,6 @@ def log_density(joint: FloatArray) -> FloatArray:
     ----------
     joint : ndarray of shape (n, n_classes)
         Logarithms of each class's prior times its density.
-
-    Examples
-    --------
-    >>> log_density(np.log([[0.25, 0.5]])).round(4).tolist() == np.log([0.75]).round(4).tolist()
-    True
     """
     # As SciPy's logsumexp, with fewer temporaries: there may be more records than numbers in a row.
     top = joint.max(axis=1)
@@ -154,11 +139,6 @@ def strange_below(left_out: FloatArray) -> float:
     ----------
     left_out : ndarray of shape (n,)
         Scores of records that were left out, ascending.
-
-    Examples
-    --------
-    >>> strange_below(np.arange(200.0))
-    2.0
     """
     return float(left_out[int(STRANGE * len(left_out))])
 
@@ -171,10 +151,5 @@ def mixed(by_regions: Any, background: Any, class_share: Any) -> Any:
     by_regions : array of shape (n, n_classes)
     background : array of shape (n, 1)
     class_share : array of shape (n_classes,)
-
-    Examples
-    --------
-    >>> mixed(np.array([[1.0, 0.0]]), np.array([[0.5]]), np.array([0.2, 0.8])).tolist()
-    [[0.6, 0.4]]
     """
     return (1.0 - background) * by_regions + background * class_share

@@ -42,12 +42,6 @@ class Categories(NamedTuple):
         Numbers of the features of each category.
     no, yes : ndarray of shape (n_features_of_all_groups,)
         What these features are, one group after the other, where a record has not, or has, the value.
-
-    Examples
-    --------
-    >>> colour = Categories.of([[1, 2]], np.zeros(3), np.ones(3))
-    >>> colour.numbers(3).tolist(), colour.features.tolist()
-    ([0], [1, 2])
     """
 
     groups: tuple[IntArray, ...]
@@ -82,12 +76,6 @@ class Categories(NamedTuple):
         ----------
         features : ndarray of int
             Ascending.
-
-        Examples
-        --------
-        >>> both = Categories.of([[1, 2], [3]], np.zeros(4), np.ones(4))
-        >>> both.among(np.array([0, 3])).groups
-        (array([1]),)
         """
         kept = [at for group, at in zip(self.groups, self.slices, strict=True) if np.isin(group, features).all()]
         if not kept:
@@ -96,14 +84,7 @@ class Categories(NamedTuple):
         return Categories(groups, *(np.concatenate([ends[at] for at in kept]) for ends in (self.no, self.yes)))
 
     def known_as_a_whole(self, known: BoolArray) -> BoolArray:
-        """Return which features, of shape (d,), are known and belong to no category that is known in part only.
-
-        Examples
-        --------
-        >>> colour = Categories.of([[1, 2]], np.zeros(3), np.ones(3))
-        >>> colour.known_as_a_whole(np.array([True, True, False])).tolist()
-        [True, False, False]
-        """
+        """Return which features, of shape (d,), are known and belong to no category that is known in part only."""
         known = known.copy()
         for group in self.groups:
             known[group] = known[group].all()
@@ -145,12 +126,6 @@ def category_groups(n: int, total: FloatArray, products: FloatArray) -> tuple[In
     tuple of ndarray of int
         The shortest runs of features that add up to 1 in every record; of the others each one that varies, which tells
         one of two values.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-    >>> [group.tolist() for group in category_groups(3, X.sum(axis=0), X.T @ X)]
-    [[0, 1], [3]]
     """
     groups, first = [], 0
     while first < len(total):
@@ -179,13 +154,6 @@ class CategoryShares:
     categories : Categories
     slopes : ndarray of shape (n_features_of_all_groups, n_components)
     constants : ndarray of shape (n_groups, n_components)
-
-    Examples
-    --------
-    >>> colour = Categories.of([[0, 1]], np.zeros(2), np.ones(2))
-    >>> shares = shares_of(colour, np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([10, 10]), np.array([0, 1]), 2)
-    >>> np.exp(shares.log_shares(np.eye(2))).round(2).tolist()
-    [[0.87, 0.23], [0.13, 0.77]]
     """
 
     categories: Categories
@@ -285,14 +253,6 @@ def shares_of(
     Returns
     -------
     CategoryShares
-
-    Examples
-    --------
-    A value that no record has is not impossible:
-
-    >>> two = Categories.of([[0]], np.zeros(1), np.ones(1))
-    >>> shares_of(two, np.zeros((1, 1)), np.array([9]), np.zeros(1, dtype=int), 1).shares(0).round(3).tolist()
-    [0.005]
     """
     slopes, constants = np.empty(held.T.shape), np.empty((len(categories.groups), len(counts)))
     for number, at in enumerate(categories.slices):

@@ -18,13 +18,7 @@ _RIDGE = 1e-4
 
 
 class Component(NamedTuple):
-    """Points of one class: mean of shape (d,), sums of squares and products about it, and how many.
-
-    Examples
-    --------
-    >>> Component(0, np.zeros(1), np.eye(1), 2).n
-    2
-    """
+    """Points of one class: mean of shape (d,), sums of squares and products about it, and how many."""
 
     code: int
     mean: FloatArray
@@ -33,13 +27,7 @@ class Component(NamedTuple):
 
 
 def component_of_points(code: int, points: FloatArray, center: FloatArray, unit: FloatArray) -> Component:
-    """Return the moments of ``(points - center) / unit``; uses up the points.
-
-    Examples
-    --------
-    >>> component_of_points(0, np.array([[1.0], [3.0]]), np.zeros(1), np.ones(1)).mean.tolist()
-    [2.0]
-    """
+    """Return the moments of ``(points - center) / unit``; uses up the points."""
     points -= center
     points /= unit
     mean = points.mean(axis=0)
@@ -48,15 +36,7 @@ def component_of_points(code: int, points: FloatArray, center: FloatArray, unit:
 
 
 def together(parts: Sequence[Component]) -> Component:
-    """Return the component of the points of several, all of one class.
-
-    Examples
-    --------
-    >>> a, b = Component(0, np.zeros(1), np.zeros((1, 1)), 1), Component(0, np.full(1, 4.0), np.eye(1), 3)
-    >>> one = together([a, b])
-    >>> one.mean.tolist(), one.scatter.tolist(), one.n
-    ([3.0], [[13.0]], 4.0)
-    """
+    """Return the component of the points of several, all of one class."""
     if len(parts) == 1:
         return parts[0]
     counts = np.array([part.n for part in parts])
@@ -68,13 +48,7 @@ def together(parts: Sequence[Component]) -> Component:
 
 
 def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the covariance that components have in common, from the sum of their scatters, shape (d, d).
-
-    Examples
-    --------
-    >>> common_covariance(np.array([[6.0]]), np.array([4.0])).tolist()
-    [[2.01]]
-    """
+    """Return the covariance that components have in common, from the sum of their scatters, shape (d, d)."""
     return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + _COMMON_RIDGE * np.eye(len(scatter)))
 
 
@@ -86,11 +60,6 @@ def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: Floa
     scatter : ndarray of shape (..., d, d)
     n : float or ndarray of shape (..., 1, 1)
     common : ndarray of shape (d, d)
-
-    Examples
-    --------
-    >>> shrunken_covariance(np.array([[6.0]]), 4, np.array([[3.0]])).round(3).tolist()
-    [[2.0]]
     """
     d = len(common)
     strength = SHRINKAGE * (d + 1)

@@ -183,14 +183,6 @@ class RecordCounts(TrainingCounts):
     ----------
     counted_rows : ndarray of int, shape (n_counted,), or slice
         Rows of the points that are counted.
-
-    Examples
-    --------
-    >>> from sepc.partitions.algorithm import partition
-    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
-    >>> records = RecordCounts.of(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
-    >>> records.counts.tolist(), records.grown(0, np.array([4.5])).tolist()
-    ([[3, 0], [0, 3]], [[3, 1]])
     """
 
     def __init__(
@@ -299,13 +291,7 @@ class RecordCounts(TrainingCounts):
 
 
 def records_are_missing(what: str) -> MissingRecordsError:
-    """Return the error for what a model without its training records cannot do.
-
-    Examples
-    --------
-    >>> str(records_are_missing("the landscape"))[:66]
-    'the landscape needs the training records, which are not in this mo'
-    """
+    """Return the error for what a model without its training records cannot do."""
     return MissingRecordsError(
         f"{what} needs the training records, which are not in this model: it was saved with training_rows=False, or "
         "fitted to data that stayed in a file, on a cluster or on a device. Fit an array in memory (a sample of the "
@@ -314,13 +300,7 @@ def records_are_missing(what: str) -> MissingRecordsError:
 
 
 def grown_limits(gauges: FloatArray) -> FloatArray:
-    """Return up to which gauge a point lies in an ellipsoid that is grown to each of these.
-
-    Examples
-    --------
-    >>> grown_limits(np.array([2.0])).tolist()
-    [2.0000002]
-    """
+    """Return up to which gauge a point lies in an ellipsoid that is grown to each of these."""
     return gauges * LARGEST_HELD
 
 
@@ -339,11 +319,6 @@ def grown_counts(held: IntArray, beyond: Sequence[FloatArray], limits: FloatArra
     Returns
     -------
     ndarray of int, shape (n, n_sides)
-
-    Examples
-    --------
-    >>> grown_counts(np.array([3, 0]), [np.array([]), np.array([2.0, 4.0])], np.array([2.5])).tolist()
-    [[3, 1]]
     """
     return np.asarray(held + np.column_stack([np.searchsorted(of_side, limits, side="right") for of_side in beyond]))
 
@@ -360,13 +335,7 @@ def _members(stack: EllipsoidStack, points: FloatArray, compiled: bool) -> list[
 
 
 def members_of(patterns: Patterns, n_ellipsoids: int) -> list[IntArray]:
-    """Return the rows of the points in each ellipsoid from one bit for each point and ellipsoid.
-
-    Examples
-    --------
-    >>> [rows.tolist() for rows in members_of(np.array([[5], [4]], dtype=np.uint64), 3)]
-    [[0], [], [0, 1]]
-    """
+    """Return the rows of the points in each ellipsoid from one bit for each point and ellipsoid."""
     return [compact(np.flatnonzero(has(patterns, k)), len(patterns)) for k in range(n_ellipsoids)]
 
 
@@ -383,13 +352,6 @@ def isolated_points(points: FloatArray, side: NDArray[np.integer]) -> Isolated:
     Returns
     -------
     Isolated
-
-    Examples
-    --------
-    >>> points, side = np.array([[3.0], [1.0], [3.0]]), np.array([0, 0, 1])
-    >>> found = isolated_points(points, side)
-    >>> found.points.tolist(), found.named.tolist(), found.sides.tolist()
-    ([[1.0], [3.0]], [0, 0], [0, -1])
     """
     different, first = np.unique(points, axis=0, return_index=True)
     sides = [common_side(side[(points == x).all(axis=1)]) for x in different]
@@ -398,26 +360,14 @@ def isolated_points(points: FloatArray, side: NDArray[np.integer]) -> Isolated:
 
 
 def common_side(sides: NDArray[np.integer]) -> int:
-    """Return the side that all of these are, -1 if they differ.
-
-    Examples
-    --------
-    >>> common_side(np.array([1, 1])), common_side(np.array([0, 1]))
-    (1, -1)
-    """
+    """Return the side that all of these are, -1 if they differ."""
     return int(sides[0]) if (sides == sides[0]).all() else -1
 
 
 def n_copies(
     points: FloatArray, side: NDArray[np.integer], n_sides: int, counted: BoolArray | None, targets: FloatArray
 ) -> IntArray:
-    """Count the points of each label that equal each target, shape (n_targets, n_sides).
-
-    Examples
-    --------
-    >>> n_copies(np.array([[1.0], [1.0], [2.0]]), np.array([0, 1, 1]), 2, None, np.array([[1.0], [3.0]])).tolist()
-    [[1, 1], [0, 0]]
-    """
+    """Count the points of each label that equal each target, shape (n_targets, n_sides)."""
     counts = [_count(side, n_sides, counted, _copies(points, x)) for x in targets]
     return np.array(counts, dtype=np.int64).reshape(-1, n_sides)
 

@@ -67,15 +67,6 @@ def decide_by_counts(
     Returns
     -------
     Decision
-
-    Examples
-    --------
-    >>> from sepc.partitions.algorithm import partition
-    >>> X, side = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]), np.repeat([0, 1], 3)
-    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
-    >>> decision = decide_by_counts([rules.judge(np.array([[7.0]]))], [rules], np.array([3, 3]))
-    >>> decision.label.tolist(), decision.trust.tolist(), decision.proba.tolist()
-    ([1], [1.0], [[0.2, 0.8]])
     """
     if len(class_counts) == 2:
         decision = _decide_binary(verdicts[0], rules[0], class_counts)
@@ -101,12 +92,6 @@ def decide_by_probability(
     Returns
     -------
     Decision
-
-    Examples
-    --------
-    >>> decision = decide_by_probability(np.array([[0.6, 0.4], [0.1, 0.9]]))
-    >>> decision.label.tolist(), decision.trust.tolist(), decision.contested.tolist()
-    ([0, 1], [0.6, 0.9], [True, False])
     """
     if policy is not None:
         return _decide_by_policy(proba, typicality, policy)
@@ -125,13 +110,7 @@ def _decide_by_policy(proba: FloatArray, typicality: FloatArray | None, policy: 
 
 
 def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:
-    """Return the problem that each label is decided in, and the side that it has there, both of shape (n,).
-
-    Examples
-    --------
-    >>> [both.tolist() for both in deciding_problem(np.array([0, 2]), 3)]
-    [[0, 2], [0, 0]]
-    """
+    """Return the problem that each label is decided in, and the side that it has there, both of shape (n,)."""
     nothing = np.zeros_like(label)
     return (nothing, label) if n_problems == 1 else (label, nothing)
 

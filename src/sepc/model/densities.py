@@ -57,15 +57,6 @@ class LocalDensities:
         Of the values of categories that stand apart.
     tails : float
         Degrees of freedom of all components.
-
-    Examples
-    --------
-    >>> from sepc.model.block_densities import mixture_of_blocks
-    >>> points = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
-    >>> blocks = [(0, np.arange(3)), (1, np.arange(3, 6))]
-    >>> local = mixture_of_blocks(points, blocks, np.array([3, 3]), np.array([4.0]), np.ones(1)).densities
-    >>> local.posterior(np.array([[1.0], [3.5], [7.0]])).round(2).tolist()
-    [[0.99, 0.01], [0.52, 0.48], [0.0, 1.0]]
     """
 
     center: FloatArray
@@ -190,13 +181,6 @@ class LocalDensities:
         points : ndarray of shape (n, d)
         codes : ndarray of int, shape (n,)
             Classes that have components.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-        >>> model.densities.claims_within(model.units(np.array([[1.0], [1.0]])), np.array([0, 1])).tolist()
-        [0, 1]
         """
         out = np.empty(len(points), dtype=np.int64)
         for rows, n, by_component in self._blocks(points):
@@ -221,16 +205,6 @@ class LocalDensities:
         -------
         LocalDensities
             Of points that have these features alone; what `by_component` says is the very integral.
-
-        Examples
-        --------
-        >>> from sepc.model.block_densities import mixture_of_blocks
-        >>> points = np.array([[0.0, 3.0], [1.0, 5.0], [2.0, 1.0], [5.0, 2.0], [6.0, 1.0], [9.0, 0.0]])
-        >>> blocks = [(0, np.arange(3)), (1, np.arange(3, 6))]
-        >>> both = mixture_of_blocks(points, blocks, np.array([3, 3]), np.zeros(2), np.ones(2)).densities
-        >>> one = both.marginal(np.array([True, False]))
-        >>> np.allclose(one.posterior(np.array([[2.0]])), both.posterior(np.array([[2.0, np.nan]])))
-        True
         """
         means, covariances = self._moments()
         shares = None if self.shares is None else self.shares.among(np.flatnonzero(known))
@@ -323,13 +297,7 @@ class LocalDensities:
 
 
 def log_sum_exp(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of what each row holds the logarithms of, shape (n,).
-
-    Examples
-    --------
-    >>> log_sum_exp(np.log([[0.25, 0.5]])).round(4).tolist() == np.log([0.75]).round(4).tolist()
-    True
-    """
+    """Return the logarithm of the sum of what each row holds the logarithms of, shape (n,)."""
     # SciPy's does the same; its checks would take a third of a prediction's time.
     top = logs.max(axis=1)
     total: FloatArray = np.exp(logs - top[:, None]).sum(axis=1)
@@ -348,12 +316,6 @@ def components_of(means: FloatArray, covariances: FloatArray) -> tuple[FloatArra
     -------
     coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
     log_scales : ndarray of shape (n_components,)
-
-    Examples
-    --------
-    >>> coefficients, log_scales = components_of(np.array([[1.0]]), np.array([[[4.0]]]))
-    >>> coefficients.tolist(), log_scales.round(6).tolist()
-    ([[0.25], [-0.5], [0.25]], [0.693147])
     """
     d = means.shape[1]
     factors = np.linalg.cholesky(covariances)

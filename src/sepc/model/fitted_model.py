@@ -59,12 +59,6 @@ class Outline(NamedTuple):
         The value of a feature that is the same everywhere; NaN for those that vary.
     middles : ndarray of shape (n_classes, d)
         Means of the classes; NaN for those of fewer than three points, which a mean would give away.
-
-    Examples
-    --------
-    >>> Outline.of(Extents.of([np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]]), np.array([[9.0, 5.0]])]))
-    Outline(constant=array([nan,  5.]), middles=array([[ 3.,  5.],
-           [nan, nan]]))
     """
 
     constant: FloatArray

@@ -24,11 +24,6 @@ class HeldOutDensities(NamedTuple):
     part : ndarray of int, shape (n,)
         The densities that have not seen each training point, by number; -1 where all have. Empty where no
         record is kept.
-
-    Examples
-    --------
-    >>> HeldOutDensities.without_records(()).part.shape
-    (0,)
     """
 
     densities: tuple[LocalDensities, ...]

@@ -54,16 +54,6 @@ def groupings(
     -------
     list of ndarray of int, shape (n_regions,)
         The component that each region goes into; numbered class by class, by their first regions.
-
-    Examples
-    --------
-    Two halves of one cloud, and a cloud far away:
-
-    >>> x = np.random.default_rng(0).normal(size=(400, 2))
-    >>> clouds = x[x[:, 0] < 0], x[x[:, 0] >= 0], x + 20
-    >>> parts = [Component(0, z.mean(axis=0), len(z) * np.cov(z.T, bias=True), len(z)) for z in clouds]
-    >>> [groups.tolist() for groups in groupings(parts, None, np.zeros(2), np.ones(2))]
-    [[0, 1, 2], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
     """
     counts = np.array([float(part.n) for part in parts])
     held = np.empty((len(parts), 0))
@@ -90,47 +80,22 @@ def groupings(
 
 
 def joined(parts: Sequence[Component], groups: IntArray) -> list[Component]:
-    """Return the components that regions make together.
-
-    Examples
-    --------
-    >>> one = Component(0, np.zeros(1), np.eye(1), 2)
-    >>> [round(part.n) for part in joined([one, one, one], np.array([0, 1, 0]))]
-    [4, 2]
-    """
+    """Return the components that regions make together."""
     return [together([parts[k] for k in regions]) for regions in members(groups)]
 
 
 def is_any_joined(groups: IntArray) -> bool:
-    """Return whether any component has more than one region.
-
-    Examples
-    --------
-    >>> is_any_joined(np.array([0, 1, 0])), is_any_joined(np.array([0, 1]))
-    (True, False)
-    """
+    """Return whether any component has more than one region."""
     return len(np.unique(groups)) < len(groups)
 
 
 def members(groups: IntArray) -> list[IntArray]:
-    """Return the regions of each component.
-
-    Examples
-    --------
-    >>> [regions.tolist() for regions in members(np.array([0, 1, 0]))]
-    [[0, 2], [1]]
-    """
+    """Return the regions of each component."""
     return [np.flatnonzero(groups == k) for k in range(groups.max(initial=-1) + 1)]
 
 
 def joint_name(regions: Sequence[str]) -> str:
-    """Return what regions are called together: as the first, with a ``+`` behind it if there are more.
-
-    Examples
-    --------
-    >>> joint_name(["low#1", "low#3"]), joint_name(["low#2"])
-    ('low#1+', 'low#2')
-    """
+    """Return what regions are called together: as the first, with a ``+`` behind it if there are more."""
     return regions[0] + ("+" if len(regions) > 1 else "")
 
 

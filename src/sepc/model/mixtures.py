@@ -53,12 +53,6 @@ class Mixture:
         The moments are those of ``(x - center) / unit``.
     categories : Categories or None
         Those that stand apart.
-
-    Examples
-    --------
-    >>> part = Component(0, np.zeros(1), np.eye(1), 2)
-    >>> Mixture.of([part], np.array([2]), np.zeros(1), np.ones(1)).densities.codes.tolist()
-    [0]
     """
 
     parts: list[Component]
@@ -242,12 +236,6 @@ def densities_of(
     Returns
     -------
     LocalDensities
-
-    Examples
-    --------
-    >>> one = densities_of([Component(0, np.zeros(1), np.eye(1), 2)], np.array([2]), np.zeros(1), np.ones(1))
-    >>> one.codes.tolist()
-    [0]
     """
     held: list[FloatArray] = []
     if categories is not None:

@@ -65,13 +65,6 @@ class PartitionModel:
         Which component of the densities each region is read in, class by class; None where each has its own.
     policy : Policy or None
         Other shares of the classes than in training, and costs of errors; for the readings "local" and "raw".
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> model = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])._model
-    >>> model.judge(model.units(np.array([[1.5]])))[0].label.tolist()
-    [0]
     """
 
     classes: NDArray[Any]
@@ -232,39 +225,16 @@ class PartitionModel:
         """Return what the components of the densities are called: as the ellipsoids, ``@`` for isolated records.
 
         Of several regions that are read as one it is the name of the first, with a ``+`` behind it.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
-        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.region_names()
-        ['high#1', 'low#1']
         """
         return [joint_name(regions) for regions in self.regions_by_component()]
 
     def read_as(self) -> dict[str, str]:
-        """Return for the name of each region what the component is called that it is read in.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
-        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.read_as()
-        {'high#1': 'high#1', 'low#1': 'low#1'}
-        """
+        """Return for the name of each region what the component is called that it is read in."""
         named = zip(self.region_names(), self.regions_by_component(), strict=True)
         return {region: name for name, regions in named for region in regions}
 
     def regions_by_component(self) -> list[list[str]]:
-        """Return the names of the regions that each component of the densities is made of.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]]
-        >>> SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)._model.regions_by_component()
-        [['high#1'], ['low#1']]
-        """
+        """Return the names of the regions that each component of the densities is made of."""
         if self.densities is None:
             return []
         groups = np.arange(len(self.densities.codes)) if self.groups is None else self.groups
@@ -331,12 +301,5 @@ class PartitionModel:
 
 
 def older_rule_of(model: FittedModel) -> str | None:
-    """Return what to know of a model that was made under an older reading of rule R3, None of any other.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> older_rule_of(SEPClassifier(trust="paper").fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])._model) is None
-    True
-    """
+    """Return what to know of a model that was made under an older reading of rule R3, None of any other."""
     return OLDER_RULE if isinstance(model, PartitionModel) and model.is_of_older_rule else None

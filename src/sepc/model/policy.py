@@ -32,12 +32,6 @@ class Policy:
         What it costs to give the label of the column where that of the row is true.
     asking : ndarray of shape (n_classes,), or None
         What it costs to ask a person where that label is true; None where nobody can be asked.
-
-    Examples
-    --------
-    >>> policy = Policy.of(np.array(["ill", "well"]), np.array([50, 50]), {"ill": 0.1}, None)
-    >>> policy.posterior(np.array([[0.9, 0.1]])).round(3).tolist()
-    [[0.5, 0.5]]
     """
 
     prior: FloatArray | None
@@ -68,15 +62,7 @@ class Policy:
         return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
 
     def kept_beside(self, earlier: "Policy | None") -> "Policy":
-        """Return it with what an earlier one has stated and this one has not.
-
-        Examples
-        --------
-        >>> classes, counts = np.array(["ill", "well"]), np.array([50, 50])
-        >>> priced = Policy.of(classes, counts, None, [[0.0, 9.0], [1.0, 0.0]])
-        >>> Policy.of(classes, counts, {"ill": 0.1}, None).kept_beside(priced).costs.tolist()
-        [[0.0, 9.0], [1.0, 0.0]]
-        """
+        """Return it with what an earlier one has stated and this one has not."""
         if earlier is None:
             return self
         prior, shift = (earlier.prior, earlier.shift) if self.prior is None else (self.prior, self.shift)
@@ -84,14 +70,7 @@ class Policy:
         return replace(self, prior=prior, shift=shift, costs=costs, asking=asking)
 
     def to_dict(self, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]]:
-        """Return what was stated, by labels, as plain values; what was not is empty.
-
-        Examples
-        --------
-        >>> classes = np.array(["ill", "well"])
-        >>> Policy.of(classes, np.array([50, 50]), {"ill": 0.1}, None).to_dict(classes)["class_prior"]
-        [{'label': 'ill', 'share': 0.1}, {'label': 'well', 'share': 0.9}]
-        """
+        """Return what was stated, by labels, as plain values; what was not is empty."""
         labels = [plain(label) for label in classes]
         prior = [] if self.prior is None else zip(labels, self.prior.tolist(), strict=True)
         rows = [] if self.costs is None else zip(labels, self.costs.tolist(), strict=True)
@@ -115,15 +94,7 @@ class Policy:
         return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
     def choose(self, proba: FloatArray) -> IntArray:
-        """Return the label of the least expected cost, shape (n,), the likelier where it is the same.
-
-        Examples
-        --------
-        >>> costs = {"ill": {"well": 10.0}, "well": {"ill": 1.0}}
-        >>> policy = Policy.of(np.array(["ill", "well"]), np.array([50, 50]), None, costs)
-        >>> policy.choose(np.array([[0.05, 0.95], [0.2, 0.8]])).tolist()
-        [1, 0]
-        """
+        """Return the label of the least expected cost, shape (n,), the likelier where it is the same."""
         if self.costs is None:
             return np.asarray(proba.argmax(axis=1))
         expected = proba @ self.costs

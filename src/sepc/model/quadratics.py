@@ -36,14 +36,7 @@ class Quadratics(Protocol):
 
 
 def quadratics(coefficients: FloatArray, d: int) -> Quadratics:
-    """Return polynomials in d features with these coefficients, shape ((d + 1) * (d + 2) / 2, n_polynomials).
-
-    Examples
-    --------
-    >>> square = quadratics(np.array([[1.0], [-4.0], [4.0]]), 1)
-    >>> square(np.arange(float(square.n_rows))[:, None])[:4, 0].tolist()
-    [4.0, 1.0, 0.0, 1.0]
-    """
+    """Return polynomials in d features with these coefficients, shape ((d + 1) * (d + 2) / 2, n_polynomials)."""
     by_forms = d + 1 >= _MANY and coefficients.shape[1] <= _FEW_POLYNOMIALS
     return ByForms(coefficients, d) if by_forms else ByMonomials(coefficients, d)
 
@@ -119,12 +112,6 @@ class ByForms:
 
 @cache
 def pairs(n: int) -> tuple[IntArray, IntArray]:
-    """Return which two of n numbers are multiplied in each product of two.
-
-    Examples
-    --------
-    >>> [which.tolist() for which in pairs(2)]
-    [[0, 0, 1], [0, 1, 1]]
-    """
+    """Return which two of n numbers are multiplied in each product of two."""
     i, j = np.triu_indices(n)
     return i, j

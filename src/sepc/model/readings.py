@@ -27,25 +27,12 @@ def trust_of(own: IntArray, other: IntArray, n_own: int | IntArray, n_other: int
     -------
     ndarray of shape (n,)
         Above 0, at most 1.
-
-    Examples
-    --------
-    Region 61 of the paper's figure for the Adult data holds 1 and 5 points:
-
-    >>> trust_of(np.array([5]), np.array([1]), 204, 438).round(3).tolist()
-    [0.737]
     """
     return np.asarray(1.0 / (1.0 + other * n_other / ((own + 1.0) * (n_own + 1.0))))
 
 
 def share_of(own: IntArray, other: IntArray) -> FloatArray:
-    """Return the smoothed share of a label in the deciding region.
-
-    Examples
-    --------
-    >>> share_of(np.array([8]), np.array([0])).tolist()
-    [0.9]
-    """
+    """Return the smoothed share of a label in the deciding region."""
     return np.asarray((own + 1.0) / (own + other + 2.0))
 
 
@@ -53,11 +40,6 @@ def lower_bound_of(own: IntArray, other: IntArray) -> FloatArray:
     """Return what the share of a label in the deciding region exceeds with a probability of 95 %.
 
     Every share is equally likely before the counts are seen, so that 2 points of 2 say less than 2000 of 2000.
-
-    Examples
-    --------
-    >>> lower_bound_of(np.array([2, 2000]), np.array([0, 0])).round(3).tolist()
-    [0.368, 0.999]
     """
     return np.asarray(betaincinv(own + 1.0, other + 1.0, _BELOW_BOUND))
 

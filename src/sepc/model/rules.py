@@ -61,14 +61,6 @@ class Rules:
         All points of each label in each, whether they are counted or not.
     isolated : ndarray of shape (n_isolated, d)
         Isolated points, equal ones once; `isolated_names`, `isolated_counts`, `isolated_sides` belong to them.
-
-    Examples
-    --------
-    >>> from sepc.partitions.algorithm import partition
-    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
-    >>> rules = Rules(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3), ("low", "high"))
-    >>> rules.names, rules.counts.tolist()
-    (['low#1', 'high#1'], [[3, 0], [0, 3]])
     """
 
     def __init__(

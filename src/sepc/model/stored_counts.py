@@ -41,15 +41,6 @@ class StoredCounts(TrainingCounts):
     grid_counts : ndarray of int, shape (n_ellipsoids, n_sides, len(GAUGE_GRID)), or None
         In place of `outside`: how many counted points of each label that each ellipsoid does not hold it holds when
         grown to each of `GAUGE_GRID`.
-
-    Examples
-    --------
-    >>> from sepc.partitions.algorithm import partition
-    >>> A, B = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [9.0]])
-    >>> records = RecordCounts.of(partition(A, B), np.vstack([A, B]), np.repeat([0, 1], 3))
-    >>> stored = StoredCounts.of(records, growing=True)
-    >>> stored.counts.tolist(), stored.grown(0, np.array([4.5])).tolist()
-    ([[3, 0], [0, 3]], [[3, 1]])
     """
 
     def __init__(

@@ -12,13 +12,7 @@ from sepc.model.bitsets import unpacked
 
 
 class Rule(IntEnum):
-    """The rule that decides, by where the point lies.
-
-    Examples
-    --------
-    >>> Rule.R2a.name
-    'R2a'
-    """
+    """The rule that decides, by where the point lies."""
 
     R1 = 0  # in exactly one ellipsoid
     R2a = 1  # in several, whose intersection holds training points
@@ -47,17 +41,6 @@ class Verdicts:
         Of the deciding regions.
     points : ndarray of shape (n, d)
         The points; NaN where it is only known which ellipsoids hold them.
-
-    Examples
-    --------
-    >>> from sepc.model.rules import Rules
-    >>> from sepc.partitions.algorithm import partition
-    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
-    >>> side = np.array([0, 0, 0, 1, 1, 1])
-    >>> rules = Rules(partition(X[:3], X[3:]), X, side, ("low", "high"))
-    >>> v = rules.judge(np.array([[1.5], [3.0]]))
-    >>> v.regions.names().tolist(), v.counts.tolist(), v.distance.round(6).tolist()
-    (['low#1', 'low#1'], [[3, 0], [3, 0]], [0.0, 1.0])
     """
 
     counts: IntArray

@@ -97,12 +97,6 @@ def partition_in_place(
 
     They are not if an error ends the run. Entries that are -0.0 become 0.0. Members are short numbers, which take less
     memory: `renumbered` makes others of them.
-
-    Examples
-    --------
-    >>> a, b = np.array([[2.0], [0.0], [1.0]]), np.array([[5.0], [6.0], [9.0]])
-    >>> partition_in_place(a, b, 0), a.tolist()
-    (Partition(A 3 | B 3, n_imp=0, n_iter=1), [[2.0], [0.0], [1.0]])
     """
     allowed = impurity_count(n_imp, min(len(a), len(b)))
     sides = Side(a), Side(b)
@@ -118,11 +112,6 @@ def impurity_count(n_imp: int | float | None, n_smaller: int) -> int:
     """Return `n_imp` as a count: itself, or that share of the smaller class, rounded down.
 
     None is a count of 2, or a share of 0.02 where that is more.
-
-    Examples
-    --------
-    >>> impurity_count(3, 100), impurity_count(0.05, 99), impurity_count(None, 99), impurity_count(None, 5000)
-    (3, 4, 2, 100)
     """
     if n_imp is None:
         return max(PAPERS_COUNT, int(_USUAL_SHARE * n_smaller))

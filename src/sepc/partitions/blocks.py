@@ -11,13 +11,7 @@ from sepc.geometry.ellipsoid import Ellipsoid
 
 
 def set_name(side: int, n_sets: int) -> str:
-    """Return what a set of points is called: A or B of two, else its number, counted from 1.
-
-    Examples
-    --------
-    >>> set_name(1, 2), set_name(1, 3)
-    ('B', 'set 2')
-    """
+    """Return what a set of points is called: A or B of two, else its number, counted from 1."""
     return "AB"[side] if n_sets == 2 else f"set {side + 1}"
 
 
@@ -120,12 +114,6 @@ def renumbered(p: Partition, rows: Sequence[IntArray]) -> Partition:
     """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
 
     These are no longer short: users may compute with them.
-
-    Examples
-    --------
-    >>> from sepc import partition
-    >>> renumbered(partition([[0.0], [1.0]], [[5.0], [6.0]]), [np.array([7, 8]), np.array([3, 4])]).blocks[0].members
-    array([7, 8])
     """
 
     def numbers(side: int, members: IntArray) -> IntArray:

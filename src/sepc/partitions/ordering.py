@@ -9,14 +9,7 @@ _SAME = 1e-9
 
 
 def canonical_order(points: FloatArray, among: IntArray | None = None) -> IntArray:
-    """Return the row numbers that sort the points, or those `among` them, by their coordinates.
-
-    Examples
-    --------
-    >>> points = np.array([[2.0, 0.0], [1.0, 9.0], [2.0, -1.0]])
-    >>> canonical_order(points).tolist(), canonical_order(points, np.array([0, 2])).tolist()
-    ([1, 2, 0], [2, 0])
-    """
+    """Return the row numbers that sort the points, or those `among` them, by their coordinates."""
     first = points[:, 0] if among is None else points[among, 0]
     order = np.argsort(first, kind="stable")
     first = first[order]
@@ -47,11 +40,6 @@ def without_last_bits(points: FloatArray, unit: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray of shape (n, d)
-
-    Examples
-    --------
-    >>> without_last_bits(np.array([[2.0], [1.0 + 1e-12], [1.0]]), np.ones(1)).ravel().tolist()
-    [1.0, 0.0, 0.0]
     """
     ranks = np.empty_like(points)
     for k, column in enumerate(points.T):
@@ -62,12 +50,6 @@ def without_last_bits(points: FloatArray, unit: FloatArray) -> FloatArray:
 
 
 def canonical_rows(X: FloatArray, codes: IntArray, n_classes: int) -> IntArray:
-    """Return the order of rows by class, and by coordinates within each class.
-
-    Examples
-    --------
-    >>> canonical_rows(np.array([[3.0], [1.0], [2.0]]), np.array([0, 1, 0]), 2).tolist()
-    [2, 0, 1]
-    """
+    """Return the order of rows by class, and by coordinates within each class."""
     n = len(codes)
     return np.concatenate([compact(canonical_order(X, np.flatnonzero(codes == k)), n) for k in range(n_classes)])

@@ -13,13 +13,7 @@ from sepc.partitions.several_sets import partition_several_in_place
 
 
 class Problem(NamedTuple):
-    """A problem: the side of each point, 0, 1, ..., and what the sides are called.
-
-    Examples
-    --------
-    >>> Problem(np.array([0, 1], dtype=np.int8), ("low", "high")).labels
-    ('low', 'high')
-    """
+    """A problem: the side of each point, 0, 1, ..., and what the sides are called."""
 
     side: NDArray[np.integer]
     labels: tuple[str, ...]
@@ -88,14 +82,6 @@ def problems_of(codes: IntArray, classes: NDArray[Any], one_vs_rest: bool = Fals
     Returns
     -------
     list of Problem
-
-    Examples
-    --------
-    >>> codes, classes = np.array([0, 1, 2]), np.array(["a", "b", "c"])
-    >>> [p.labels for p in problems_of(codes, classes)]
-    [('a', 'b', 'c')]
-    >>> [p.labels for p in problems_of(codes, classes, one_vs_rest=True)]
-    [('a', 'not a'), ('b', 'not b'), ('c', 'not c')]
     """
     if len(classes) == 2 or not one_vs_rest:
         return [Problem(compact(codes, len(classes)), tuple(map(str, classes)))]
@@ -103,26 +89,13 @@ def problems_of(codes: IntArray, classes: NDArray[Any], one_vs_rest: bool = Fals
 
 
 def problem_names(classes: NDArray[Any], one_vs_rest: bool = False) -> list[str]:
-    """Return what the problems of some classes are about: the label of their first side, or all of several.
-
-    Examples
-    --------
-    >>> classes = np.array(["a", "b", "c"])
-    >>> problem_names(classes[:2]), problem_names(classes), problem_names(classes, one_vs_rest=True)
-    (['a'], ['3 classes'], ['a', 'b', 'c'])
-    """
+    """Return what the problems of some classes are about: the label of their first side, or all of several."""
     asked = problems_of(np.empty(0, dtype=np.int64), classes, one_vs_rest)
     return [f"{len(p.labels)} classes" if len(p.labels) > 2 else p.labels[0] for p in asked]
 
 
 class ClassBlock(NamedTuple):
-    """Points of one class that make a region: number of the class, name of the region, rows.
-
-    Examples
-    --------
-    >>> ClassBlock(0, "low#1", np.array([0, 1])).name
-    'low#1'
-    """
+    """Points of one class that make a region: number of the class, name of the region, rows."""
 
     code: int
     name: str
@@ -143,13 +116,6 @@ def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> I
     ------
     ClassBlock
         Named as rules name them: the label and a running number; ``@`` for isolated points.
-
-    Examples
-    --------
-    >>> asked = problems_of(np.array([0, 0, 1, 1]), np.array(["a", "b"]))
-    >>> found = asked[0].partition(np.array([[0.0], [1.0], [5.0], [6.0]]), 0)
-    >>> [(b.code, b.name, b.rows.tolist()) for b in class_blocks([found], asked)]
-    [(0, 'a#1', [0, 1]), (1, 'b#1', [2, 3])]
     """
     # Where each class has a problem of its own, it is side 0 there.
     places = (

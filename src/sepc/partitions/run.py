@@ -48,11 +48,6 @@ class PartitionOptions(NamedTuple):
 
     With `only_blocks` all that is asked for is which points are together: what is left over gets no last ellipsoid and
     counts as isolated points, and the ellipsoids of many features are found as well as a decision needs them.
-
-    Examples
-    --------
-    >>> PartitionOptions(early_exit=False).where_hulls_meet
-    'centroids'
     """
 
     relax: bool = False

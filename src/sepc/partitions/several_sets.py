@@ -55,12 +55,6 @@ def partition_several_in_place(
     -------
     Partition
         One set after the other; members are short numbers.
-
-    Examples
-    --------
-    >>> sets = [np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [7.0]]), np.array([[11.0], [12.0], [14.0]])]
-    >>> partition_several_in_place(sets, 0)
-    Partition(set 1 3 | set 2 3 | set 3 3, n_imp=0, n_iter=1)
     """
     sides = [Side(points) for points in sets]
     length = units_of_length(*sets) if unit is None else unit

@@ -12,15 +12,7 @@ _FLOAT, _INT, _BITS = np.dtype("<f8"), np.dtype("<i8"), np.dtype("<u8")
 
 
 class ArrayWriter:
-    """Named arrays for a file; all names begin with a prefix.
-
-    Examples
-    --------
-    >>> writer = ArrayWriter()
-    >>> writer.under("problem0").put("radii", np.ones(2))
-    >>> list(writer.arrays)
-    ['problem0/radii']
-    """
+    """Named arrays for a file; all names begin with a prefix."""
 
     def __init__(self, arrays: Arrays | None = None, prefix: str = "") -> None:
         self.arrays: Arrays = {} if arrays is None else arrays
@@ -45,12 +37,6 @@ class ArrayReader:
     """Named arrays of a file; all names begin with a prefix.
 
     Its methods raise a ValueError, or a KeyError, for what is not there or breaks a rule.
-
-    Examples
-    --------
-    >>> reader = ArrayReader({"problem0/radii": np.ones(2)}).under("problem0")
-    >>> reader.numbers("radii", (2,)).tolist()
-    [1.0, 1.0]
     """
 
     def __init__(self, arrays: Arrays, prefix: str = "") -> None:

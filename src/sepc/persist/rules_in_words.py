@@ -73,13 +73,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that a model depends on.
-
-    Examples
-    --------
-    >>> sorted(versions())
-    ['numpy', 'scikit-learn', 'scipy', 'sepc']
-    """
+    """Return the versions of the packages that a model depends on."""
     packages = {"sepc": sepc, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     return {name: package.__version__ for name, package in packages.items()}
 

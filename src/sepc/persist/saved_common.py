@@ -189,13 +189,7 @@ def unpack_outline(reader: ArrayReader, summary: TrainingSummary) -> Outline:
 
 
 def pack_labels(writer: ArrayWriter, classes: NDArray[Any]) -> Header:
-    """Put class labels into an array if they are numbers or texts of NumPy; return them if they are Python's texts.
-
-    Examples
-    --------
-    >>> pack_labels(ArrayWriter(), np.array(["a", "b"], dtype=object))
-    {'texts': ['a', 'b']}
-    """
+    """Put class labels into an array if they are numbers or texts of NumPy; return them if they are Python's texts."""
     if classes.dtype == object and all(type(label) is str for label in classes.tolist()):
         return {"texts": classes.tolist()}
     if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind == "f"):
@@ -218,13 +212,7 @@ def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
 
 
 def pack_parameters(parameters: Mapping[str, Any]) -> Header:
-    """Return the parameters that a file can hold; warn of the others.
-
-    Examples
-    --------
-    >>> pack_parameters({"n_imp": np.int64(2), "trust": "local"})
-    {'n_imp': 2, 'trust': 'local'}
-    """
+    """Return the parameters that a file can hold; warn of the others."""
     kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
     for name in parameters.keys() - kept.keys():
         warn(

@@ -30,12 +30,6 @@ class Plane:
         A place w in the directions is shown at ``w * scale + origin``.
     names : pair of str
         Of the two axes.
-
-    Examples
-    --------
-    >>> plane = Plane(np.eye(3)[:, :2], np.array([10.0, 1.0]), np.array([5.0, 0.0]), ("age", "height"))
-    >>> plane.place(np.array([[1.0, 2.0, 3.0]])).tolist()
-    [[15.0, 2.0]]
     """
 
     basis: FloatArray
@@ -58,13 +52,7 @@ class Plane:
 
 
 class Outline(NamedTuple):
-    """The ellipse that one region is shown as: ``{center + factor @ u : |u| <= 1}``.
-
-    Examples
-    --------
-    >>> Outline("a#1", "a", 12, np.zeros(2), np.eye(2)).curve()[0].tolist()
-    [1.0, 0.0]
-    """
+    """The ellipse that one region is shown as: ``{center + factor @ u : |u| <= 1}``."""
 
     region: str
     label: Any
@@ -84,13 +72,7 @@ class Outline(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The line ``{x : normal @ x == offset}`` that a hyperplane of two features is, and whose problem it solves.
-
-    Examples
-    --------
-    >>> Line(np.array([1.0, 0.0]), 3.0, None).across((0.0, 5.0), (0.0, 1.0)).tolist()
-    [[3.0, 0.0], [3.0, 1.0]]
-    """
+    """The line ``{x : normal @ x == offset}`` that a hyperplane of two features is, and whose problem it solves."""
 
     normal: FloatArray
     offset: float
@@ -115,12 +97,6 @@ def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
     """Yield each region of a class: its name, the number of the class, and the block.
 
     Where each class has a problem of its own, regions of rests are left out.
-
-    Examples
-    --------
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
-    >>> [(name, code) for name, code, _ in class_regions(clf)]
-    [('a#1', 0), ('b#1', 1)]
     """
     together = len(clf.partitions_) == 1
     for k, (rules, found) in enumerate(zip(clf._model.rules, clf.partitions_, strict=True)):
@@ -130,15 +106,7 @@ def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
 
 
 def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
-    """Yield each isolated point of a class, in the model's units, with its label; None if it has several.
-
-    Examples
-    --------
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [5.0, 0.0], [6.0, 0.0], [5.0, 1.0], [0.5, 0.5]]
-    >>> clf = SEPClassifier(n_imp=0).fit(X, [0] * 4 + [1] * 4)
-    >>> [label for _, label in isolated_points(clf._model)]
-    [1]
-    """
+    """Yield each isolated point of a class, in the model's units, with its label; None if it has several."""
     classes = model.classes.tolist()
     for k, rules in enumerate(model.rules):
         together = len(model.rules) == 1
@@ -149,15 +117,7 @@ def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
 
 
 def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
-    """Return the projection of a region onto a plane.
-
-    Examples
-    --------
-    >>> plane = Plane(np.eye(3)[:, :2], np.array([10.0, 1.0]), np.zeros(2), ("a", "b"))
-    >>> ball = Block(0, np.arange(5), Ellipsoid(np.zeros(3), np.eye(3), np.ones(3)), 1)
-    >>> outline(plane, "a#1", "a", ball).reach.tolist()
-    [10.0, 1.0]
-    """
+    """Return the projection of a region onto a plane."""
     return Outline(region, label, len(block.members), *plane.project(block.ellipsoid))
 
 
@@ -180,12 +140,6 @@ def plane_of(model: PartitionModel, features: Any, Z: FloatArray) -> Plane:
         None stands for both features if there are two, and for "principal" if there are more.
     Z : ndarray of shape (n, d)
         Points, in the model's units, whose principal directions are meant.
-
-    Examples
-    --------
-    >>> clf = SEPClassifier().fit([[0.0, 9.0], [1.0, 9.5], [5.0, 8.0], [6.0, 7.0]], [0, 0, 1, 1])
-    >>> plane_of(clf._model, None, clf._model.points).names
-    ('x0', 'x1')
     """
     d = len(model.features)
     if d < 2:
@@ -223,13 +177,7 @@ def _number(model: PartitionModel, feature: Any) -> int:
 
 
 def principal_plane(Z: FloatArray, unit: str) -> Plane:
-    """Return the plane of the first two principal directions of some points, in units of this name.
-
-    Examples
-    --------
-    >>> principal_plane(np.array([[0.0, 0.0], [3.0, 0.1], [6.0, 0.0]]), "units").names[0].splitlines()
-    ['principal direction 1 (over 99.9 %)', 'in units']
-    """
+    """Return the plane of the first two principal directions of some points, in units of this name."""
     from sklearn.decomposition import PCA
 
     if len(Z) < 2:

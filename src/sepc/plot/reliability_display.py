@@ -26,12 +26,6 @@ class ReliabilityCurve(NamedTuple):
         As `sepc.metrics.reliability_curve` returns them.
     ece : float
         Expected calibration error.
-
-    Examples
-    --------
-    >>> curve = ReliabilityCurve("a", np.array([np.nan, 0.8]), np.array([np.nan, 0.5]), np.array([0.0, 10.0]), 0.3)
-    >>> curve.intervals().round(3).tolist()
-    [[nan, nan], [0.187, 0.813]]
     """
 
     name: str

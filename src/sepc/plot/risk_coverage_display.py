@@ -26,12 +26,6 @@ class RiskCurve(NamedTuple):
     coverages, risks, thresholds : ndarray of shape (n_thresholds,)
         As `sepc.metrics.risk_coverage_curve` returns them.
     aurc : float
-
-    Examples
-    --------
-    >>> curve = RiskCurve("a", np.array([0.5, 1.0]), np.array([0.0, 0.25]), np.array([0.9, 0.6]), 0.1)
-    >>> curve.at(np.array([0.5, 0.75, 1.0])).round(3).tolist()
-    [0.0, 0.167, 0.25]
     """
 
     name: str

@@ -25,13 +25,6 @@ def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
     -------
     labels : ndarray of shape (n,)
     confidence : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> labels, sure = predictions(DummyClassifier().fit([[0], [1], [2], [3]], [0, 1, 1, 1]), [[5]])
-    >>> labels.tolist(), sure.tolist()
-    ([1], [0.75])
     """
     if hasattr(clf, "trust_score"):
         return np.asarray(clf.predict(X)), np.asarray(clf.trust_score(X))
@@ -44,24 +37,12 @@ def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def model_name(clf: Any) -> str:
-    """Return what to call a classifier: the name of its class, or of the last step's if it is a pipeline.
-
-    Examples
-    --------
-    >>> model_name(Pipeline([("classifier", SEPClassifier())]))
-    'SEPClassifier'
-    """
+    """Return what to call a classifier: the name of its class, or of the last step's if it is a pipeline."""
     return type(last_step(clf)).__name__
 
 
 def last_step(clf: Any) -> Any:
-    """Return the last step of a pipeline; what is no pipeline, as it is.
-
-    Examples
-    --------
-    >>> last_step(Pipeline([("classifier", SEPClassifier())]))
-    SEPClassifier()
-    """
+    """Return the last step of a pipeline; what is no pipeline, as it is."""
     return clf[-1] if isinstance(clf, Pipeline) else clf
 
 
@@ -86,14 +67,7 @@ def prepared(clf: Any, X: Any) -> Any:
 
 
 def assessed(clf: Any, X: Any, display: str) -> Any:
-    """Return the `Assessment` of the points, by the last step of a pipeline if the pipeline itself has none.
-
-    Examples
-    --------
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
-    >>> assessed(clf, [[0.5]], "RegionTrustDisplay").region.tolist()
-    ['0#1']
-    """
+    """Return the `Assessment` of the points, by the last step of a pipeline if the pipeline itself has none."""
     if hasattr(clf, "assess"):
         return clf.assess(X)
     last = last_step(clf)
@@ -106,13 +80,7 @@ def assessed(clf: Any, X: Any, display: str) -> Any:
 
 
 def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of the class of each label.
-
-    Examples
-    --------
-    >>> labels_of(["b", "a"], 2, np.array(["a", "b"])).tolist()
-    [1, 0]
-    """
+    """Return the number of the class of each label."""
     require_labels(y)
     labels = np.asarray(y).ravel()
     if len(labels) != n:

@@ -30,13 +30,7 @@ class Style(NamedTuple):
 
 
 def style(k: int) -> Style:
-    """Return the look of number k; the first 28 differ in colour or line, and neighbours in everything.
-
-    Examples
-    --------
-    >>> len({style(k)[:3:2] for k in range(28)})
-    28
-    """
+    """Return the look of number k; the first 28 differ in colour or line, and neighbours in everything."""
     return Style(*(looks[k % len(looks)] for looks in (_COLOURS, _MARKERS, _LINES, _HATCHES)))
 
 
@@ -52,11 +46,6 @@ def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
     -------
     dict
         A `Style` for each label.
-
-    Examples
-    --------
-    >>> class_styles(["benign", "malignant"])["malignant"].colour
-    '#D55E00'
     """
     return {plain(label): style(k) for k, label in enumerate(classes)}
 
@@ -80,61 +69,30 @@ def axes_for(ax: Any) -> Any:
 
 
 def pale(colours: FloatArray, depth: FloatArray | float) -> FloatArray:
-    """Mix colours with white: depth 1 is the colour itself, 0 is white.
-
-    Examples
-    --------
-    >>> pale(np.array([0.0, 0.5, 1.0]), 0.5).tolist()
-    [0.5, 0.75, 1.0]
-    """
+    """Mix colours with white: depth 1 is the colour itself, 0 is white."""
     return np.asarray(1.0 - np.asarray(depth) * (1.0 - colours))
 
 
 def ink_on(rgb: FloatArray) -> str:
-    """Return black or white, whichever has more contrast on a colour (by the relative luminance of WCAG).
-
-    Examples
-    --------
-    >>> ink_on(np.array([0.0, 0.45, 0.70])), ink_on(np.array([0.9, 0.9, 0.9]))
-    ('white', 'black')
-    """
+    """Return black or white, whichever has more contrast on a colour (by the relative luminance of WCAG)."""
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     luminance = float(linear[:3] @ [0.2126, 0.7152, 0.0722])
     return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
 
 
 def short(name: Any, n: int = 18) -> str:
-    """Return a name as text of at most n characters; the middle of longer ones is left out.
-
-    Examples
-    --------
-    >>> short("malignant#12 & benign#3", 15)
-    'maligna…enign#3'
-    """
+    """Return a name as text of at most n characters; the middle of longer ones is left out."""
     text, tail = str(name), (n - 1) // 2
     return literal(text if len(text) <= n else f"{text[: n - 1 - tail]}…{text[len(text) - tail :]}")
 
 
 def literal(text: str) -> str:
-    r"""Return what makes matplotlib show a text as it is: no formula, and a legend entry whatever it begins with.
-
-    Examples
-    --------
-    >>> literal("cost in $"), literal("_id")
-    ('cost in \\$', ' _id')
-    """
+    r"""Return what makes matplotlib show a text as it is: no formula, and a legend entry whatever it begins with."""
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def settle(ax: Any) -> Any:
-    """Let the layout of the figure take place; return the box of the axes, in pixels.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> settle(Figure(figsize=(4.0, 3.0), dpi=100).add_axes((0.0, 0.0, 1.0, 1.0))).width.item()
-    400.0
-    """
+    """Let the layout of the figure take place; return the box of the axes, in pixels."""
     ax.figure.figure.draw_without_rendering()
     return ax.get_window_extent()
 
@@ -159,30 +117,13 @@ def fitting_size(cell: tuple[float, float], n_letters: int) -> float:
 
 
 def cell_size(ax: Any, n_columns: int, n_rows: int) -> tuple[float, float]:
-    """Return width and height, in points, of a cell of a table that fills the axes.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> cell_size(Figure(figsize=(1.0, 1.0)).add_axes((0.0, 0.0, 1.0, 1.0)), 2, 4)
-    (36.0, 18.0)
-    """
+    """Return width and height, in points, of a cell of a table that fills the axes."""
     box = settle(ax)
     return float(box.width * 72.0 / ax.figure.dpi / n_columns), float(box.height * 72.0 / ax.figure.dpi / n_rows)
 
 
 def into_emptiest_place(legend: Any, ax: Any, points: FloatArray) -> None:
-    """Move a legend to where it hides the fewest points.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> legend = ax.legend(handles=[legend_entry("a")], loc="upper right")
-    >>> into_emptiest_place(legend, ax, np.array([[0.97, 0.97], [0.03, 0.97], [0.5, 0.97], [0.97, 0.03]]))
-    >>> bool(legend.get_window_extent().x1 < ax.get_window_extent().x1 / 2)
-    True
-    """
+    """Move a legend to where it hides the fewest points."""
     box, own = settle(ax), legend.get_window_extent()
     across, up = ((ax.transData.transform(points) - [box.x0, box.y0]) / [box.width, box.height]).T
     width, height = own.width / box.width + 0.03, own.height / box.height + 0.03

@@ -44,12 +44,6 @@ def lowest_affordable_threshold(
         Of giving each record its label; between 0 and 1.
     max_cost, risk : float
         Strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> trust = np.linspace(0.01, 1.0, 100)
-    >>> lowest_affordable_threshold(trust, np.where(trust < 0.2, 0.5, 0.0), 0.1, 0.05).n_accepted
-    83
     """
     values, accepted, costs = accepted_and_losses(trust, cost)
     level = risk / len(STARTS)
@@ -70,11 +64,6 @@ def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:
         Their sums.
     limit : float
         Strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> p_values(np.array([100, 100]), np.array([0.0, 20.0]), 0.05).round(4).tolist()
-    [0.0059, 1.0]
     """
     mean = np.minimum(total / n, limit)
     hoeffding = np.exp(-n * (rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit)))
@@ -85,13 +74,7 @@ def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:
 
 
 def upper_mean(total: float, n: int, risk: float) -> float:
-    """Return a limit that the mean of values between 0 and 1 exceeds with a probability of at most `risk`.
-
-    Examples
-    --------
-    >>> round(upper_mean(0.0, 100, 0.05), 3)
-    0.03
-    """
+    """Return a limit that the mean of values between 0 and 1 exceeds with a probability of at most `risk`."""
     if total >= n:
         return 1.0
 
@@ -103,11 +86,5 @@ def upper_mean(total: float, n: int, risk: float) -> float:
 
 
 def records_needed(max_cost: float, risk: float) -> int:
-    """Return from how many calibration records on there is a promise if none of them costs anything.
-
-    Examples
-    --------
-    >>> records_needed(0.05, 0.05)
-    102
-    """
+    """Return from how many calibration records on there is a promise if none of them costs anything."""
     return ceil(log(risk / len(STARTS)) / log1p(-max_cost))

@@ -36,13 +36,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorLimit:
-    """At most this share of the accepted labels is wrong; the loss of a wrong one is 1.
-
-    Examples
-    --------
-    >>> ErrorLimit(0.05).needed(0.05)
-    87
-    """
+    """At most this share of the accepted labels is wrong; the loss of a wrong one is 1."""
 
     limit: float
     is_out_of_reach: bool = False
@@ -59,15 +53,7 @@ class ErrorLimit:
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """An accepted label can be expected to cost at most this; each costs from `least` to `most`.
-
-    Examples
-    --------
-    >>> CostLimit(0.5, 0.0, 10.0).needed(0.05)
-    102
-    >>> CostLimit(10.0, 0.0, 10.0).needed(0.05)  # no label costs more
-    0
-    """
+    """An accepted label can be expected to cost at most this; each costs from `least` to `most`."""
 
     limit: float
     least: float

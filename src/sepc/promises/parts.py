@@ -30,24 +30,12 @@ NO_GROUP = "none of the groups"
 
 
 def other_regions(label: Any) -> str:
-    """Return the name of the pool of a label's regions that are not signed by themselves.
-
-    Examples
-    --------
-    >>> other_regions("ill")
-    'other regions of ill'
-    """
+    """Return the name of the pool of a label's regions that are not signed by themselves."""
     return f"other regions of {label}"
 
 
 def all_regions(label: Any) -> str:
-    """Return the name of the pool of a label's regions where none is signed by itself.
-
-    Examples
-    --------
-    >>> all_regions("ill")
-    'all regions of ill'
-    """
+    """Return the name of the pool of a label's regions where none is signed by itself."""
     return f"all regions of {label}"
 
 
@@ -61,13 +49,6 @@ class Groups:
         Texts, None where it is missing; or which of the groups each record belongs to.
     columns : tuple of str
         Names of groups that may overlap; none for others.
-
-    Examples
-    --------
-    >>> Groups.of(["north", "south"], 2).names().tolist()
-    ['north', 'south']
-    >>> Groups.of(np.array([[True, True], [False, False]]), 2).names().tolist()
-    ['group 0 & group 1', 'none of the groups']
     """
 
     values: NDArray[Any]
@@ -180,12 +161,6 @@ class Parts:
         Names of groups that may overlap.
     keys : tuple
         What users call the parts, where these are no texts.
-
-    Examples
-    --------
-    >>> parts = Parts("label", ("ill", "well"))
-    >>> parts.of(np.array(["well", "ill"]), None, None).tolist()
-    [1, 0]
     """
 
     by: str
@@ -244,13 +219,7 @@ class Parts:
 
 
 def texts_of(label: NDArray[Any]) -> NDArray[np.object_]:
-    """Return labels as texts, shape (n,).
-
-    Examples
-    --------
-    >>> texts_of(np.array([3, 5])).tolist()
-    ['3', '5']
-    """
+    """Return labels as texts, shape (n,)."""
     return np.array([str(plain(one)) for one in label.tolist()], dtype=object)
 
 

@@ -17,12 +17,6 @@ def promise_from_dict(told: dict[str, Any]) -> TrustThreshold | PartPromises:
     ----------
     told : dict
         What `to_dict` returned, perhaps by way of JSON.
-
-    Examples
-    --------
-    >>> promise = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
-    >>> promise_from_dict(promise.to_dict()) == promise
-    True
     """
     _require(isinstance(told, dict))
     return _parts(told) if "parts" in told else _threshold(told)

@@ -14,13 +14,7 @@ from sepc.promises.criteria import Criterion
 
 
 def equal_share(risk: float, m: int) -> float:
-    """Return the risk of each of m independent promises that all hold with a probability of at least ``1 - risk``.
-
-    Examples
-    --------
-    >>> round(equal_share(0.05, 2), 5), equal_share(0.05, 1) == 0.05
-    (0.02532, True)
-    """
+    """Return the risk of each of m independent promises that all hold with a probability of at least ``1 - risk``."""
     return risk if m == 1 else -expm1(log1p(-risk) / m)
 
 
@@ -39,12 +33,6 @@ def shared_risks(sizes: Sequence[int], criteria: Sequence[Criterion], risk: floa
     Returns
     -------
     list of float
-
-    Examples
-    --------
-    >>> from sepc.promises.criteria import ErrorLimit
-    >>> [round(share, 4) for share in shared_risks([500, 20, 300], [ErrorLimit(0.05)] * 3, 0.05)]
-    [0.0253, 0.0, 0.0253]
     """
     for m in range(len(sizes), 0, -1):
         share = equal_share(risk, m)

@@ -73,11 +73,6 @@ def lowest_safe_threshold(
     Returns
     -------
     SafeThreshold or None
-
-    Examples
-    --------
-    >>> lowest_safe_threshold(np.linspace(0.01, 1.0, 100), np.arange(100) < 20, 0.1, 0.95).n_accepted
-    82
     """
     values, accepted, errors = accepted_and_errors(trust, wrong)
     p = bdtr(errors.astype(np.float64), accepted, max_error)
@@ -99,14 +94,6 @@ def lowest_that_passes(
         The p-values of thresholds that accept these.
     level_at_top, entering
         As for `fixed_sequence_test`.
-
-    Examples
-    --------
-    >>> found = lowest_that_passes(
-    ...     np.array([0.9, 0.5]), np.array([60, 100]), np.array([0.01, 0.2]), 0.0, np.full(2, 0.02)
-    ... )
-    >>> found.threshold > 0.5, found.n_accepted
-    (True, 60)
     """
     found = fixed_sequence_test(p, level_at_top, entering)
     if found is None:
@@ -119,27 +106,13 @@ def lowest_that_passes(
 
 
 def accepted_and_errors(trust: FloatArray, wrong: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return the distinct trusts, falling, and how many records, and wrong ones, have at least each.
-
-    Examples
-    --------
-    >>> values, n, e = accepted_and_errors(np.array([0.9, 1.0, 0.9]), np.array([True, False, False]))
-    >>> values.tolist(), n.tolist(), e.tolist()
-    ([1.0, 0.9], [1, 3], [0, 1])
-    """
+    """Return the distinct trusts, falling, and how many records, and wrong ones, have at least each."""
     values, accepted, losses = accepted_and_losses(trust, wrong)
     return values, accepted, losses.astype(np.int64)
 
 
 def accepted_and_losses(trust: FloatArray, loss: FloatArray | BoolArray) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Return the distinct trusts, falling, how many records have at least each, and the sum of their losses.
-
-    Examples
-    --------
-    >>> _, n, total = accepted_and_losses(np.array([0.9, 1.0, 0.9]), np.array([2.5, 0.0, 1.0]))
-    >>> n.tolist(), total.tolist()
-    ([1, 3], [0.0, 3.5])
-    """
+    """Return the distinct trusts, falling, how many records have at least each, and the sum of their losses."""
     order = np.lexsort((loss, -trust))  # by losses, too: sums must not depend on the order of the records
     falling = trust[order]
     last: IntArray = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
@@ -152,11 +125,6 @@ def start_ranks(n: int) -> IntArray:
 
     They must not depend on anything but n; not on `max_error` either, so that a smaller one never gives a lower
     threshold.
-
-    Examples
-    --------
-    >>> start_ranks(100).tolist()
-    [100, 70, 49, 35]
     """
     ranks: IntArray = np.ceil(n * _RATIO ** np.arange(_MOST_STARTS)).astype(np.int64)
     return np.asarray(ranks[(ranks >= _SMALLEST_START) | (ranks == n)])
@@ -178,12 +146,6 @@ def entering_levels(values: FloatArray, accepted: IntArray, confidence: float) -
     level_at_top : float
     entering : ndarray of shape (n_values,)
         With the candidate that accepts the same records as `values` and lies just above the next lower one.
-
-    Examples
-    --------
-    >>> at_top, entering = entering_levels(np.array([1.0, 0.5]), np.array([60, 100]), 0.95)
-    >>> round(at_top, 4), entering.round(4).tolist()  # ranks 49 and 35; 70; 100
-    (0.0238, [0.0119, 0.0119])
     """
     ranks = start_ranks(int(accepted[-1]))
     level = _all_levels(confidence) / len(ranks)
@@ -199,11 +161,6 @@ def fixed_sequence_test(p: FloatArray, level_at_top: float, entering: FloatArray
 
     Each group of candidates that accept the same records is tested twice, with what came from above at its highest
     member, and with what enters besides at its lowest.
-
-    Examples
-    --------
-    >>> fixed_sequence_test(np.array([0.02, 0.01, 0.9, 0.03]), 0.02, np.array([0.0, 0.0, 0.0, 0.03]))
-    (3, 0.03)
     """
     level, last = level_at_top, None
     for j, (p_j, more) in enumerate(zip(p.tolist(), entering.tolist(), strict=True)):
@@ -217,13 +174,7 @@ def fixed_sequence_test(p: FloatArray, level_at_top: float, entering: FloatArray
 
 @lru_cache(maxsize=1024)  # parts are asked about the same numbers over and over
 def records_needed(max_error: float, confidence: float) -> int:
-    """Return from how many calibration records on there is a promise if none of them is wrong, whatever their trust.
-
-    Examples
-    --------
-    >>> records_needed(0.05, 0.95)
-    87
-    """
+    """Return from how many calibration records on there is a promise if none of them is wrong, whatever their trust."""
 
     def needed(parts: int) -> int:
         return ceil(log(_all_levels(confidence) / parts) / log1p(-max_error))

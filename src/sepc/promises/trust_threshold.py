@@ -153,10 +153,6 @@ def warn_if_stated_otherwise(min_trust: Any, clf: Any) -> None:
         Numbers promise nothing.
     clf : classifier
         Fitted.
-
-    Examples
-    --------
-    >>> warn_if_stated_otherwise(0.9, None)
     """
     if isinstance(min_trust, Promise) and getattr(min_trust, "stated", None) != stated_of(clf):
         warn(

@@ -20,13 +20,6 @@ def claim_warning(n_right: int, n_accepted: int, min_trust: float) -> str | None
     Returns
     -------
     str or None
-
-    Examples
-    --------
-    >>> claim_warning(94, 100, 0.95) is None
-    True
-    >>> print(claim_warning(850, 1000, 0.95).partition(", where")[0])
-    accepted labels are right less often than their trust claims: 850 of 1,000 (85 %; 95 % interval 82.6 % to 87.2 %)
     """
     low, high = exact_interval(n_right, n_accepted)
     if high >= min_trust:

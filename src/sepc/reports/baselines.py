@@ -36,12 +36,6 @@ class BaselineResult:
         Share of these.
     log_loss : float
         Mean of the negative log probability of the true label; see `mean_log_loss`.
-
-    Examples
-    --------
-    >>> result = BaselineResult("majority class", n=4, n_right=3, accuracy=0.75, log_loss=0.5)
-    >>> [round(limit, 2) for limit in result.interval]
-    [0.19, 0.99]
     """
 
     name: str
@@ -56,13 +50,7 @@ class BaselineResult:
         return exact_interval(self.n_right, self.n)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for JSON.
-
-        Examples
-        --------
-        >>> BaselineResult("majority class", n=4, n_right=0, accuracy=0.0, log_loss=2.0).to_dict()["n_right"]
-        0
-        """
+        """Return all numbers, ready for JSON."""
         return {
             "name": self.name,
             "n": self.n,
@@ -93,12 +81,6 @@ def baseline_results(
     majority, logistic : BaselineResult
         The most frequent label for every record, with the shares of the classes for probabilities; and a logistic
         regression on standardised features with scikit-learn's defaults, medians in place of missing values.
-
-    Examples
-    --------
-    >>> majority, logistic = baseline_results([[0.0], [1.0], [2.0], [9.0]], list("aaab"), [[0.5], [8.0]], list("ab"))
-    >>> majority.accuracy, logistic.accuracy
-    (0.5, 1.0)
     """
     train, test = np.asarray(X_train, dtype=np.float64), np.asarray(X_test, dtype=np.float64)
     classes, codes = np.unique(np.asarray(y_train), return_inverse=True)
@@ -127,24 +109,13 @@ def mean_log_loss(proba: FloatArray, truth: NDArray[np.int64]) -> float:
     Returns
     -------
     float
-
-    Examples
-    --------
-    >>> round(mean_log_loss(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 1])), 3)
-    0.347
     """
     of_the_true = np.where(truth < 0, 0.0, proba[np.arange(len(truth)), truth])
     return float(-np.log(np.maximum(of_the_true, np.finfo(np.float64).eps)).mean())
 
 
 def class_numbers(labels: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of each label among the classes, -1 for one that is none of them.
-
-    Examples
-    --------
-    >>> class_numbers(["b", "c", "a"], np.array(["a", "b"])).tolist()
-    [1, -1, 0]
-    """
+    """Return the number of each label among the classes, -1 for one that is none of them."""
     known = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([known.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 

@@ -19,13 +19,6 @@ def column_profile(subject: Subject) -> dict[str, Any]:
     """Return one row for each column of the test records, as they were handed in: a table, ready for JSON.
 
     Records that were trained on have no part in it.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> column_profile(Subject.of(clf, [[0.5], [7.0], [8.0]], ["low", "high", "high"]))["rows"]
-    [['x0', 0, 3, '0.5 to 8', 0, 'median 7.5 of high, 0.5 of low']]
     """
     columns = [
         ("column", "column", "text"),

@@ -78,15 +78,6 @@ class Comparison:
     a, b : ModelVerdicts
     truth : ndarray of object, shape (n,)
         True labels as texts, None where they are not known.
-
-    Examples
-    --------
-    >>> def says(*labels):
-    ...     n, proba = len(labels), np.array([[label == "n", label == "y"] for label in labels], dtype=float)
-    ...     return ModelVerdicts(np.array(labels), np.ones(n), np.ones(n, bool), proba, np.array(["n", "y"]))
-    >>> found = Comparison(says("y", "y", "n"), says("y", "n", "n"), np.array(["y", "y", None], dtype=object))
-    >>> found.differ.tolist(), found.only_right, found.p_value
-    ([False, True, False], (1, 0), 1.0)
     """
 
     a: ModelVerdicts
@@ -163,15 +154,7 @@ class Comparison:
 
 
 def in_words(p_value: float, only_right: Sequence[int]) -> str:
-    """Return what McNemar's test says of two models.
-
-    Examples
-    --------
-    >>> in_words(0.004, (15, 2))
-    'p = 0.004 by the exact test of McNemar: A is right more often, and chance hardly explains it'
-    >>> in_words(0.3, (5, 2))
-    'p = 0.3 by the exact test of McNemar: chance can explain the difference'
-    """
+    """Return what McNemar's test says of two models."""
     better = "A" if only_right[0] > only_right[1] else "B"
     p = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p below 0.0001"
     surely = f"{better} is right more often, and chance hardly explains it"

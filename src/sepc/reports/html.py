@@ -47,13 +47,7 @@ def as_html(content: dict[str, Any]) -> str:
 
 
 def embedded(value: Any) -> str:
-    r"""Return JSON that can stand in a script element, whatever texts it holds.
-
-    Examples
-    --------
-    >>> embedded({"label": "</script>"})
-    '{"label":"\\u003c/script\\u003e"}'
-    """
+    r"""Return JSON that can stand in a script element, whatever texts it holds."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.translate(_UNSAFE)
 

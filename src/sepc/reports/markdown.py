@@ -24,26 +24,13 @@ def as_markdown(content: dict[str, Any]) -> str:
     Returns
     -------
     str
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier, report
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> as_markdown(report(clf, [[0.5], [7.0]], [0, 1]).to_dict()).splitlines()[0]
-    '# SEPClassifier: 0 and 1'
     """
     parts = (_head, _landscape, _columns, _regions, _results, _subgroups, _promise, _threshold, _verdicts, _card)
     return "\n\n".join(block for part in parts for block in part(content)) + "\n"
 
 
 def escaped(text: Any) -> str:
-    r"""Return a text that Markdown shows as it is, on one line.
-
-    Examples
-    --------
-    >>> print(escaped("<b>a|b</b>"), escaped("two\nlines"))
-    &lt;b&gt;a\|b&lt;/b&gt; two lines
-    """
+    r"""Return a text that Markdown shows as it is, on one line."""
     one_line = " ".join(str(text).split())
     return re.sub("[&<>]", lambda found: _ENTITIES[found[0]], _SPECIAL.sub(r"\\\1", one_line))
 

@@ -30,15 +30,7 @@ _NOT_GUARANTEED = (
 
 
 def card(subject: Subject, date: str | None) -> dict[str, Any]:
-    """Return the model card, ready for JSON.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier(n_imp=2).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> card(Subject.of(clf, [[0.5]], ["low"]), None)["parameters"]["n_imp"]
-    '2'
-    """
+    """Return the model card, ready for JSON."""
     model, params = subject.model, subject.classifier.get_params(deep=False)
     older = older_rule_of(model)
     return {

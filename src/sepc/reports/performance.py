@@ -20,16 +20,7 @@ THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
 def results(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return scores, tables and curves of the test records, ready for JSON.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> found = results(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 0.9)
-    >>> found["accuracy"], found["confusion"]["counts"]
-    (1.0, [[1, 0, 0], [0, 1, 0]])
-    """
+    """Return scores, tables and curves of the test records, ready for JSON."""
     outcome = (subject.truth, subject.predicted, subject.trust)
     n, n_right = len(subject.right), int(np.count_nonzero(subject.right))
     return {
@@ -58,15 +49,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def at(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return what is accepted from a trust on, and how right it is.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> at(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 1.0)["n_accepted"]
-    0
-    """
+    """Return what is accepted from a trust on, and how right it is."""
     accepted = subject.accepted(min_trust)
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     n_right = int(np.count_nonzero(accepted & subject.right))
@@ -82,15 +65,7 @@ def at(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def baselines(subject: Subject) -> list[dict[str, Any]]:
-    """Return what two plain methods get on the same test records; none of a model without its training records.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> [one["accuracy"] for one in baselines(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]))]
-    [0.5, 1.0]
-    """
+    """Return what two plain methods get on the same test records; none of a model without its training records."""
     points, codes = subject.training
     if not len(points):
         return []
@@ -98,15 +73,7 @@ def baselines(subject: Subject) -> list[dict[str, Any]]:
 
 
 def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return how many records are refused for each reason, and how right their labels would have been.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> refusals(Subject.of(clf, [[0.5], [7.0], [999.0]], ["low", "high", "high"]), 1.0)["rows"]
-    [['the record is strange', 1, 1.0], ['the trust is too low', 2, 1.0]]
-    """
+    """Return how many records are refused for each reason, and how right their labels would have been."""
     why = subject.refusals(min_trust)
     columns = [
         ("refusal", "why not accepted", "text"),
@@ -118,15 +85,7 @@ def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def confusion(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return how often each true label got each label, with a last column for records that were not accepted.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> confusion(Subject.of(clf, [[0.5], [7.0]], ["low", "high"]), 1.0)["counts"]
-    [[0, 0, 1], [0, 0, 1]]
-    """
+    """Return how often each true label got each label, with a last column for records that were not accepted."""
     given = np.where(subject.accepted(min_trust), subject.predicted, subject.n_classes)
     counts = np.zeros((len(subject.labels), subject.n_classes + 1), dtype=np.int64)
     np.add.at(counts, (subject.truth, given), 1)

@@ -15,15 +15,6 @@ def policy_in_words(subject: Subject, min_trust: float) -> str:
     subject : Subject
     min_trust : float
         Trust from which a label is accepted.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> costs = {"low": {"high": 1.0}, "high": {"low": 9.0}, None: 2.0}
-    >>> print(policy_in_words(Subject.of(clf.under(costs=costs), [[0.5], [7.0]], ["low", "high"]), 0.0))
-    Errors have costs: on the test records the decisions cost 0 a record; the likeliest label for each would cost 0, \
-asking a person each time 2.
     """
     return " ".join(part for part in (_shares(subject), _costs(subject, min_trust)) if part)
 

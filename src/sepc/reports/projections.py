@@ -39,15 +39,6 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
         ``note``, ``records`` (the rows), and ``views``, the most telling first: each with a title, two axes (title and
         range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the ellipse is the
         centre plus the factor times the unit disc).
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0], [6.0, 5.0], [5.0, 7.0]]
-    >>> clf = SEPClassifier().fit(X, ["low"] * 3 + ["high"] * 3)
-    >>> drawn = views(Subject.of(clf, [[0.5, 0.25]], ["low"]), np.array([0]))
-    >>> [view["title"] for view in drawn["views"]], drawn["views"][0]["points"]
-    (['x0 and x1', 'principal directions'], [[0.5, 0.25]])
     """
     scene = _Scene.of(subject)
     has_place = np.asarray(~np.isnan(scene.points).any(axis=1))

@@ -53,16 +53,6 @@ def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | No
     dict or None
         ``text``, what is promised; ``bounds``, error or cost; ``table`` with one row for each part of the promise, and
         for labels and regions besides; ``bars``, the same for a picture.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier, select_min_trust
-    >>> X, y = np.arange(60.0)[:, None] % 10, np.arange(60) % 10 > 4
-    >>> clf = SEPClassifier().fit(X[:20], y[:20])
-    >>> clf = clf.sign(select_min_trust(clf, X[20:], y[20:], max_error=0.2, by="label"))
-    >>> found = promise_results(Subject.of(clf, X[20:], y[20:]))
-    >>> [row[:4] for row in found["table"]["rows"]][:2]
-    [['label', 'False', 20, 1.0], ['label', 'True', 20, 1.0]]
     """
     promise = subject.clf.promise
     if promise is None:

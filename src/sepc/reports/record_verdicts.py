@@ -22,13 +22,6 @@ def choose(subject: Subject, most: int) -> IntArray:
 
     All wrong ones as far as there is room, the surest first; then the least trusted, until half of the places are
     taken; the others from all over the rest, evenly by trust.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> choose(Subject.of(clf, [[0.5], [7.0], [3.4], [8.0]], ["low", "low", "low", "high"]), 2).tolist()
-    [1, 2]
     """
     n = len(subject.truth)
     if n <= most:
@@ -63,14 +56,6 @@ def verdicts(
     dict
         ``verdicts``, one for each row; ``neighbours``, the values of the training records that they speak of, by row
         number, in the order of the columns. Empty if they may not be told.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> told = verdicts(Subject.of(clf, [[0.5]], ["low"]), np.array([0]), True)
-    >>> told["verdicts"][0]["counterfactual"]["label"], sorted(told["neighbours"])[:2]
-    ('high', ['0', '1'])
     """
     told, values = [], {}
     for done, row in enumerate(rows.tolist(), 1):

@@ -29,15 +29,7 @@ _COLUMNS = (
 
 
 def regions_table(subject: Subject) -> dict[str, Any]:
-    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> regions_table(Subject.of(clf, [[0.5]], ["low"]))["rows"][1][:5]
-    ['low#1', 'low', 3, 0, 1.0]
-    """
+    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies."""
     frame = subject.clf.regions()
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
     if have.get("read_as") == have["region"]:

@@ -16,11 +16,6 @@ def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> dic
     """Return a table; each column is a key, a title and one of `KINDS`.
 
     What the title of a column means is added; "" if it is plain.
-
-    Examples
-    --------
-    >>> table([("n", "records", "count")], [[3], [5]])["columns"]
-    [{'key': 'n', 'title': 'records', 'kind': 'count', 'meaning': ''}]
     """
     told = [
         {"key": key, "title": title, "kind": kind, "meaning": MEANINGS.get(title, "")} for key, title, kind in columns
@@ -29,13 +24,7 @@ def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> dic
 
 
 def cell(value: Any, kind: str) -> str:
-    """Return a value as a reader sees it.
-
-    Examples
-    --------
-    >>> cell(0.957, "share"), cell(12345, "count"), cell(0.012345678, "number"), cell(None, "share")
-    ('95.7 %', '12,345', '0.01235', '–')
-    """  # noqa: RUF002
+    """Return a value as a reader sees it."""
     if value is None:
         return NOTHING
     if kind in ("share", "meter"):
@@ -48,13 +37,7 @@ def cell(value: Any, kind: str) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a number with four digits that matter; what is no number as it is.
-
-    Examples
-    --------
-    >>> number(0.5), number(1234567), number(1234567.0), number("red"), number(None)
-    ('0.5', '1234567', '1234567', 'red', '–')
-    """  # noqa: RUF002
+    """Return a number with four digits that matter; what is no number as it is."""
     if value is None:
         return NOTHING
     rounded = f"{value:.4g}" if isinstance(value, float) else ""
@@ -62,11 +45,5 @@ def number(value: Any) -> str:
 
 
 def exact(value: float) -> str:
-    """Return a number with all its digits.
-
-    Examples
-    --------
-    >>> exact(0.95), exact(1.0)
-    ('0.95', '1')
-    """
+    """Return a number with all its digits."""
     return repr(value).removesuffix(".0")

@@ -17,14 +17,7 @@ _SCORES = {
 
 
 def scores(results: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the scores besides the accuracy: title, value and meaning.
-
-    Examples
-    --------
-    >>> found = {"balanced_accuracy": 0.9, "aurc": 0.01, "e_aurc": 0.0, "augrc": 0.02, "ece": 0.03, "brier": 0.1}
-    >>> [(score["title"], score["value"]) for score in scores(found)][:2]
-    [('balanced accuracy', '90 %'), ('AURC', '0.01')]
-    """
+    """Return the scores besides the accuracy: title, value and meaning."""
     return [
         {
             "title": title,
@@ -36,15 +29,7 @@ def scores(results: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def plain_methods(content: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a table of the model and the plain methods that learned from the same records; None if there are none.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier, report
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> [row[0] for row in plain_methods(report(clf, [[0.5], [7.0]], ["low", "high"]).to_dict())["rows"]]
-    ['SEPClassifier', 'majority class', 'logistic regression']
-    """
+    """Return a table of the model and the plain methods that learned from the same records; None if there are none."""
     result = content["results"]
     if not result["baselines"]:
         return None

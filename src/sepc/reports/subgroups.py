@@ -53,14 +53,6 @@ def subgroup_results(subject: Subject, min_trust: float) -> dict[str, Any]:
     dict
         ``table``, one row for each value of each column of categories, and ``notes``, sentences on groups whose labels
         are right less often than those of all other records by more than chance.
-
-    Examples
-    --------
-    >>> from sepc import make_table_pipeline
-    >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
-    >>> found = subgroup_results(Subject.of(clf, [["a"], ["b"], ["b"]], [0, 1, 0]), 0.0)
-    >>> [row[:4] for row in found["table"]["rows"]]
-    [['x0', 'b', 2, 0.5], ['x0', 'a', 1, 1.0]]
     """
     groups, accepted = list(subgroups(subject)), subject.accepted(min_trust)
     columns = [
@@ -86,14 +78,6 @@ def subgroups(subject: Subject) -> Iterator[Subgroup]:
 
     Those are columns of texts, yes and no, or numbers of at most 6 values; no dates, and no texts that name the record.
     A column with one value only has no subgroups.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0, 1.0], [1.0, 0.0], [5.0, 1.0], [6.0, 0.0]], [0, 0, 1, 1])
-    >>> subject = Subject.of(clf, [[0.1, 1.0], [5.2, 0.0], [5.7, 1.0]], [0, 1, 1])
-    >>> [(group.column, group.value, int(group.members.sum())) for group in subgroups(subject)]
-    [('x1', '1', 2), ('x1', '0', 1)]
     """
     is_level = {word.name: word.is_level for word in subject.words}
     for name, values in zip(subject.columns, subject.cells, strict=True):

@@ -44,14 +44,6 @@ class Subject:
         Numbers of labels.
     proba : ndarray of shape (n, n_classes)
     verdicts : Assessment
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> subject = Subject.of(clf, [[0.5], [7.0]], ["low", "none"])
-    >>> subject.labels, subject.right.tolist()
-    (['high', 'low', 'none'], [True, False])
     """
 
     clf: Any
@@ -198,13 +190,7 @@ class Subject:
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as a number, a text or None, ready for JSON.
-
-    Examples
-    --------
-    >>> as_json(np.float64(0.5)), as_json(float("nan")), as_json(np.str_("a")), as_json(np.datetime64("2024-01-31"))
-    (0.5, None, 'a', '2024-01-31')
-    """
+    """Return a value as a number, a text or None, ready for JSON."""
     value = plain(value)
     if value is None or isinstance(value, (bool, int)):
         return value
@@ -214,13 +200,7 @@ def as_json(value: Any) -> Any:
 
 
 def short(value: Any) -> Any:
-    """Return a number with the digits that a reader needs; anything else as `as_json` does.
-
-    Examples
-    --------
-    >>> short(0.10000000000000002), short(3), short("a")
-    (0.1, 3, 'a')
-    """
+    """Return a number with the digits that a reader needs; anything else as `as_json` does."""
     value = as_json(value)
     return float(f"{value:.6g}") if isinstance(value, float) else value
 

@@ -37,16 +37,7 @@ def summary(
     on_step: OnStep | None,
     groups: Any = None,
 ) -> dict[str, Any]:
-    """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> asked = dict(title=None, date=None, min_trust=0.9, max_records=5, training_rows=True, rows_from=0)
-    >>> summary(Subject.of(clf, [[0.5]], ["low"]), on_step=None, **asked)["title"]
-    'SEPClassifier: high and low'
-    """
+    """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON."""
     result, about = results(subject, min_trust), card(subject, date)
     told = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
     stated = [text for text in [policy_in_words(subject, min_trust)] if text]
@@ -93,26 +84,12 @@ def _records(subject: Subject) -> dict[str, list[Any]]:
 
 
 def refused_in_words(refusals: dict[str, Any]) -> str:
-    """Return how many records are refused for each reason, of a table of these.
-
-    Examples
-    --------
-    >>> refused_in_words({"rows": [["the record is strange", 2, 0.5], ["the trust is too low", 1, 1.0]]})
-    '2 since the record is strange and 1 since the trust is too low'
-    """
+    """Return how many records are refused for each reason, of a table of these."""
     return listed([f"{n:,} since {why}" for why, n, *_ in refusals["rows"]])
 
 
 def warnings_of(result: dict[str, Any]) -> list[str]:
-    """Return what a reader of the results has to know first: claims that do not hold, and plain methods that do better.
-
-    Examples
-    --------
-    >>> majority = {"name": "majority class", "n_right": 9, "n": 10, "accuracy": 0.9}
-    >>> at = {"n_accepted": 0, "n_right": 0, "min_trust": 0.95}
-    >>> warnings_of({"at": at, "n_right": 8, "n_records": 10, "accuracy": 0.8, "baselines": [majority]})
-    ['The model is right on 8 of 10 records (80 %), the majority class for all of them on 9 (90 %).']
-    """
+    """Return what a reader must know first: claims that do not hold, and plain methods that do better."""
     at, found = result["at"], []
     claim = claim_warning(at["n_right"], at["n_accepted"], at["min_trust"])
     if claim is not None:

@@ -139,13 +139,7 @@ def _promise_line(bar: dict[str, Any], y: float, most: float) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ranges of both axes, and where they lie in the picture.
-
-    Examples
-    --------
-    >>> Frame((0.0, 1.0), (0.0, 1.0)).at(0.0, 1.0)
-    (58.0, 12.0)
-    """
+    """The ranges of both axes, and where they lie in the picture."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -163,13 +157,7 @@ class Frame:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return round numbers between two ends.
-
-    Examples
-    --------
-    >>> ticks(0.0, 1.0), ticks(-12.0, 31.0)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-10.0, 0.0, 10.0, 20.0, 30.0])
-    """
+    """Return round numbers between two ends."""
     rough = (high - low) / about
     power = 10.0 ** floor(log10(rough))
     step = min((m * power for m in (1.0, 2.0, 5.0, 10.0)), key=lambda s: abs(s - rough))

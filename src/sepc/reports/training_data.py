@@ -28,13 +28,6 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
         Whether row numbers of training records may be told.
     rows_from : int, default=0
         Number of the first training row.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> [found["code"] for found in findings(Subject.of(clf, [[0.5]], ["low"]), True)["findings"]]
-    ['separable']
     """
     model, records = subject.model, subject.model.records
     if records is None:
@@ -97,15 +90,7 @@ def _pairs(view: DataLandscape) -> dict[str, Any]:
 
 
 def of_new_values(subject: Subject) -> Iterator[Finding]:
-    """Yield a finding on values of categories that the test records have and training never had.
-
-    Examples
-    --------
-    >>> from sepc import make_table_pipeline
-    >>> clf = make_table_pipeline().fit([["a"], ["b"], ["a"], ["b"]], [0, 1, 0, 1])
-    >>> [finding.evidence for finding in of_new_values(Subject.of(clf, [["a"], ["c"]], [0, 1]))]
-    ['x0: c (1 record).']
-    """
+    """Yield a finding on values of categories that the test records have and training never had."""
     for _, step in getattr(subject.clf, "steps", ())[:-1]:
         for column, new in step.unseen(subject.X).items():
             named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "values")
@@ -122,13 +107,6 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
     """Yield a finding if most of the test records are training records.
 
     A few equal ones are no wonder where values are few.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> [finding.title for finding in of_known_records(Subject.of(clf, [[0.0], [0.5], [9.0]], ["low", "low", "high"]))]
-    ['2 of 3 test records are training records']
     """
     records, n = subject.model.records, len(subject.points)
     if records is None:
@@ -145,16 +123,7 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
 
 
 def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, rows_from: int = 0) -> Iterator[Finding]:
-    """Yield findings on the regions, and on training records that stand out.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> X = [[0.0], [1.0], [2.0], [4.0], [3.0], [6.0], [8.0], [9.0]]
-    >>> fitted = SEPClassifier(n_imp=1).fit(X, ["low"] * 4 + ["high"] * 4).landscape_
-    >>> [finding.title for finding in of_fitted_landscape(fitted)]
-    ['2 training records lie in a region of another label', '1 pair of regions of different labels overlaps']
-    """
+    """Yield findings on the regions, and on training records that stand out."""
     yield from fitted.findings
     content = fitted.to_dict()
     rows = {name: sorted({row["row"] + rows_from for row in content[name]}) for name in ("isolated", "outliers")}

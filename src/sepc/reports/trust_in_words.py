@@ -13,15 +13,7 @@ _BANDS = ((0.99, "99 % or more"), (0.9, "90 to 99 %"), (0.0, "less than 90 %"))
 
 
 def trust_bands(subject: Subject) -> list[dict[str, Any]]:
-    """Return how many test records got a label of each band of the trust, and how many of these are right.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> [(band["n_records"], band["n_right"]) for band in trust_bands(Subject.of(clf, [[0.5], [7.0]], ["low", "low"]))]
-    [(2, 1)]
-    """
+    """Return how many test records got a label of each band of the trust, and how many of these are right."""
     bands, upper = [], np.inf
     for low, words in _BANDS:
         here = (subject.trust >= low) & (subject.trust < upper)
@@ -38,12 +30,6 @@ def trust_in_words(bands: list[dict[str, Any]]) -> str:
     """Return sentences on how often labels were right, and on whether their trust says so.
 
     A band holds if its mean trust is in the exact 95 % interval of the share that is right.
-
-    Examples
-    --------
-    >>> band = {"words": "99 % or more", "n_records": 100, "n_right": 98, "trust": 0.996}
-    >>> print(trust_in_words([{**band, "interval": [0.93, 0.998]}]))
-    Of 100 labels with a trust of 99 % or more, 98 were right (98 %). That is what such a trust claims, within chance.
     """
     told: list[str] = []
     for band in bands:

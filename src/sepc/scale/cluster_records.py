@@ -36,14 +36,6 @@ class ClusterRecords(ScatteredRecords):
     ----------
     bytes_received : list of int
         Bytes that came back from the workers in each pass.
-
-    Examples
-    --------
-    >>> points = [np.full((n, 2), float(n)) for n in (2, 0, 1)]
-    >>> chunks = [delayed(Chunk)(x, np.zeros(len(x), dtype=int), np.arange(len(x)), x) for x in points]
-    >>> records = ClusterRecords(chunks, [2, 0, 1], 2)
-    >>> list(records.each(lambda chunk: float(chunk.points.sum())))
-    [8.0, 2.0]
     """
 
     def __init__(self, chunks: Sequence[Delayed], sizes: Sequence[int], dim: int) -> None:

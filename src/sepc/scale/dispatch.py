@@ -28,11 +28,6 @@ def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None
     Returns
     -------
     ScatteredTrainingSet or None
-
-    Examples
-    --------
-    >>> scattered_training_set([[1.0], [2.0]], [0, 1], True, None) is None
-    True
     """
     if is_of("dask", X):
         from sepc.scale.dask_training import cluster_set
@@ -63,13 +58,7 @@ class Predictor(Protocol):
 
 
 def predictor_for(X: Any) -> Predictor:
-    """Return who predicts for points like these.
-
-    Examples
-    --------
-    >>> predictor_for([[1.0], [2.0]]).__name__
-    'sepc.scale.predict_in_memory'
-    """
+    """Return who predicts for points like these."""
     if is_of("dask", X):
         from sepc.scale import predict_dask  # only they who use Dask need it
 

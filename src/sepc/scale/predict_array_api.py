@@ -46,15 +46,6 @@ def predict(clf: Any, X: Array) -> Array:
     -------
     array of shape (n,)
         A NumPy array if the classes are no numbers.
-
-    Examples
-    --------
-    NumPy's arrays obey the standard, too:
-
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> predict(clf, np.array([[0.5], [8.0]])).tolist()
-    [0, 1]
     """
     points = _points(clf, X)
     return _labels(clf.classes_, points.decision.label, points.place)
@@ -247,16 +238,6 @@ class ArrayAssessment:
         Return those of the points, arrays of shape (n,); they are called when they are asked for.
     place : Place
         Where these are.
-
-    Examples
-    --------
-    >>> import array_api_strict as xp
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> place, Z = Place(xp, xp.Device("CPU_DEVICE")), clf._model.units(np.array([[0.5], [3.0]]))
-    >>> a = _PointsThere(clf._model, place.put(Z), place).assessment()
-    >>> a.accepted(), a.region.tolist()
-    (Array([ True, False], dtype=array_api_strict.bool), ['0#1', '~0#1'])
     """
 
     def __init__(
@@ -344,15 +325,7 @@ class ArrayAssessment:
         *,
         groups: Any = None,
     ) -> Array:
-        """Return which labels to accept, shape (n,); see `Assessment.accepted`.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[0.5], [3.5]])).accepted(min_trust=0.9).tolist()
-        [True, False]
-        """
+        """Return which labels to accept, shape (n,); see `Assessment.accepted`."""
         if groups is not None:
             return self._place.put(self.to_numpy().accepted(min_trust, min_typicality, allow_outside, groups=groups))
         # Whatever their numbers, the points of a case may be refused; their numbers decide where they are.
@@ -369,15 +342,7 @@ class ArrayAssessment:
         *,
         groups: Any = None,
     ) -> NDArray[np.object_]:
-        """Return why labels are not accepted, as a NumPy array of shape (n,); see `Assessment.refusals`.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[3.5]])).refusals().tolist()
-        ['contested']
-        """
+        """Return why labels are not accepted, as a NumPy array of shape (n,); see `Assessment.refusals`."""
         return self.to_numpy().refusals(min_trust, min_typicality, allow_outside, groups=groups)
 
     def label_or(
@@ -388,43 +353,18 @@ class ArrayAssessment:
         *,
         groups: Any = None,
     ) -> NDArray[np.object_]:
-        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,).
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[0.5], [3.5]])).label_or("unsure").tolist()
-        [0, 'unsure']
-        """
+        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,)."""
         return self.to_numpy().label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def to_numpy(self) -> Assessment:
-        """Return the same assessment as for a NumPy array.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[0.5], [3.0]])).to_numpy()
-        Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
-        """
+        """Return the same assessment as for a NumPy array."""
         numbers = ("trust", "contested", "typicality", "stability", "local_overlap")
         return self._cases.taken(self._codes).with_numbers(
             **{name: self._place.fetch(getattr(self, name)) for name in numbers}
         )
 
     def to_frame(self) -> Any:
-        """Return one row per point as a pandas data frame.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> assess(clf, np.array([[0.5]])).to_frame()[["label", "region"]]
-           label region
-        0      0    0#1
-        """
+        """Return one row per point as a pandas data frame."""
         return self.to_numpy().to_frame()
 
     def __repr__(self) -> str:

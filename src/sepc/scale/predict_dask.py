@@ -41,13 +41,6 @@ def predict(clf: Any, X: Any) -> da.Array:
     Returns
     -------
     dask.array.Array of shape (n,)
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-    >>> predict(clf, da.from_array(np.array([[0.5], [8.0], [7.0]]), chunks=(2, 1))).compute().tolist()
-    [0, 1, 1]
     """
     classes = clf.classes_
     return _decisions(clf, X).map_blocks(_label, classes, meta=classes[:0], dtype=classes.dtype)
@@ -93,18 +86,6 @@ class DaskAssessment:
         Of no points: the types of the fields.
     X : dask.array.Array or dask.dataframe.DataFrame
         The points.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> a = clf.assess(da.from_array(np.array([[1.5], [3.0], [7.0]]), chunks=(2, 1)))
-    >>> a
-    DaskAssessment of 3 points in 2 chunks
-    >>> a.region.compute().tolist()
-    ['low#1', '~low#1', 'high#1']
-    >>> a.compute()
-    Assessment of 3 points: 2 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
     """
 
     def __init__(self, parts: da.Array, nothing: Assessment, X: Any) -> None:
@@ -141,15 +122,7 @@ class DaskAssessment:
         *,
         groups: Any = None,
     ) -> da.Array:
-        """Return which labels to accept, shape (n,); see `Assessment.accepted`.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).accepted(0.9).compute().tolist()
-        [True, False]
-        """
+        """Return which labels to accept, shape (n,); see `Assessment.accepted`."""
         return self._asked(groups, "accepted", min_trust, min_typicality, allow_outside)
 
     def refusals(
@@ -160,15 +133,7 @@ class DaskAssessment:
         *,
         groups: Any = None,
     ) -> da.Array:
-        """Return why labels are not accepted, shape (n,); see `Assessment.refusals`.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[3.5]]))).refusals().compute().tolist()
-        ['contested']
-        """
+        """Return why labels are not accepted, shape (n,); see `Assessment.refusals`."""
         return self._asked(groups, "refusals", min_trust, min_typicality, allow_outside)
 
     def label_or(
@@ -179,15 +144,7 @@ class DaskAssessment:
         *,
         groups: Any = None,
     ) -> da.Array:
-        """Return the accepted labels, and `abstain_label` in place of the others, shape (n,).
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [3.5]]))).label_or("unsure", 0.9).compute().tolist()
-        [0, 'unsure']
-        """
+        """Return the accepted labels, and `abstain_label` in place of the others, shape (n,)."""
         return self._asked(groups, "label_or", abstain_label, min_trust, min_typicality)
 
     def _asked(self, groups: Any, method: str, *args: Any) -> da.Array:
@@ -204,15 +161,6 @@ class DaskAssessment:
 
         The index and the divisions of a data frame are kept. Rows of an array are numbered; where the sizes of its
         chunks are unknown, in each chunk from 0.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [8.0]]), chunks=1)).to_frame()[["label", "region"]].compute()
-           label region
-        0      0    0#1
-        1      1    1#1
         """
         import dask.dataframe as dd
 
@@ -243,15 +191,7 @@ class DaskAssessment:
         return (0, *accumulate(sizes[:-1]), sum(sizes) - 1) if known else None
 
     def compute(self, **kwargs: Any) -> Assessment:
-        """Return the assessment of all points; keyword arguments are those of ``dask.compute``.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess(da.from_array(np.array([[0.5], [8.0]]), chunks=1)).compute().label.tolist()
-        [0, 1]
-        """
+        """Return the assessment of all points; keyword arguments are those of ``dask.compute``."""
         return Assessment.joined(dask.compute(*self._parts.to_delayed().ravel(), **kwargs))
 
     def __repr__(self) -> str:

@@ -123,13 +123,6 @@ class SlicedRecords(ScatteredRecords):
         How many slices are read and asked at the same time.
     chunk_rows : int, optional
         Rows in a slice.
-
-    Examples
-    --------
-    >>> X = np.arange(10.0).reshape(5, 2)
-    >>> records = SlicedRecords(X.__getitem__, np.zeros(5, dtype=int), 2, chunk_rows=2)
-    >>> list(records.each(lambda chunk: float(chunk.points.sum()))), records.n_passes
-    ([6.0, 22.0, 17.0], 1)
     """
 
     def __init__(
@@ -153,13 +146,7 @@ class SlicedRecords(ScatteredRecords):
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], n_threads: int) -> Iterator[R]:
-    """Yield the results of a function in the order of the items, some of which are handled at the same time.
-
-    Examples
-    --------
-    >>> list(in_order(abs, [-2, 1], n_threads=2))
-    [2, 1]
-    """
+    """Yield the results of a function in the order of the items, some of which are handled at the same time."""
     if n_threads == 1:
         yield from map(function, items)
         return

@@ -40,14 +40,6 @@ class CellError(InputError):
     row : int
         Number of the data row, from 1.
     rule : str
-
-    Examples
-    --------
-    >>> raise CellError("age", "old", 3, "a number").moved(1000)
-    Traceback (most recent call last):
-    ...
-    sepc.tables.cells.CellError: column 'age' holds 'old' in data row 1003 (the first is 1); expected a number. \
-Correct the value, or leave it empty.
     """
 
     def __init__(self, column: str, value: Any, row: int, rule: str) -> None:
@@ -75,11 +67,6 @@ class Table(NamedTuple):
     has_names : bool
         Whether the names came with the table.
     n_rows : int
-
-    Examples
-    --------
-    >>> read_table([[61, "red"], [40, "blue"]]).columns["x1"].tolist()
-    ['red', 'blue']
     """
 
     columns: dict[str, Any]
@@ -88,13 +75,7 @@ class Table(NamedTuple):
 
 
 def read_table(X: Any) -> Table:
-    """Return the columns of a pandas or polars frame, of a pyarrow table, or of rows in an array or in lists.
-
-    Examples
-    --------
-    >>> list(read_table(pd.DataFrame({"age": [61], "color": ["red"]})).columns)
-    ['age', 'color']
-    """
+    """Return the columns of a pandas or polars frame, of a pyarrow table, or of rows in an array or in lists."""
     library = type(X).__module__.split(".")[0]
     if library == "pandas" and hasattr(X, "columns"):
         return _table_with_names([str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], X)
@@ -135,12 +116,6 @@ class Cells:
     texts : ndarray of object, shape (n_texts,)
     fixed : bool
         Whether the column came as a category, which holds texts even if all of them look like numbers.
-
-    Examples
-    --------
-    >>> cells = read_cells(np.array(["red", " red", "?"]))
-    >>> cells.kind, cells.codes.tolist(), cells.texts.tolist()
-    ('text', [0, 0, -1], ['red'])
     """
 
     kind: str
@@ -174,11 +149,6 @@ def read_cells(column: Any) -> Cells:
     Returns
     -------
     Cells
-
-    Examples
-    --------
-    >>> read_cells(pd.Series([True, None, False])).values.tolist()
-    [1.0, nan, 0.0]
     """
     series = as_series(column)
     dtype = series.dtype
@@ -240,13 +210,7 @@ def _is_long(whole: Any) -> bool:
 
 
 def are_long_names(texts: Iterable[str]) -> bool:
-    """Return whether different texts are names of many digits, which as numbers would lose what tells them apart.
-
-    Examples
-    --------
-    >>> are_long_names(["12345678901234567890", "12345678901234567891"]), are_long_names(["1", "2.5", "1e300"])
-    (True, False)
-    """
+    """Return whether different texts are names of many digits, which as numbers would lose what tells them apart."""
     texts = list(texts)
     lossy = {text for text in texts if _LONG_NUMBER.fullmatch(text) and int(float(text)) != int(text)}
     return 2 * len(lossy) > len(texts) or len({float(text) for text in lossy}) < len({int(text) for text in lossy})
@@ -269,38 +233,20 @@ def _days(series: Any, **how: Any) -> FloatArray:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a text; whole numbers without a decimal point, however they are stored.
-
-    Examples
-    --------
-    >>> text_of(3.0), text_of(2.5), text_of(True), text_of("red")
-    ('3', '2.5', 'True', 'red')
-    """
+    """Return a value as a text; whole numbers without a decimal point, however they are stored."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
 def date_text(days: float, whole: bool) -> str:
-    """Return days since 1970-01-01 as a date, to the second unless only whole days count.
-
-    Examples
-    --------
-    >>> date_text(19725.5, whole=False), date_text(19725.0, whole=True)
-    ('2024-01-03T12:00:00', '2024-01-03')
-    """
+    """Return days since 1970-01-01 as a date, to the second unless only whole days count."""
     stamp = np.datetime64(0, "s") + np.timedelta64(round(days * SECONDS_A_DAY), "s")
     return str(stamp.astype("datetime64[D]") if whole else stamp)
 
 
 def as_category(cells: Cells) -> Cells:
-    """Return cells of any kind as texts.
-
-    Examples
-    --------
-    >>> as_category(Cells.of_values("number", np.array([1.0, np.nan, 2.5]))).texts.tolist()
-    ['1', '2.5']
-    """
+    """Return cells of any kind as texts."""
     if cells.kind == TEXT:
         return cells
     codes, found = pd.factorize(cells.values)
@@ -312,15 +258,7 @@ def as_category(cells: Cells) -> Cells:
 
 
 def parsed(texts: NDArray[np.object_], kind: str) -> FloatArray:
-    """Return texts as values of a kind, NaN for a text that is none.
-
-    Examples
-    --------
-    >>> parsed(np.array(["3", "1e2", "old"], dtype=object), "number").tolist()
-    [3.0, 100.0, nan]
-    >>> parsed(np.array(["1970-01-03"], dtype=object), "date").tolist()
-    [2.0]
-    """
+    """Return texts as values of a kind, NaN for a text that is none."""
     if kind == NUMBER:
         return np.asarray(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
     if kind == BOOL:
@@ -331,13 +269,7 @@ def parsed(texts: NDArray[np.object_], kind: str) -> FloatArray:
 
 
 def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
-    """Return cells as values of a kind, NaN where there is none; raise a `CellError` for a cell that cannot be.
-
-    Examples
-    --------
-    >>> as_kind(read_cells(np.array(["3", "", "4"])), "number", "age").tolist()
-    [3.0, nan, 4.0]
-    """
+    """Return cells as values of a kind, NaN where there is none; raise a `CellError` for a cell that cannot be."""
     rule = {NUMBER: NUMBER_RULE, BOOL: "true or false", DATE: "a date such as 2024-01-31"}[kind]
     if cells.kind == TEXT:
         values = parsed(cells.texts, kind)

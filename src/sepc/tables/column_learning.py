@@ -73,13 +73,6 @@ def learn_column(name: str, raw: Any, limits: Limits, is_category: bool = False)
     Returns
     -------
     Column
-
-    Examples
-    --------
-    >>> learn_column("age", np.array(["61", "40", "?", "?"]), Limits(2, 20)).features
-    ('age', 'age is missing')
-    >>> learn_column("id", np.arange(100).astype(str) + np.array(["a"]), Limits(2, 20)).reason[:41]
-    'text with 100 different values in 100 row'
     """
     cells = read_cells(raw)
     kind = CATEGORY if is_category else _kind_of(cells)

@@ -62,14 +62,6 @@ class Column:
     keeps_gaps : bool
         Whether the features of a missing value are NaN; else a number is `fill`, and a category ``(other)``, or none of
         its levels. One that has the level ``(missing)`` tells it by that.
-
-    Examples
-    --------
-    >>> column = Column("color", "category", levels=("red", "blue", "green"))
-    >>> column.features
-    ('color = red', 'color = blue', 'color = green')
-    >>> column.encode(np.array(["blue", "pink"])).tolist()
-    [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
 
     name: str
@@ -312,13 +304,7 @@ def _is_sound(kind: Any, value: Any) -> bool:
 
 
 def feature_names(columns: tuple[Column, ...]) -> list[str]:
-    """Return the names of all features; one that is taken gets a prime.
-
-    Examples
-    --------
-    >>> feature_names((Column("a = b", "number", high=1.0), Column("a", "category", levels=("c", "b"))))
-    ['a = b', "a = b'"]
-    """
+    """Return the names of all features; one that is taken gets a prime."""
     names: dict[str, None] = {}
     for column in columns:
         for feature in column.features:
@@ -330,36 +316,17 @@ def feature_names(columns: tuple[Column, ...]) -> list[str]:
 
 
 def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, list[Value]]:
-    """Return the raw values that features, shape (n, n_features), come nearest to, by column.
-
-    Examples
-    --------
-    >>> nearest_raw((Column("a", "bool", high=1.0),), np.array([[0.7], [0.2]]))
-    {'a': [True, False]}
-    """
+    """Return the raw values that features, shape (n, n_features), come nearest to, by column."""
     return {column.name: column.decode(features[:, at]) for column, at in feature_slices(columns)}
 
 
 def features_by_column(columns: tuple[Column, ...], names: list[str]) -> dict[str, list[str]]:
-    """Return the names of the features of each column that has some.
-
-    Examples
-    --------
-    >>> features_by_column((Column("a", "category", levels=("c", "b", "d")), Column("b", "left out")), list("xyz"))
-    {'a': ['x', 'y', 'z']}
-    """
+    """Return the names of the features of each column that has some."""
     return {column.name: names[at] for column, at in feature_slices(columns)}
 
 
 def feature_slices(columns: tuple[Column, ...]) -> list[tuple[Column, slice]]:
-    """Return the columns that have features, and where these are.
-
-    Examples
-    --------
-    >>> columns = Column("a", "number", high=1.0), Column("b", "left out"), Column("c", "bool", high=1.0)
-    >>> [at for _, at in feature_slices(columns)]
-    [slice(0, 1, None), slice(1, 2, None)]
-    """
+    """Return the columns that have features, and where these are."""
     ends = np.cumsum([len(column.features) for column in columns]).tolist()
     starts = [0, *ends][: len(ends)]
     return [(column, slice(a, b)) for column, a, b in zip(columns, starts, ends, strict=True) if b > a]

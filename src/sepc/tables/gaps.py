@@ -28,12 +28,6 @@ def gaps_of_new_rows(columns: tuple[Column, ...], raw: Mapping[str, Any]) -> dic
     Returns
     -------
     dict of str to ndarray of bool, shape (n,)
-
-    Examples
-    --------
-    >>> color = Column("color", "category", levels=("red", "blue"))
-    >>> gaps_of_new_rows((color,), {"color": np.array(["red", "pink", ""])})["color"].tolist()
-    [False, True, True]
     """
     return {column.name: _is_new(column, raw[column.name]) for column, _ in feature_slices(columns)}
 
@@ -64,12 +58,6 @@ def count_gaps_in_training(columns: tuple[Column, ...], raw: Mapping[str, Any]) 
     Returns
     -------
     ndarray of int, shape (most_gaps + 1,)
-
-    Examples
-    --------
-    >>> color = Column("color", "category", levels=("red", "blue"))
-    >>> count_gaps_in_training((color,), {"color": np.array(["red", "red", "blue"])}).tolist()
-    [2, 1]
     """
     gaps = [_is_unique(column, raw[column.name]) for column, _ in feature_slices(columns)]
     return np.bincount(np.sum(gaps, axis=0, dtype=np.int64))
@@ -96,11 +84,6 @@ def typicality_of_gaps(n_gaps: IntArray, counts: IntArray) -> FloatArray:
     -------
     ndarray of shape (n,)
         1 where there is no gap.
-
-    Examples
-    --------
-    >>> typicality_of_gaps(np.array([0, 1, 2, 3]), np.array([6, 3, 1])).tolist()
-    [1.0, 0.4, 0.1, 0.0]
     """
     at_least = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
     return np.asarray(at_least[np.minimum(n_gaps, len(counts))])

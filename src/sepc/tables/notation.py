@@ -25,11 +25,6 @@ class ColumnNotation:
         A percent sign, or the sign of a currency; empty for bare numbers.
     date : {"dmy", "mdy", "ymd", "named"} or None
         Of dates: the order of day, month and year, or that the month is a word. None for numbers.
-
-    Examples
-    --------
-    >>> ColumnNotation(decimal=",", thousands=".").to_dict()
-    {'decimal': ',', 'thousands': '.', 'unit': '', 'date': None}
     """
 
     decimal: str | None = None
@@ -68,12 +63,6 @@ class TextNotation:
         What stands between the columns; None for a file of another kind.
     columns : dict of str to ColumnNotation
         Of the columns of texts that are numbers or dates.
-
-    Examples
-    --------
-    >>> notation = TextNotation(";", {"size": ColumnNotation(",")})
-    >>> TextNotation.from_dict(notation.to_dict()) == notation
-    True
     """
 
     separator: str | None = None

@@ -10,13 +10,7 @@ _NAMES_SHOWN = 6
 
 
 def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
-    """Return sentences for people on what was made of the columns.
-
-    Examples
-    --------
-    >>> notes_on((Column("age", "number", high=1.0), Column("sex", "category", levels=("male", "female"))), 2)
-    ['Numbers, taken as they are: age.', 'sex: category with 2 values, one feature that says whether it is female.']
-    """
+    """Return sentences for people on what was made of the columns."""
     as_they_are = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
     notes = [f"Numbers, taken as they are: {shortened(as_they_are, _NAMES_SHOWN)}."] if as_they_are else []
     notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]

@@ -38,15 +38,6 @@ def region_places(model: PartitionModel, columns: tuple[Column, ...]) -> list[st
     -------
     list of str
         In the order of the rules and of their ellipsoids.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sepc import make_table_pipeline
-    >>> table = pd.DataFrame({"age": [61, 58, 66, 31, 35, 28], "smoker": ["yes", "yes", "no", "no", "no", "no"]})
-    >>> clf = make_table_pipeline().fit(table, ["ill"] * 3 + ["well"] * 3)
-    >>> region_places(clf["classifier"]._model, clf["columns"].columns_)
-    ['age 57 to 66; smoker: yes 67 %, no 33 %', 'age 28 to 35; smoker: no 100 %']
     """
     records = None if model.records is None else model.original(model.records.points)
     places = []
@@ -107,11 +98,6 @@ def value_shares(column: Column, features: FloatArray) -> dict[str, float]:
     column : Column
     features : ndarray of shape (n, n_features)
         Of the column in each record.
-
-    Examples
-    --------
-    >>> value_shares(Column("ill", "bool", high=1.0), np.array([[1.0], [1.0], [0.0]]))
-    {'True': 0.6666666666666666, 'False': 0.3333333333333333}
     """
     values = [in_words(value) for value in column.decode(features)]
     found, counts = np.unique(np.array(values, dtype=object), return_counts=True)

@@ -22,13 +22,6 @@ class TableVocabulary(Vocabulary):
         Of the encoder.
     raw : dict of str to column
         The cells of the record, as they came in.
-
-    Examples
-    --------
-    >>> color = Column("color", "category", levels=("red", "blue", "green"))
-    >>> vocabulary = TableVocabulary((color,), {"color": np.array(["pink"])})
-    >>> vocabulary.asked(vocabulary.words[0], np.zeros(3)), vocabulary.record(np.array([0.2, 0.7, 0.1]))
-    ('pink', {'color': 'blue'})
     """
 
     def __init__(self, columns: tuple[Column, ...], raw: dict[str, Any]) -> None:
@@ -111,14 +104,7 @@ class TableVocabulary(Vocabulary):
         return bool(np.array_equal(x[word.at], self._features[word.at], equal_nan=True))
 
     def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
-        """Return columns that tell nothing of the record, with what it holds there, all with the same share.
-
-        Examples
-        --------
-        >>> color = Column("color", "category", levels=("red", "blue", "green"))
-        >>> TableVocabulary((color,), {"color": np.array(["pink"])}).gaps(["color"])[0].in_words("centre")
-        'color (pink)'
-        """
+        """Return columns that tell nothing of the record, with what it holds there, all with the same share."""
         share = 1.0 / max(len(columns), 1)
         return tuple(FeatureShare(name, self._raw[name], self._raw[name], share, True) for name in columns)
 

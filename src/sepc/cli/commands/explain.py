@@ -73,13 +73,6 @@ def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBat
     source : Source
     rows : list of int
         Which ones; all if there are none.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> source = SimpleNamespace(name="a.csv", batches=iter([pa.record_batch({"x": [1, 2]})]))
-    >>> [(row, batch.to_pydict()) for row, batch in rows_of(source, [2])]
-    [(2, {'x': [2]})]
     """
     wanted, seen = set(rows), 0
     for batch in source.batches:

@@ -126,13 +126,7 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
 
 
 def make_classifier(options: Namespace) -> Any:
-    """Return the classifier that is asked for, not fitted.
-
-    Examples
-    --------
-    >>> make_classifier(Namespace(n_imp=4, ensemble=False, trust=None, seed=0))
-    SEPClassifier(n_imp=4)
-    """
+    """Return the classifier that is asked for, not fitted."""
     given = {} if options.n_imp in (None, "auto") else {"n_imp": options.n_imp}
     if not options.ensemble:
         return SEPClassifier(**given, **({"trust": options.trust} if options.trust else {}))
@@ -175,16 +169,7 @@ def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
 
 
 def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
-    """Return a pipeline that is fitted to labelled rows; on a terminal it shows how far it is.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"x": [0.0, 1.0, 2.0, 5.0, 6.0, 9.0]})
-    >>> model = fit_pipeline(SEPClassifier(), LabelledTable("a.csv", table, np.repeat([0, 1], 3)))
-    >>> model.predict(table).tolist()
-    [0, 0, 0, 1, 1, 1]
-    """
+    """Return a pipeline that is fitted to labelled rows; on a terminal it shows how far it is."""
     classifier.set_params(verbose=is_watched())
     model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
@@ -204,15 +189,7 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
 
 
 def hold_out(data: LabelledTable, share: float, seed: int = SEED) -> tuple[LabelledTable, LabelledTable]:
-    """Return two parts of labelled rows: the second is a share of each class, drawn with a seed.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> data = LabelledTable("a.csv", pa.table({"x": range(8)}), np.repeat([0, 1], 4))
-    >>> [part.labels.tolist() for part in hold_out(data, 0.25)]
-    [[0, 0, 0, 1, 1, 1], [0, 1]]
-    """
+    """Return two parts of labelled rows: the second is a share of each class, drawn with a seed."""
     rng = np.random.default_rng(seed)
     held_out = np.zeros(len(data.labels), dtype=bool)
     for label in np.unique(data.labels):
@@ -232,13 +209,6 @@ def kept_for_a_promise(data: LabelledTable, share: float, seed: int) -> tuple[La
 
     Labels have the same shares in both parts, as far as whole rows allow. Equal rows stay together: a row that was
     learned from says nothing of new ones.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> data = LabelledTable("a.csv", pa.table({"x": range(10)}), np.repeat([0, 1], 5))
-    >>> [part.labels.tolist() for part in kept_for_a_promise(data, 0.4, 0)]
-    [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1]]
     """
     rng = np.random.default_rng(seed)
     frame = data.table.to_pandas().astype(object)

@@ -72,13 +72,7 @@ def run(options: Namespace) -> None:
 
 
 def added_names(taken: Sequence[str], usual: Sequence[str] = ADDED_COLUMNS) -> list[str]:
-    """Return the names of the added columns, changed where a column of the input has them already.
-
-    Examples
-    --------
-    >>> added_names(["age", "label"])
-    ['sepc_label', 'trust', 'reason', 'region', 'distance', 'typicality', 'stability', 'accepted', 'refusal']
-    """
+    """Return the names of the added columns, changed where a column of the input has them already."""
     names = []
     for name in usual:
         while name in taken:

@@ -36,14 +36,6 @@ class EnsembleAssessment(Assessment):
         Training points of the label, and of all others, that belong to the same region and did not shape it.
     agreement : ndarray of shape (n,)
         Weight of the members whose own label is the same, as a share of all weight.
-
-    Examples
-    --------
-    >>> from sepc import SEPEnsembleClassifier
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
-    >>> a = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4).assess([[1.0], [8.0]])
-    >>> a.label.tolist(), a.agreement.tolist()
-    (['low', 'high'], [1.0, 1.0])
     """
 
     _FIELDS: ClassVar[tuple[str, ...]] = (*Assessment._FIELDS, "agreement")

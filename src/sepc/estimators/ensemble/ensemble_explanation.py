@@ -37,13 +37,6 @@ class Reach(NamedTuple):
         What the point that is explained has there; None if it is missing.
     low, high : float, str or None
         None where the region reaches beyond all training records.
-
-    Examples
-    --------
-    >>> Reach("age", 61.0, 40.0, 65.0).in_words()
-    'age 40 to 65, here 61'
-    >>> Reach("age", 61.0, None, 65.0).in_words()
-    'age up to 65, here 61'
     """
 
     feature: str
@@ -84,11 +77,6 @@ class Voice(NamedTuple):
         Where that region lies, the narrowest first; empty for isolated records.
     n_regions : int
         How many regions are read as that one.
-
-    Examples
-    --------
-    >>> Voice(1, ("age",), 0.7, 0.2, "low", "1a:low#1", 12, 0).evidence
-    0.7
     """
 
     member: int
@@ -104,13 +92,7 @@ class Voice(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What it likens the point to, in words.
-
-        Examples
-        --------
-        >>> Voice(1, ("age",), 0.7, 0.2, "low", "1a:low#1+", 12, 0, n_regions=2).place
-        '2 regions read as one, 1a:low#1+,'
-        """
+        """What it likens the point to, in words."""
         several = f"{self.n_regions} regions read as one, {self.region},"
         return f"region {self.region}" if self.n_regions == 1 else several
 
@@ -156,14 +138,6 @@ class EnsembleExplanation(TextExplanation):
         What the change had to leave alone, as a part of a sentence; empty if nothing.
     missing : MissingNote or None
         Which values are missing, and what that costs; None where none are.
-
-    Examples
-    --------
-    >>> from sepc import SEPEnsembleClassifier
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
-    >>> why = SEPEnsembleClassifier(n_estimators=2).fit(X, ["low"] * 4 + ["high"] * 4).explain([1.0])
-    >>> why.label, why.runner_up, len(why.voices), why.counterfactual.label
-    ('low', 'high', 2, 'high')
     """
 
     label: Any
@@ -259,14 +233,6 @@ def explain_ensemble(
     Returns
     -------
     EnsembleExplanation
-
-    Examples
-    --------
-    >>> from sepc import SEPEnsembleClassifier
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
-    >>> model = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
-    >>> explain_ensemble(model, np.array([8.5])).label
-    1
     """
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     X = x[None]

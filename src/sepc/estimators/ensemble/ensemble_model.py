@@ -53,14 +53,6 @@ class EnsembleModel:
         Of those parts of members that were asked for by now; of all of them where the records were left out.
     policy : Policy or None
         Other shares of the classes than in training, and costs of errors.
-
-    Examples
-    --------
-    >>> from sepc import SEPEnsembleClassifier
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]]
-    >>> model = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
-    >>> model.decide(np.array([[1.0], [8.0]])).label.tolist()
-    [0, 1]
     """
 
     classes: NDArray[Any]
@@ -308,11 +300,5 @@ class EnsembleModel:
 
 
 def member_name(number: int, features: Sequence[str]) -> str:
-    """Return what a member is called in texts.
-
-    Examples
-    --------
-    >>> member_name(0, ["age", "income", "debt", "rent"])
-    'member 1 (age, income, debt and 1 more)'
-    """
+    """Return what a member is called in texts."""
     return f"member {number + 1} ({shortened(features, 3)})"

@@ -89,13 +89,6 @@ def grow(
     Returns
     -------
     Grown
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
-    >>> grown = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 3), np.array([0, 1]), 2)
-    >>> len(grown.member.parts)
-    3
     """
     there = points if gaps is None else np.where(gaps, np.nan, points)
     rng = np.random.default_rng(plan.seed)

@@ -30,13 +30,6 @@ class LabelSteps(NamedTuple):
         Where each feature is cut, ascending; a value that is cut at belongs to the range below.
     values : tuple of d ndarray of float
         What stands for the values of each range, one number more than there are cuts.
-
-    Examples
-    --------
-    >>> X, codes = np.repeat(np.arange(4.0), 10)[:, None], np.repeat([0, 1, 1, 0], 10)
-    >>> steps = learn_label_steps(X, codes, 2)
-    >>> steps.cuts[0].tolist(), steps(np.array([[-9.0], [1.2], [2.0], [99.0]])).ravel().round(2).tolist()
-    ([0.5, 2.5], [-1.0, 1.0, 1.0, -1.0])
     """
 
     cuts: tuple[FloatArray, ...]
@@ -61,12 +54,6 @@ class LabelSteps(NamedTuple):
         -------
         low, high : ndarray of shape (d,)
             Infinite where the first or the last range is among them; of ranges with others in between both ends count.
-
-        Examples
-        --------
-        >>> steps = LabelSteps((np.array([2.0, 5.0]),), (np.array([-1.0, 1.0, 0.0]),))
-        >>> steps.reach(np.array([-0.5]), np.array([3.0]))
-        (array([2.]), array([inf]))
         """
         ends = np.empty((2, len(self.cuts)))
         for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
@@ -93,11 +80,6 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
     -------
     LabelSteps
         Of mean 0 and deviation 1 over these points, where a feature is cut at all.
-
-    Examples
-    --------
-    >>> learn_label_steps(np.zeros((4, 1)), np.array([0, 0, 1, 1]), 2).values
-    (array([0.]),)
     """
     share = np.bincount(codes, minlength=n_classes) / len(codes)
     cuts, values = [], []

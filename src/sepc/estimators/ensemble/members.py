@@ -86,18 +86,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A view of some features, with its parts.
-
-    Examples
-    --------
-    >>> from sepc.estimators.ensemble.growth import grow
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
-    >>> member, honest, _ = grow(Plan(0, np.array([0]), 0), X, np.repeat([0, 1], 4), np.array(["low", "high"]), 2)
-    >>> bool(np.all(honest.log_probability.argmax(axis=1) == np.repeat([0, 1], 4)))
-    True
-    >>> member.opinion((np.array([[1.0]]),)).log_probability.argmax()
-    np.int64(0)
-    """
+    """A view of some features, with its parts."""
 
     plan: Plan
     parts: list[Part]
@@ -156,11 +145,6 @@ class Opinion(NamedTuple):
         Of each class, bounded from below.
     log_density : ndarray of shape (n,)
         Of all classes together, per volume in standard deviations of the features.
-
-    Examples
-    --------
-    >>> Opinion(np.log([[0.5, 0.5]]), np.array([-1.0])).log_density.tolist()
-    [-1.0]
     """
 
     log_probability: FloatArray
@@ -168,28 +152,12 @@ class Opinion(NamedTuple):
 
 
 def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:
-    """Return what densities say of some points, shape (n, d).
-
-    Examples
-    --------
-    >>> from sepc.model.block_densities import mixture_of_blocks
-    >>> points = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> blocks = [(0, np.arange(2)), (1, np.arange(2, 4))]
-    >>> local = mixture_of_blocks(points, blocks, np.array([2, 2]), np.zeros(1), np.ones(1)).densities
-    >>> opinion_of(local, np.array([[0.5]])).log_probability.argmax()
-    np.int64(0)
-    """
+    """Return what densities say of some points, shape (n, d)."""
     joint = densities.log_joint_in(np.ones_like(densities.unit), points)
     total = log_sum_exp(joint)
     return Opinion(np.asarray(np.maximum(joint - total[:, None], LOWEST)), np.asarray(total))
 
 
 def mean_opinion(opinions: Sequence[Opinion]) -> Opinion:
-    """Return the mean of several opinions on the same points.
-
-    Examples
-    --------
-    >>> mean_opinion([Opinion(np.zeros((1, 2)), np.zeros(1)), Opinion(np.ones((1, 2)), np.ones(1))]).log_density
-    array([0.5])
-    """
+    """Return the mean of several opinions on the same points."""
     return Opinion(*(np.asarray(sum(values) / len(opinions)) for values in zip(*opinions, strict=True)))

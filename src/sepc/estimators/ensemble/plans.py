@@ -19,13 +19,7 @@ _ROUND = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a member: its view, the numbers of its features, and its seed.
-
-    Examples
-    --------
-    >>> Plan(0, np.array([1, 3]), 7).features.tolist()
-    [1, 3]
-    """
+    """The plan of a member: its view, the numbers of its features, and its seed."""
 
     view: int
     features: IntArray
@@ -33,13 +27,7 @@ class Plan:
 
 
 def columns_of(d: int, groups: Sequence[IntArray]) -> list[IntArray]:
-    """Return d features as columns: those of one category together, others by themselves, in their order.
-
-    Examples
-    --------
-    >>> [column.tolist() for column in columns_of(4, [np.array([1, 2])])]
-    [[0], [1, 2], [3]]
-    """
+    """Return d features as columns: those of one category together, others by themselves, in their order."""
     alone = np.setdiff1d(np.arange(d), np.concatenate([*groups, np.empty(0, dtype=np.int64)]))
     return sorted([*groups, *alone[:, None]], key=lambda column: int(column[0]))
 
@@ -75,12 +63,6 @@ def plans(
     Returns
     -------
     list of Plan
-
-    Examples
-    --------
-    >>> columns, chances, rng = [np.array([0]), np.array([1])], np.array([0.7, 0.3]), np.random.default_rng(0)
-    >>> [(p.view, len(p.features)) for p in plans(columns, chances, 4, [2, 1], 40, True, rng)]
-    [(0, 2), (1, 2), (0, 1), (1, 1)]
     """
     able = int(np.count_nonzero(chances))
     widths = np.array([len(column) for column in columns])
@@ -121,12 +103,6 @@ def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) 
     -------
     ndarray of shape (n_columns,)
         Their sum is 1.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [7.0, 1.0, 5.0], [8.0, 2.0, 5.0]])
-    >>> column_chances(X, np.array([0, 0, 1, 1]), columns_of(3, [])).round(2).tolist()
-    [0.86, 0.14, 0.0]
     """
     ranks = rankdata(X, axis=0)
     ranks -= ranks.mean(axis=0)

@@ -95,15 +95,6 @@ class QuickMembers(NamedTuple):
         Members, parts and classes that these are of.
     shape : tuple of three int
         Numbers of members, of parts of each, and of classes.
-
-    Examples
-    --------
-    >>> from sepc import SEPEnsembleClassifier
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
-    >>> model = SEPEnsembleClassifier(n_estimators=2).fit(X, [0] * 4 + [1] * 4)._model
-    >>> quick, exact = QuickMembers.of(model.members).opinions(model.views(X)), model.opinions(X)
-    >>> np.allclose(quick.log_probability, exact.log_probability)
-    True
     """
 
     parts: list[QuickParts]

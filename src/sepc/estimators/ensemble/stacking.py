@@ -37,12 +37,6 @@ class Stack:
     weights : ndarray of shape (n_members,)
         None negative.
     leaning : ndarray of shape (n_classes,)
-
-    Examples
-    --------
-    >>> stack = Stack(np.array([1.0, 0.5]), np.zeros(2))
-    >>> stack.posterior([np.log([[0.5, 0.5]]), np.log([[0.9, 0.1]])]).round(3).tolist()
-    [[0.75, 0.25]]
     """
 
     weights: FloatArray
@@ -71,13 +65,6 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
     Returns
     -------
     Stack
-
-    Examples
-    --------
-    >>> right, noise = np.log([[0.8, 0.2], [0.2, 0.8]] * 20), np.log([[0.7, 0.3], [0.7, 0.3]] * 20)
-    >>> stack = learn_stack(np.array([right, noise]), np.array([0, 1] * 20))
-    >>> bool(stack.weights[0] > stack.weights[1] >= 0)
-    True
     """
     step = max(-(-len(codes) // _MOST_POINTS), 1)
     opinions, codes = opinions[:, ::step], codes[::step]
@@ -125,16 +112,6 @@ def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: 
     -------
     Stack
     unexplained : float
-
-    Examples
-    --------
-    Nine of ten labels are right, wherever the opinions are more sure or less:
-
-    >>> sure = np.tile([0.6, 0.7, 0.8, 0.9], 500)
-    >>> opinions, codes = np.log([np.column_stack([sure, 1 - sure])]), (np.arange(2000) % 40 >= 36).astype(int)
-    >>> _, unexplained = sharpened(Stack(np.ones(1), np.zeros(2)), opinions, codes, np.array([1000, 1000]))
-    >>> bool(0.0 < unexplained < 0.2)
-    True
     """
     if not len(codes):
         return stack, 0.0

@@ -33,12 +33,6 @@ class Strangeness:
         Of the logarithms of each member's density at records that it had not seen.
     calibration : Calibration
         By the scores of these records; its temperature is 1, since the members' weights are learnt.
-
-    Examples
-    --------
-    >>> found = learn_strangeness(np.array([[-3.0, -2.0, -1.0, -2.5, -1.5]]), np.zeros(5), np.array([3, 2]))
-    >>> found.calibration.typicality(found.score(np.array([[-2.0, -99.0, -2.0]]), np.array([0.0, 0.0, 99.0]))).tolist()
-    [0.6, 0.0, 0.0]
     """
 
     middle: FloatArray

@@ -58,13 +58,7 @@ def _half_width(score: FloatArray, first: int, last: int, width: float) -> float
 
 @kernel
 def half_width(score: FloatArray, width: float) -> float:
-    """Return the half-width of a slab of `width` relative to the mean distance of the scores from their mean.
-
-    Examples
-    --------
-    >>> round(half_width(np.array([1.0, 3.0]), 0.5), 6)
-    0.5
-    """
+    """Return the half-width of a slab of `width` relative to the mean distance of the scores from their mean."""
     return _half_width(score, 0, len(score), width)
 
 

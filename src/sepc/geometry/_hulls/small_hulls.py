@@ -87,12 +87,6 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
     Returns
     -------
     Pair
-
-    Examples
-    --------
-    >>> A, B = np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 3.0], [1.0, 3.0], [2.0, 5.0]])
-    >>> nearest_of_few(A, B, (0.5, 0.5), 1e-9).c.tolist()
-    [1.0, 0.0]
     """
     X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
     state = slabs.begin(X, ends, per_side, score, normal, 1.0)

@@ -94,13 +94,6 @@ def polish(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, Flo
         The sum of u; 0 where the carriers cannot be told yet, and neither g nor the inverse are of any use.
     steps : int
         Number of steps made.
-
-    Examples
-    --------
-    >>> Q, u = np.array([[-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0.499, 0.001, 0.5])
-    >>> _, _, mass, _ = polish(Q, u, np.array([0.001, 0.99, 0.001]))
-    >>> (u / mass).round(12).tolist()
-    [0.5, 0.0, 0.5]
     """
     g, inverse, mass, steps = polish_few(Q, u, s)
     return (g, inverse, mass, steps) if steps >= 0 else _polish_many(Q, u, s)

@@ -15,15 +15,7 @@ _FEW = 60
 
 
 def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
-    """Do what `small_interior_point.set_frame` does, which describes it.
-
-    Examples
-    --------
-    >>> Q, M, inverse, Z, g = np.array([[-2.0, 2.0], [1.0, 1.0]]), *np.empty((3, 2, 2)), np.empty(2)
-    >>> set_frame(Q, np.array([0.5, 0.5]), M, inverse, Z, g)
-    >>> inverse.tolist(), g.tolist()
-    ([[0.5, 0.0], [0.0, 1.0]], [2.0, 2.0])
-    """
+    """Do what `small_interior_point.set_frame` does, which describes it."""
     n, k = Q.shape
     if n > _FEW:
         np.multiply(Q, u[:k], out=Z)

@@ -136,12 +136,6 @@ def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found
     Returns
     -------
     Found or None
-
-    Examples
-    --------
-    >>> found = ellipsoid_of_few(np.array([[0.0], [1.0], [4.0]]), np.ones(1), 1e-7)
-    >>> found.center.round(6).tolist(), found.radii.round(6).tolist()
-    ([2.0], [2.0])
     """
     N, d = X.shape
     origin, center, unit, covariance = moments(X, given_unit)
