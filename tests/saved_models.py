@@ -1,4 +1,4 @@
-"""Saved models in tests: files of earlier versions, and comparisons of a classifier with its saved copy."""
+"""Saved models in tests: files that are kept, and comparisons of a classifier with its saved copy."""
 
 import hashlib
 import io
@@ -18,11 +18,9 @@ FIXTURES = Path(__file__).parent / "persist" / "fixtures"
 # By the name of the file, which begins with the format version.
 EXPECTED = {
     f"v{version}-{name}": expected
-    for version in (1, 2)
+    for version in (1,)
     for name, expected in json.loads((FIXTURES / f"v{version}-expected.json").read_text()).items()
 }
-# Models that were saved when ellipsoids were grown for the paper's trust.
-OF_OLDER_RULE = [name for name in EXPECTED if name.startswith("v1-") and "paper" in name]
 READINGS = ("local", "counts", "bound", "paper")
 KINDS = [*READINGS, "three classes", "ensemble", "ensemble of three classes"]
 

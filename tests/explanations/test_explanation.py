@@ -117,7 +117,7 @@ def test_an_explanation_says_whether_the_nearest_ellipsoid_was_grown(trust, grow
     X = np.arange(24.0)[:, None]
     clf = SEPClassifier(trust=trust).fit(X, np.repeat(["low", "high"], 12))
     why = clf.explain([-3.0])
-    assert (why.rule, why.grows, why.is_of_older_rule) == ("R3", grown, False)
+    assert (why.rule, why.grows) == ("R3", grown)
     assert why.region == ("~low#1" if grown else "low#1")
     assert told in why.text
     assert ("grown" in why.text) is grown

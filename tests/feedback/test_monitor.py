@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sepc import FeedbackMonitor, InputError, SEPClassifier
-from sepc.feedback.monitor_files import fingerprint
+from sepc.feedback.fingerprints import fingerprint
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,15 @@ class TestResume:
             monitor.observe(X[BATCHES[k]], Y[BATCHES[k]], **how).observe(X[BATCHES[k]] + 0.1)
         assert told(FeedbackMonitor.resume(clf, path)) == told(monitor) == whole
 
+    def test_a_monitor_with_a_reference_goes_on_with_the_same_one(self, clf, tmp_path):
+        path, known = tmp_path / "watch.log", {"reference": X[700:800], "reference_labels": Y[700:800]}
+        monitor = feed(FeedbackMonitor.resume(clf, path, **known), BATCHES[:2])
+        assert told(FeedbackMonitor.resume(clf, path, **known)) == told(monitor)
+        others = {}, {"reference": X[700:800]}, {"reference": X[701:801], "reference_labels": Y[701:801]}
+        for other in others:
+            with pytest.raises(InputError, match="under other settings cannot be put together"):
+                FeedbackMonitor.resume(clf, path, **other)
+
     def test_a_file_that_ends_anywhere_goes_on_from_the_last_whole_batch(self, clf, named, tmp_path):
         path = tmp_path / "watch.log"
         feed(FeedbackMonitor.resume(clf, path), BATCHES[:2])

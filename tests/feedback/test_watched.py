@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sepc import FeedbackMonitor, InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
-from sepc.feedback.monitor_files import fingerprint
+from sepc.feedback.fingerprints import fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -79,24 +79,26 @@ class TestEnsemble:
     def test_a_saved_monitor_goes_on(self, iris, tmp_path):
         X, y = iris
         clf = SEPEnsembleClassifier(n_estimators=2, random_state=None).fit(X[::2], y[::2])
-        one = FeedbackMonitor(clf).observe(X[1::4], y[1::4], labels="all")
-        one.save(tmp_path / "seen")
-        two = FeedbackMonitor.load(tmp_path / "seen", clf)
+        FeedbackMonitor.resume(clf, tmp_path / "seen").observe(X[1::4], y[1::4], labels="all")
+        one, two = (
+            FeedbackMonitor(clf).observe(X[1::4], y[1::4], labels="all"),
+            FeedbackMonitor.resume(clf, tmp_path / "seen"),
+        )
         for monitor in (one, two):
             monitor.observe(X[3::4], y[3::4], probability=0.5)
         assert one.report() == two.report()
 
     def test_another_one_is_refused(self, ensemble, iris, tmp_path):
         X, y = iris
-        FeedbackMonitor(ensemble, reference=X[1::2]).save(tmp_path / "seen")
+        FeedbackMonitor.resume(ensemble, tmp_path / "seen", reference=X[1::4])
         for other in (
             SEPEnsembleClassifier(n_estimators=3, random_state=1).fit(X[::2], y[::2]),
-            SEPEnsembleClassifier(n_estimators=3).fit(X[1::2], y[1::2]),
+            SEPEnsembleClassifier(n_estimators=3).fit(X[3::4], y[3::4]),
             SEPClassifier().fit(X[::2], y[::2]),
         ):
             assert fingerprint(other) != fingerprint(ensemble)
-            with pytest.raises(InputError, match="observed with another model"):
-                FeedbackMonitor.load(tmp_path / "seen", other)
+            with pytest.raises(InputError, match="observations of another model"):
+                FeedbackMonitor.resume(other, tmp_path / "seen", reference=X[1::4])
 
 
 class TestPipeline:
@@ -121,15 +123,14 @@ class TestPipeline:
 
     def test_a_fresh_one_has_the_same_encoder(self, pipeline, tmp_path):
         table, y = loans(100, np.random.default_rng(3), swapped=True)
-        monitor = FeedbackMonitor(pipeline).observe(table, y, labels="all")
+        monitor = FeedbackMonitor.resume(pipeline, tmp_path / "seen").observe(table, y, labels="all")
         assert monitor.error_drift.alarm
         new, changes = monitor.repartition()
         assert type(new) is type(pipeline)
         assert new["columns"] is pipeline["columns"]
         assert new["classifier"] is not pipeline["classifier"]
         assert changes.accuracy_after == pytest.approx(np.mean(new.predict(table) == y))
-        monitor.save(tmp_path / "seen")
-        assert FeedbackMonitor.load(tmp_path / "seen", pipeline).report() == monitor.report()
+        assert FeedbackMonitor.resume(pipeline, tmp_path / "seen").report() == monitor.report()
 
     def test_a_reference_is_a_raw_table(self, pipeline):
         rng = np.random.default_rng(5)

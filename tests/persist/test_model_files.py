@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import tracemalloc
-import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from saved_models import (
     EXPECTED,
     FIXTURES,
     KINDS,
-    OF_OLDER_RULE,
     asked_of,
     assert_same,
     fixture_path,
@@ -30,8 +28,8 @@ from saved_models import (
 )
 
 import sepc
-from sepc import FeedbackMonitor, ModelFileError, SepcError, SEPClassifier, SepcWarning, SEPEnsembleClassifier
-from sepc.feedback.monitor_files import fingerprint
+from sepc import FeedbackMonitor, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc.feedback.fingerprints import fingerprint
 from sepc.persist.model_files import FORMAT
 
 
@@ -121,13 +119,13 @@ class TestWithoutRecords:
 
 def test_models_with_other_corrections_have_other_keys():
     # Promises and observations that are kept elsewhere name the model by it.
-    model = sepc.load(fixture_path("v2-binary-local"))._model
+    model = sepc.load(fixture_path("v1-binary-local"))._model
     corrected = replace(model, calibration=replace(model.calibration, correction=np.array([0.1, -0.1])))
     assert corrected.key() != model.key()
 
 
 class TestRefused:
-    @pytest.mark.parametrize("name", ["v2-binary-local", "v2-three-paper-without-rows", "v2-ensemble", "v2-table"])
+    @pytest.mark.parametrize("name", ["v1-binary-local", "v1-three-paper-without-rows", "v1-ensemble", "v1-table"])
     def test_damage_is_refused_or_harmless(self, tmp_path, name):
         content = fixture_path(name).read_bytes()
         path = tmp_path / "model.sepc"
@@ -158,11 +156,11 @@ class TestRefused:
             def __reduce__(self):
                 return (Path.touch, (tmp_path / "executed",))
 
-        header, arrays = FORMAT.read(fixture_path("v2-binary-local"))
+        header, arrays = FORMAT.read(fixture_path("v1-binary-local"))
         pickled = io.BytesIO()
         npy.write_array(pickled, np.array([Bomb()], dtype=object), allow_pickle=True)
         for payload in (pickled.getvalue(), pickle.dumps(Bomb())):
-            rewrite(tmp_path / "model.sepc", fixture_path("v2-binary-local"), {"shared0.npy": payload})
+            rewrite(tmp_path / "model.sepc", fixture_path("v1-binary-local"), {"shared0.npy": payload})
             with pytest.raises(ModelFileError):
                 sepc.load(tmp_path / "model.sepc")
         FORMAT.write(tmp_path / "model.sepc", header | {"kind": "os.system"}, arrays)
@@ -175,7 +173,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("bomb", ["shape", "zip", "sizes", "json"])
     def test_a_file_cannot_ask_for_memory(self, tmp_path, bomb):
-        path, source = tmp_path / "model.sepc", fixture_path("v2-binary-local")
+        path, source = tmp_path / "model.sepc", fixture_path("v1-binary-local")
         if bomb == "shape":
             header = io.BytesIO()
             npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)})
@@ -197,14 +195,14 @@ class TestRefused:
         tracemalloc.stop()
         assert peak < 10 * size + 2_000_000
 
-    def test_later_versions_and_other_formats_are_named(self, fitted, tmp_path):
+    def test_other_versions_and_formats_are_named(self, tmp_path):
         path = tmp_path / "model.sepc"
-        content = manifest(fixture_path("v2-binary-local").read_bytes()) | {"version": 3}
-        rewrite(path, fixture_path("v2-binary-local"), {"manifest.json": json.dumps(content).encode()})
-        with pytest.raises(ModelFileError, match=r"'sepc model' of version 3; expected .* of version 1 to 2\. Read"):
+        content = manifest(fixture_path("v1-binary-local").read_bytes()) | {"version": 3}
+        rewrite(path, fixture_path("v1-binary-local"), {"manifest.json": json.dumps(content).encode()})
+        with pytest.raises(ModelFileError, match=r"'sepc model' of version 3; expected .* of version 1\. Read"):
             sepc.load(path)
-        FeedbackMonitor(fitted["local"][0]).save(path)
-        with pytest.raises(ModelFileError, match="is a 'sepc feedback' of version 2; expected a 'sepc model'"):
+        replace(FORMAT, name="sepc feedback").write(path, {}, {})
+        with pytest.raises(ModelFileError, match="is a 'sepc feedback' of version 1; expected a 'sepc model'"):
             sepc.load(path)
 
 
@@ -260,63 +258,12 @@ class TestFixtures:
             assert np.allclose(found, expected[kept], rtol=1e-12, atol=1e-12, equal_nan=True), kept
 
     def test_they_are_small(self):
-        for version in ("v1", "v2"):
-            assert sum(path.stat().st_size for path in FIXTURES.glob(f"{version}-*")) < 200_000
+        assert sum(path.stat().st_size for path in FIXTURES.glob("v1-*")) < 250_000
 
 
-class TestOlderRule:
-    """Models of the paper's trust that were saved when the nearest ellipsoid was grown keep that, and say so."""
-
-    @pytest.mark.parametrize("name", EXPECTED)
-    def test_the_paper_s_models_of_format_1_warn_and_no_others(self, name):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            clf = sepc.load(fixture_path(name))
-        told = [str(w.message) for w in caught if w.category is SepcWarning]
-        if name not in OF_OLDER_RULE:
-            assert told == []
-            assert sepc.rules_dict(clf).get("older_rule") is None
-            return
-        assert len(told) == 1
-        assert f"{name}.sepc': the model was made when the nearest ellipsoid was grown" in told[0]
-        assert "fit again" in told[0]
-        assert "grown until it touches the point" in sepc.rules_dict(clf)["rules"]["R3"]
-        assert sepc.rules_dict(clf)["older_rule"] in told[0]
-
-    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    @pytest.mark.parametrize("rows", [True, False])
-    def test_it_stays_when_they_are_saved_again(self, tmp_path, rows):
-        clf = sepc.load(fixture_path("v1-binary-paper"))
-        X = asked_of("v1-binary-paper")
-        assert any(region.startswith("~") for region in clf.assess(X).region)
-        sepc.save(clf, tmp_path / "model.sepc", training_rows=rows)
-        with pytest.warns(SepcWarning, match="grown"):
-            again = sepc.load(tmp_path / "model.sepc")
-        assert again.assess(X).to_frame().equals(clf.assess(X).to_frame())
-
-    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    def test_a_new_fit_counts_the_nearest_as_it_is(self):
-        clf = sepc.load(fixture_path("v1-binary-paper"))
-        X = asked_of("v1-binary-paper")
-        outside = np.flatnonzero(clf.assess(X).rule == "R3")
-        assert "by the rule of the time when the model was made" in clf.explain(X[outside[0]]).text
-        model = clf._model
-        clf.fit(model.original(model.points), model.classes[model.codes])
-        assert clf.assess(X).rule[outside].tolist() == ["R3"] * len(outside)
-        assert not any("~" in region for region in clf.assess(X).region)
-        assert "so the nearest one decides, as it is)" in clf.explain(X[outside[0]]).text
-
-    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    def test_a_repartition_counts_the_nearest_as_it_is(self):
-        monitor = FeedbackMonitor(sepc.load(fixture_path("v1-binary-paper")))
-        X = asked_of("v1-binary-paper")
-        monitor.observe(X, np.where(np.arange(len(X)) % 2, "broken", "sound"))
-        found, _ = monitor.repartition()
-        assert not found._model.grows
-        assert not found._model.is_of_older_rule
-
+class TestGrowing:
     def test_a_file_without_gauges_cannot_claim_that_ellipsoids_grow(self, tmp_path):
-        header, arrays = FORMAT.read(fixture_path("v2-binary-paper-without-rows"))
+        header, arrays = FORMAT.read(fixture_path("v1-binary-paper-without-rows"))
         assert not any("gauge" in name for name in arrays)
         FORMAT.write(tmp_path / "model.sepc", header | {"grows": True}, arrays)
         with pytest.raises(ModelFileError):

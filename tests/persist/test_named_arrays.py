@@ -17,7 +17,7 @@ def under_its_names(X, clf):
 class TestRefused:
     @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is far too large
     @pytest.mark.parametrize(
-        "name", ["v2-binary-counts", "v2-binary-paper-without-rows", "v2-three-local", "v2-ensemble"]
+        "name", ["v1-binary-counts", "v1-binary-paper-without-rows", "v1-three-local", "v1-ensemble"]
     )
     def test_content_that_breaks_a_rule_is_refused_or_does_no_harm(self, tmp_path, name):
         """With digests that fit, as someone would who means it."""

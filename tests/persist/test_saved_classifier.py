@@ -6,7 +6,7 @@ from saved_models import READINGS, assert_same, manifest, stored, told
 
 import sepc
 from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
-from sepc.feedback.monitor_files import fingerprint
+from sepc.feedback.fingerprints import fingerprint
 
 
 class TestTheSame:
@@ -16,9 +16,8 @@ class TestTheSame:
         found = stored(clf, tmp_path)
         assert repr(found.landscape_.to_dict()) == repr(clf.landscape_.to_dict())
         assert fingerprint(found) == fingerprint(clf)
-        monitor = FeedbackMonitor(clf).observe(X[:30], clf.predict(X[:30]))
-        monitor.save(tmp_path / "seen")
-        resumed = FeedbackMonitor.load(tmp_path / "seen", found)
+        monitor = FeedbackMonitor.resume(clf, tmp_path / "seen").observe(X[:30], clf.predict(X[:30]))
+        resumed = FeedbackMonitor.resume(found, tmp_path / "seen")
         assert repr(resumed.report().to_dict()) == repr(monitor.report().to_dict())
 
     def test_a_classifier_without_records_can_be_saved_again(self, fitted, tmp_path):

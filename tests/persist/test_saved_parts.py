@@ -22,7 +22,7 @@ class TestPartitions:
 
 
 class TestCounts:
-    @pytest.mark.parametrize("name", ["v2-binary-paper-without-rows", "v1-binary-counts-without-rows"])
+    @pytest.mark.parametrize("name", ["v1-binary-paper-without-rows", "v1-binary-counts-without-rows"])
     def test_counts_that_contradict_each_other_are_refused(self, name, tmp_path):
         header, arrays = FORMAT.read(fixture_path(name))
         held = next(key for key in arrays if key.endswith("held"))

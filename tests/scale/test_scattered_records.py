@@ -1,5 +1,8 @@
 """Records in chunks: passes over them give what one look at all records gives."""
 
+import gc
+import weakref
+
 import dask
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from sepc.common.errors import InputError
 from sepc.common.record_hashes import record_hashes
 from sepc.geometry.extents import Extents
 from sepc.partitions.units import location_and_unit
+from sepc.scale import training_sets
 from sepc.scale.cluster_records import ClusterRecords
 from sepc.scale.scattered_records import Chunk, SlicedRecords, in_order
 from sepc.scale.training_sets import ScatteredTrainingSet
@@ -128,3 +132,41 @@ def test_without_a_cluster_nothing_is_kept_in_memory():
         assert list(records.each(lambda one: float(one.points[0, 0]))) == [0.0, 1.0, 2.0]
     assert sorted(made) == [0, 0, 1, 1, 2, 2]
     assert records.bytes_received == [24, 24]
+
+
+def test_answers_keep_no_chunk_alive():
+    alive = []
+
+    def read(rows):
+        points = np.random.default_rng(rows.start).random((rows.stop - rows.start, 2))
+        alive.append(weakref.ref(points))
+        return points
+
+    codes = np.arange(60) % 2
+    ScatteredTrainingSet.of(SlicedRecords(read, codes, 2, chunk_rows=6), np.arange(2), None, True)
+    gc.collect()
+    assert sum(ref() is not None for ref in alive) == 0
+
+    def with_number_alive(chunk):
+        return sum(ref() is not None for ref in alive), chunk.points.sum()
+
+    alive.clear()
+    records = SlicedRecords(read, codes, 2, chunk_rows=6)
+    assert max(n for n, _ in records.each(with_number_alive)) <= 2
+
+
+def test_extents_of_many_chunks_are_merged_as_they_come(monkeypatch):
+    answers = []
+    extents_of = training_sets._extents_of
+
+    def followed(n_classes, chunk):
+        found = extents_of(n_classes, chunk)
+        answers.append(weakref.ref(found[-1]))
+        assert sum(ref() is not None for ref in answers) <= 3
+        assert all(not np.shares_memory(array, chunk.points) for array in found)
+        return found
+
+    monkeypatch.setattr(training_sets, "_extents_of", followed)
+    X = np.random.default_rng(0).random((60, 2))
+    ScatteredTrainingSet.of(sliced(X, np.arange(60) % 2, 6), np.arange(2), None, True)
+    assert len(answers) == 10

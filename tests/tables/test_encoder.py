@@ -121,16 +121,6 @@ def test_columns_that_were_left_out_have_no_gaps():
     assert (encoder.gap_typicality(full.drop(columns=["id", "country"])) == 1.0).all()
 
 
-def test_an_encoder_that_counted_no_gaps_does_not_know_how_typical_they_are():
-    table, _ = patients()
-    encoder = TableEncoder().fit(table)
-    state = {name: value for name, value in encoder.to_dict().items() if name != "gap_counts"}
-    older = TableEncoder.from_dict(state)
-    assert np.isnan(older.gap_typicality(table)).all()
-    assert older.gaps(table) == encoder.gaps(table)
-    assert older.to_dict() == state
-
-
 cells = st.one_of(st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6), texts)
 
 

@@ -12,7 +12,7 @@ from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
-from sepc.model.partition_model import PartitionModel, older_rule_of
+from sepc.model.partition_model import PartitionModel
 from sepc.reports.accepted_labels import claim_warning
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.tables import TablePipeline
@@ -26,7 +26,6 @@ _LEAST_MOVED = 0.005
 def summarize(model: Any) -> dict[str, Any]:
     """Return the summary of a model, ready for JSON."""
     clf = classifier_of(model)
-    older = older_rule_of(clf._model)
     encoder = model["columns"] if isinstance(model, TablePipeline) else None
     return {
         "kind": type(clf).__name__,
@@ -38,7 +37,6 @@ def summarize(model: Any) -> dict[str, Any]:
         "calibration": _calibration_dict(_calibration_of(clf)),
         "notes": [
             *([] if encoder is None else encoder.notes),
-            *([] if older is None else [f"Rule R3: {older}"]),
             *_policy_notes(clf),
         ],
     }
@@ -111,17 +109,13 @@ def _calibration_of(clf: Any) -> Calibration | None:
     model: Any = clf._model
     if isinstance(model, PartitionModel):
         return model.calibration
-    strangeness = model.strangeness
-    return None if strangeness is None else strangeness.calibration
+    found: Calibration = model.strangeness.calibration
+    return found
 
 
 def _not_calibrated_since(clf: Any) -> str:
     reading = clf._model.trust
-    if reading == "raw":
-        return "trust=raw is not calibrated"
-    if reading in ("counts", "bound", "paper"):
-        return f"trust={reading} counts records"
-    return "it was saved before models were calibrated; fit again for that"
+    return "trust=raw is not calibrated" if reading == "raw" else f"trust={reading} counts records"
 
 
 def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:

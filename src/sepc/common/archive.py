@@ -44,7 +44,7 @@ class Format:
     name : str
         What it calls itself.
     version : int
-        The newest that can be read; all older ones can.
+        The only one that can be read.
     writer : str
         What writes it, for messages.
     remedy : str
@@ -112,12 +112,10 @@ class Format:
 
     def _require_this_format(self, path: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
         name, version = manifest.get("format"), manifest.get("version")
-        known = isinstance(version, int) and 1 <= version <= self.version
-        if name != self.name or not known:
+        if (name, version) != (self.name, self.version):
             raise self.error(
                 f"{str(path)!r} is a {name!r} of version {version}; expected a {self.name!r} of version "
-                f"{' to '.join(dict.fromkeys(['1', str(self.version)]))}. Read it with the version of sepc that wrote "
-                "it, or a newer one."
+                f"{self.version}. Read it with the version of sepc that wrote it."
             )
 
     def damaged(self, path: str | os.PathLike[str]) -> InputError:

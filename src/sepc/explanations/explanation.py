@@ -169,8 +169,6 @@ class Explanation(TextExplanation):
         Which records the counts are of: of all training records, or of those that shaped no ellipsoid.
     grows : bool
         Whether the nearest ellipsoid is grown to a point outside of all before its training records are counted.
-    is_of_older_rule : bool
-        Whether it is so in this model alone, which was saved when it was the rule.
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
     policy : PolicyNote or None
@@ -213,7 +211,6 @@ class Explanation(TextExplanation):
     counted: str
     reading: str
     grows: bool
-    is_of_older_rule: bool
     limits: str = ""
     policy: PolicyNote | None = None
     missing: MissingNote | None = None
@@ -311,8 +308,7 @@ class Explanation(TextExplanation):
 
     def _verdict(self) -> str:
         sure = f"Predicted {self.label} with a trust of {percent(self.trust)}"
-        older = ", by the rule of the time when the model was made" if self._is_of_older_rule_here else ""
-        return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]}{older})."
+        return f"{sure} (rule {self.rule}: {rules_in_words(self.grows)[self.rule]})."
 
     def _verdict_without_ellipsoids(self) -> str:
         return (
@@ -323,10 +319,6 @@ class Explanation(TextExplanation):
     @property
     def _nearest_record(self) -> str:
         return f"the nearest training record ({self.region})"
-
-    @property
-    def _is_of_older_rule_here(self) -> bool:
-        return self.is_of_older_rule and self.rule == Rule.R3.name
 
     def _counts(self) -> str:
         own, others = self.counts.values()
@@ -428,7 +420,6 @@ def explain(
         counted="training" if rules.training_counts.all_counted else "held-out",
         reading=model.trust,
         grows=model.grows,
-        is_of_older_rule=model.is_of_older_rule,
         limits=limits.in_words(),
         policy=policy_note(model, decision.proba[0]),
         missing=missing_note(model, x, float(a.trust[0]), vocabulary),

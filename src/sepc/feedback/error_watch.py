@@ -6,15 +6,12 @@ for limits that are too low. The evidence is the wealth of all bets together: an
 that looking at many parts does not raise the rate of false alarms.
 """
 
-from typing import Any
-
 import numpy as np
 
-from sepc.common.archive import Arrays
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.bets import SequentialBets, log_factors
-from sepc.feedback.drift import OVERALL, Drift, DriftPart, MovedFeature, drift_state, limits_of, log_threshold
-from sepc.feedback.error_parts import ErrorParts, Process
+from sepc.feedback.drift import OVERALL, Drift, DriftPart, drift_state, limits_of, log_threshold
+from sepc.feedback.error_parts import ErrorParts
 from sepc.feedback.held_out_models import ModelView
 
 _MOST_PARTS = 3
@@ -131,40 +128,3 @@ class ErrorTest:
             n_unstated=n_unstated,
             parts=self.found,
         )
-
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return everything as JSON and arrays."""
-        header = {
-            "processes": [list(process) for process in self.parts.processes],
-            "n": self.n,
-            "when": self.when,
-            "found": [[*part[:3], [list(feature) for feature in part.features]] for part in self.found],
-        }
-        arrays: Arrays = {
-            "held_out": self.held_out,
-            "of_label": self.parts.of_label,
-            "of_region": self.parts.of_region,
-            "log_wealth": self.bets.log_wealth,
-            "gains": self.bets.gains,
-            "log_evidence": np.array(self.bets.log_evidence, dtype=np.float64),
-            "weights": self._weights,
-            "best": self._best,
-            "starts": self._starts,
-        }
-        return header, arrays
-
-    @classmethod
-    def unpacked(cls, header: dict[str, Any], arrays: Arrays, false_alarm_rate: float, least: float) -> "ErrorTest":
-        """Return what was packed."""
-        processes = tuple(Process(*process) for process in header["processes"])
-        parts = ErrorParts(processes, arrays["of_label"], arrays["of_region"])
-        test = cls(parts, arrays["held_out"], false_alarm_rate, least)
-        test.bets.log_wealth, test.bets.gains = arrays["log_wealth"], arrays["gains"]
-        test.bets.log_evidence = arrays["log_evidence"].tolist()
-        test._weights, test._best, test._starts = arrays["weights"], arrays["best"], arrays["starts"]
-        test.n, test.when = header["n"], header["when"]
-        test.found = tuple(
-            DriftPart(kind, name, since, tuple(MovedFeature(*feature) for feature in features))
-            for kind, name, since, features in header["found"]
-        )
-        return test

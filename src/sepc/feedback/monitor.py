@@ -9,17 +9,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback import monitor_files
 from sepc.feedback.audits import Audit, audit_of, check_share
 from sepc.feedback.chances import stated_chances
 from sepc.feedback.comparison import Comparison
 from sepc.feedback.drift import Drift
 from sepc.feedback.feedback_report import FeedbackReport
+from sepc.feedback.fingerprints import fingerprint
 from sepc.feedback.forgetting import Forgetting
-from sepc.feedback.held_out_models import ModelView, outside_in_words, predicted_codes
+from sepc.feedback.held_out_models import ModelView, predicted_codes
 from sepc.feedback.moved_features import with_moved_features
 from sepc.feedback.observation_log import LoggedBatch, ObservationLog
 from sepc.feedback.observations import EncodedLabels, Observations
@@ -133,6 +132,8 @@ class FeedbackMonitor:
         path: str | os.PathLike[str],
         *,
         false_alarm_rate: float = 0.01,
+        reference: Any = None,
+        reference_labels: Any = None,
         folds: int = 3,
         least_probability: float = LEAST_PROBABILITY,
     ) -> Self:
@@ -147,8 +148,8 @@ class FeedbackMonitor:
         path : path-like
             Is made if it is not there. It holds the observed records; one monitor at a time may write to it. A file of
             another model, of another promise, with other parameters, or a damaged one is refused.
-        false_alarm_rate, folds, least_probability
-            As for the monitor itself.
+        false_alarm_rate, reference, reference_labels, folds, least_probability
+            As for the monitor itself; the same ones whenever it goes on.
 
         Returns
         -------
@@ -164,15 +165,23 @@ class FeedbackMonitor:
         ...     FeedbackMonitor.resume(clf, f"{folder}/watch.log").observe([[7.0]]).report().n
         3
         """
-        monitor = cls(clf, false_alarm_rate=false_alarm_rate, folds=folds, least_probability=least_probability)
-        promise = monitor.clf.promise
+        monitor = cls(
+            clf,
+            false_alarm_rate=false_alarm_rate,
+            reference=reference,
+            reference_labels=reference_labels,
+            folds=folds,
+            least_probability=least_probability,
+        )
+        promise, rows = monitor.clf.promise, None if reference is None else monitor._watched.rows(reference)
         settings = {
             "false_alarm_rate": monitor.false_alarm_rate,
             "folds": monitor.folds,
             "least_probability": monitor.least_probability,
             "promise": None if promise is None else key_of([json.dumps(promise.to_dict())], ()),
+            "reference": None if rows is None else key_of([repr(np.asarray(reference_labels).tolist())], [rows]),
         }
-        log = ObservationLog(path, monitor_files.fingerprint(monitor._watched.classifier), settings)
+        log = ObservationLog(path, fingerprint(monitor._watched.classifier), settings)
         for batch in log.batches:
             monitor._replay(batch)
         monitor._log = log
@@ -555,79 +564,6 @@ class FeedbackMonitor:
         (['low'], Flip(row=6, before='high', after='low', true='low'))
         """
         return refitted(self._watched, self._observations, min_records, forget, on_step)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was observed to one file; the classifier is not in it.
-
-        Parameters
-        ----------
-        path : path-like
-            A file that is there already is replaced, once the new one is complete.
-
-        Examples
-        --------
-        >>> from tempfile import TemporaryDirectory
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> with TemporaryDirectory() as folder:
-        ...     FeedbackMonitor(clf).observe([[0.5], [3.0]], [0, 0]).save(f"{folder}/seen.npz")
-        ...     FeedbackMonitor.load(f"{folder}/seen.npz", clf).report().n
-        2
-        """
-        header, arrays = self._observations.packed()
-        errors, of_errors = (None, {}) if self._error_test is None else self._error_test.packed()
-        header |= {
-            "fingerprint": monitor_files.fingerprint(self._watched.classifier),
-            "false_alarm_rate": self.false_alarm_rate,
-            "folds": self.folds,
-            "least_probability": self.least_probability,
-            "errors": errors,
-            "promise": None,
-        }
-        if self._promise_test is not None:
-            header["promise"], of_promise = self._promise_test.packed()
-            arrays |= {f"promise_{name}": array for name, array in of_promise.items()}
-        arrays["outside_held_out"] = self._outside_test.held_out
-        arrays["outside_batches"] = np.array(self._outside_test.batches, dtype=np.int64)
-        arrays |= {f"errors_{name}": array for name, array in of_errors.items()}
-        monitor_files.FORMAT.write(path, header, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], clf: Any) -> Self:
-        """Return the monitor that was saved, to go on where it was.
-
-        Parameters
-        ----------
-        path : path-like
-        clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
-            What it watched; another one is refused.
-
-        Returns
-        -------
-        FeedbackMonitor
-            All its reports are those of the saved one, to the bit. Observing more fits the models of the folds again.
-            One that was saved before there were parts counts errors over all alone, as it did then.
-        """
-        watched = Watched(clf)
-        header, arrays = monitor_files.read(path, monitor_files.fingerprint(watched.classifier))
-        try:
-            return cls._restored(watched, header, arrays)
-        except InputError:
-            raise
-        except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise monitor_files.FORMAT.damaged(path) from error
-
-    @classmethod
-    def _restored(cls, watched: Watched, header: dict[str, Any], arrays: Arrays) -> Self:
-        monitor = cls.__new__(cls)
-        least = header.get("least_probability", LEAST_PROBABILITY)
-        monitor._start(watched, header["false_alarm_rate"], header["folds"], least)
-        monitor._observations = Observations.unpacked(watched.model, header, arrays)
-        monitor._outside_test = monitor_files.outside_test_of(outside_in_words(watched.model), header, arrays)
-        monitor._error_test = monitor_files.error_test_of(header, arrays, least)
-        if monitor._promise_test is not None and header.get("promise") is not None:
-            monitor._promise_test.restore(header["promise"], arrays)
-        return monitor
 
     def __repr__(self) -> str:
         return f"FeedbackMonitor of {self.clf!r}:\n{self.report()!r}"

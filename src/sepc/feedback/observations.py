@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from sepc.common.archive import Arrays
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.label_kinds import require_labels
@@ -180,37 +179,6 @@ class Observations:
     def trust_records(self) -> list[TrustRecord]:
         """Return the row of each bin of trust that has records."""
         return [trust_record(i, counts) for i, counts in enumerate(self.bins) if counts.n]
-
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return everything as JSON and arrays."""
-        odd = [label for label in self.unknown if not isinstance(label, (str, int, float))]
-        if odd:
-            raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which can be saved.")
-        records, codes = self.labelled()
-        arrays: Arrays = {"records": records, "codes": codes, "chances": self._all_chances()}
-        for name, groups in (("regions", list(self.regions.values())), ("bins", self.bins)):
-            arrays[f"{name}_counts"] = np.array([[c.n, c.n_right, c.n_wrong] for c in groups], dtype=np.int64)
-            arrays[f"{name}_sums"] = np.array([[c.trust_sum, c.labelled_trust_sum] for c in groups], dtype=np.float64)
-        return {"unknown": self.unknown, "regions": list(self.regions), "n_outside": self.n_outside}, arrays
-
-    @classmethod
-    def unpacked(cls, model: FittedModel, header: dict[str, Any], arrays: Arrays) -> "Observations":
-        """Return what was packed."""
-        observed = cls(model)
-        observed.labels += header["unknown"]
-        observed.n_outside = header["n_outside"]
-        observed._records, observed._codes = [arrays["records"]], [arrays["codes"]]
-        # Files of version 1 have none: all records had labels.
-        observed._chances = [arrays.get("chances", np.ones(len(arrays["codes"])))]
-        names = [(k, name) for k, name in header["regions"]]
-        observed.regions = dict(zip(names, _unpacked_counts(arrays, "regions"), strict=True))
-        observed.bins = _unpacked_counts(arrays, "bins")
-        return observed
-
-
-def _unpacked_counts(arrays: Arrays, name: str) -> list[VerdictCounts]:
-    counts, sums = arrays[f"{name}_counts"].tolist(), arrays[f"{name}_sums"].tolist()
-    return [VerdictCounts(*n, *s) for n, s in zip(counts, sums, strict=True)]
 
 
 def _count(

@@ -5,7 +5,6 @@ the labels that are accepted in this part no larger share is wrong, or each cost
 one process for each part, with equal stakes; the evidence is the wealth of all together.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from html import escape
 from math import log
@@ -13,13 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.common.archive import Arrays
-from sepc.common.errors import InputError
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.bets import ODDS_RATIOS, SequentialBets, log_factors
 from sepc.model.assessment import Assessment
-from sepc.model.promise import key_of
 from sepc.promises import PartPromises, TrustThreshold
 from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS
 
@@ -222,44 +218,6 @@ class PromiseTest:
         self.when, self.broken = self.n, tuple(self.names[k] for k in named.tolist())
         best = self._best[named]
         self.since = int(self._starts[named].ravel()[best.argmax()])
-
-    def packed(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what was observed, as JSON and arrays."""
-        header = {
-            "key": self._key,
-            "n": self.n,
-            "when": self.when,
-            "since": self.since,
-            "broken": list(self.broken),
-        }
-        arrays: Arrays = {
-            "log_wealth": self.bets.log_wealth,
-            "gains": self.bets.gains,
-            "log_evidence": np.array(self.bets.log_evidence, dtype=np.float64),
-            "n": self._n,
-            "weights": self._weights,
-            "best": self._best,
-            "starts": self._starts,
-        }
-        return header, arrays
-
-    def restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Take over what was packed under names that begin with ``promise_``; an error if another promise was made."""
-        if header["key"] != self._key:
-            raise InputError(
-                "the file holds what was observed under another promise than the one that clf has signed; expected the "
-                "same. Sign that one, or start a new monitor."
-            )
-        own = {name.removeprefix("promise_"): array for name, array in arrays.items() if name.startswith("promise_")}
-        self.bets.log_wealth, self.bets.gains = own["log_wealth"], own["gains"]
-        self.bets.log_evidence = own["log_evidence"].tolist()
-        self._n, self._weights, self._best, self._starts = own["n"], own["weights"], own["best"], own["starts"]
-        self.n, self.when, self.since = header["n"], header["when"], header["since"]
-        self.broken = tuple(header["broken"])
-
-    @property
-    def _key(self) -> str:
-        return key_of([json.dumps(self.promise.to_dict())], ())
 
     def state(self) -> PromiseDrift:
         """Return the state of the test by now."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.errors import InputError, warn
+from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.calibration import STRANGE
@@ -43,11 +43,7 @@ class UsualTrust(float):
 
 USUAL_TRUST = UsualTrust(0.95)
 # What holds for all points of an assessment alike.
-_OF_MODEL = ("_classes", "_has_regions", "_typicality_is_lost", "_has_costs", "model_key")
-_TYPICALITY_IS_UNKNOWN = (
-    "how typical the records are is not known, so none is refused as strange: the model was saved before there was a "
-    "typicality. Fit again to have it, or ask for min_typicality=0."
-)
+_OF_MODEL = ("_classes", "_has_regions", "_has_costs", "model_key")
 
 
 class Assessment:
@@ -83,8 +79,7 @@ class Assessment:
         Share of the features that are there: 1 unless values are missing.
     typicality : ndarray of shape (n,)
         Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
-        near 0 is strange. NaN where it is not known: for other readings than "local", and in models that were saved
-        before there was one.
+        near 0 is strange. NaN where it is not known: for other readings than "local".
     stability : ndarray of shape (n,)
         Share of the partitions without a part of the training records that give the same label, made when it is asked
         for; NaN where there are none.
@@ -136,7 +131,6 @@ class Assessment:
         stability: Callable[[], FloatArray] | None = None,
         main_region: Callable[[], NDArray[np.object_]] | None = None,
         key: Callable[[], str] | None = None,
-        typicality_is_lost: bool = False,
     ) -> None:
         problem = deciding_problem(decision.label, len(verdicts))[0]
         rows = np.arange(len(problem))
@@ -155,7 +149,6 @@ class Assessment:
         self._rules, self._verdicts, self._stability = rules, verdicts, stability
         self._main_region, self._key = main_region, key
         self._frames = frames
-        self._typicality_is_lost = typicality_is_lost
         self.contested, self._has_regions = decision.contested, any(len(r.sides) for r in rules)
         self._take_costs(decision)
 
@@ -356,8 +349,6 @@ class Assessment:
     ) -> dict[str, BoolArray]:
         """Return which points are refused, by reason, each of shape (n,)."""
         limits, least = self.limits(min_trust, groups), _as_share(min_typicality, "min_typicality")
-        if least > 0.0 and self._typicality_is_lost:
-            warn(_TYPICALITY_IS_UNKNOWN)
         return {
             NO_VALUES: self.known == 0.0,
             NO_REGION: np.full(len(self), not self._has_regions),

@@ -17,21 +17,14 @@ from sepc.model.calibration import Calibration, log_density
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
 from sepc.model.densities import LocalDensities
-from sepc.model.fitted_model import FittedModel, Outline, TrainingRecords
+from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.held_out import HeldOutDensities
-from sepc.model.incomplete import USUAL_TAILS, known_share
+from sepc.model.incomplete import known_share
 from sepc.model.joining import joint_name, members
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
-from sepc.model.readings import GROWING_READINGS
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
-
-OLDER_RULE = (
-    "the model was made when the nearest ellipsoid was grown until it touches a record outside of all, before its "
-    "training records are counted. It keeps doing so, and its verdicts stay as they were. A model that is fitted now "
-    "counts that ellipsoid as it is: fit again for that reading."
-)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,7 +51,7 @@ class PartitionModel:
     densities : LocalDensities or None
         For the readings "local" and "raw".
     calibration : Calibration or None
-        For the reading "local"; None in models that were saved before there was one.
+        For the reading "local".
     held_out : HeldOutDensities or None
         Beside the calibration.
     groups : ndarray of int, shape (n_regions,), or None
@@ -87,16 +80,6 @@ class PartitionModel:
     def grows(self) -> bool:
         """Whether the nearest ellipsoid is grown to a point outside of all before its training points are counted."""
         return self.rules[0].grows
-
-    @property
-    def is_of_older_rule(self) -> bool:
-        """Whether it grows ellipsoids where a model that is fitted now would count them as they were found."""
-        return self.grows and self.trust not in GROWING_READINGS
-
-    @property
-    def is_not_calibrated(self) -> bool:
-        """Whether a model that is fitted now would be calibrated, and this one, which was saved before, is not."""
-        return self.trust == "local" and self.calibration is None
 
     @property
     def points(self) -> FloatArray:
@@ -218,7 +201,6 @@ class PartitionModel:
             stability=partial(self.stability, Z, decision.label),
             main_region=None if self.densities is None else partial(self.main_regions, Z, decision.label),
             key=self.key,
-            typicality_is_lost=self.is_not_calibrated,
         )
 
     def region_names(self) -> list[str]:
@@ -272,13 +254,10 @@ class PartitionModel:
                 ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]
                 arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]
         else:
-            arrays += [self.densities.coefficients, self.densities.log_weights]
-            if self.densities.tails != USUAL_TAILS:  # models of before there were others keep their key
-                arrays.append([self.densities.tails])
+            arrays += [self.densities.coefficients, self.densities.log_weights, [self.densities.tails]]
         if self.calibration is not None:
             arrays.append([self.calibration.temperature, self.calibration.unexplained, self.calibration.level])
-            if self.calibration.correction.any():  # models of before there were any keep their key
-                arrays.append(self.calibration.correction)
+            arrays.append(self.calibration.correction)
         return key_of(texts, arrays)
 
     def under(self, policy: Policy | None) -> Self:
@@ -298,8 +277,3 @@ class PartitionModel:
     def for_assessments(self) -> Self:
         """Return the same model without the records, but for what its rules count."""
         return replace(self, records=None)
-
-
-def older_rule_of(model: FittedModel) -> str | None:
-    """Return what to know of a model that was made under an older reading of rule R3, None of any other."""
-    return OLDER_RULE if isinstance(model, PartitionModel) and model.is_of_older_rule else None

@@ -6,8 +6,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Format
-from sepc.common.errors import ModelFileError, warn
-from sepc.model.partition_model import older_rule_of
+from sepc.common.errors import ModelFileError
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter
 from sepc.persist.rules_in_words import versions
 from sepc.persist.savable_kinds import ModelKind, kind_name
@@ -15,7 +14,7 @@ from sepc.persist.saved_classifier import pack_single, unpack_single
 from sepc.persist.saved_ensemble import pack_ensemble, unpack_ensemble
 from sepc.persist.saved_pipeline import pipeline_kind
 
-FORMAT = Format("sepc model", 2, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
+FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
 
 _CLASSIFIERS = {
     kind.name: kind
@@ -89,11 +88,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         For all that can be wrong with the file.
 
-    Warns
-    -----
-    SepcWarning
-        If the model was made under an older reading of a rule. It keeps that reading, and its verdicts.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -106,10 +100,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = FORMAT.read(path)
     try:
-        clf = _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
+        return _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
     except Exception as error:  # what obeys the format may still be no model
         raise FORMAT.damaged(path) from error
-    told = older_rule_of((clf.steps[-1][1] if hasattr(clf, "steps") else clf)._model)
-    if told is not None:
-        warn(f"{str(path)!r}: {told}")
-    return clf

@@ -19,7 +19,6 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.evidence import Extent
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 from sepc.explanations.explanation import rules_in_words
-from sepc.model.partition_model import older_rule_of
 from sepc.model.rules import Rules
 
 _VIEWS = {
@@ -43,8 +42,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         `classes` with their numbers of training records, `features`, `parameters`, `versions`, `trust`: how the
         regions are read, in words; and `policy`: shares of the classes and costs that were stated, else None.
 
-        Of a `SEPClassifier` also `rules`, in words; `older_rule`, what to know of a model that was made under an older
-        reading of them, else None; `unit`, what distances are measured in; and `problems`, one of
+        Of a `SEPClassifier` also `rules`, in words; `unit`, what distances are measured in; and `problems`, one of
         all classes, or one for each class against the rest where labels are decided by counts. A problem lists its
         `regions` as `regions()` does, with centre and reach of each feature in the original units, the number of
         isolated records and why the partition ended.
@@ -110,7 +108,6 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
         "trust": TRUST_READINGS[model.trust].meaning,
         "unit": model.unit,
         "rules": {rule: f"A record {decides} {rule} if {words}." for rule, words in in_words.items()},
-        "older_rule": older_rule_of(model),
         "problems": problems,
     }
 

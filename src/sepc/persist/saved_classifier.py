@@ -42,8 +42,6 @@ from sepc.persist.saved_parts import (
 )
 
 _UNITS = ("standard deviations", "units")
-# Files of format 1 do not say whether ellipsoids are grown to points outside of them: there they all were.
-_GROWS_IN_FORMAT_1 = True
 
 
 def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
@@ -57,7 +55,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
         pack_records(writer, model.records)
         counts = model.rules[0].training_counts
         if isinstance(counts, RecordCounts) and not counts.all_counted:
-            writer.put("voters", counts.counted_rows)
+            writer.put("counted", counts.counted_rows)
     if model.densities is not None:
         pack_densities(writer.under("densities"), model.densities)
         pack_groups(writer, model.groups)
@@ -73,7 +71,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
         "unit": model.unit,
         "is_frame": bool(clf._is_frame),
         "problems": problems,
-        "all_vote": bool(model.rules[0].training_counts.all_counted),
+        "all_counted": bool(model.rules[0].training_counts.all_counted),
         "grows": model.grows,
         "isolated_points": sum(len(rules.isolated) for rules in model.rules),
     }
@@ -136,11 +134,11 @@ def _rules(
 ) -> list[Rules]:
     counts = [reader.under(f"problem{k}").under(COUNTS) for k in range(len(problems))]
     parts = zip(counts, partitions, problems, strict=True)
-    all_counted, grows = require_flag(header["all_vote"]), require_flag(header.get("grows", _GROWS_IN_FORMAT_1))
+    all_counted, grows = require_flag(header["all_counted"]), require_flag(header["grows"])
     if records is None:
         return [unpack_stored_rules(c, p, q.labels, summary.dim, summary.n, all_counted, grows) for c, p, q in parts]
     counted = None
     if not all_counted:
         counted = np.zeros(summary.n, dtype=bool)
-        counted[reader.integers("voters", (None,), 0, summary.n)] = True
+        counted[reader.integers("counted", (None,), 0, summary.n)] = True
     return [unpack_rules(c, p, q.labels, records.points, q.side, counted, grows) for c, p, q in parts]

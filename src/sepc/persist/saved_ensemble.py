@@ -58,10 +58,9 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
     pack_outline(writer, ensemble.outline)
     writer.put("weights", ensemble.stack.weights)
     writer.put("leaning", ensemble.stack.leaning)
-    if ensemble.strangeness is not None:
-        writer.put("middle", ensemble.strangeness.middle)
-        writer.put("spread", ensemble.strangeness.spread)
-        pack_calibration(writer.under("calibration"), ensemble.strangeness.calibration)
+    writer.put("middle", ensemble.strangeness.middle)
+    writer.put("spread", ensemble.strangeness.spread)
+    pack_calibration(writer.under("calibration"), ensemble.strangeness.calibration)
     if ensemble.records_by_view is not None:
         ensemble = replace(ensemble, known={})  # rules that are only made to be packed are not kept
     n_members = len(ensemble.members)
@@ -145,11 +144,11 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     return clf
 
 
-def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: TrainingSummary) -> Strangeness | None:
-    """Return what tells strange points; None where a file has none."""
+def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: TrainingSummary) -> Strangeness:
+    """Return what tells strange points."""
     calibration = unpack_calibration(reader.under("calibration"), len(summary.classes), summary.n)
     if calibration is None:
-        return None
+        raise ValueError("calibration")
     middle, spread = reader.numbers("middle", (n_members,)), reader.positive("spread", (n_members,))
     return Strangeness(middle, spread, calibration)
 

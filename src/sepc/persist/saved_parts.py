@@ -17,7 +17,6 @@ from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.held_out import N_PARTS, HeldOutDensities
-from sepc.model.incomplete import USUAL_TAILS
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -25,8 +24,8 @@ from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require
 
 Header = dict[str, Any]
 
-# The folder of the counts of training points inside a file, as format 1 calls it.
-COUNTS = "census"
+# The folder of the counts of training points inside a file.
+COUNTS = "counts"
 
 _LARGEST_PRODUCT = float(np.finfo(np.float64).max)
 
@@ -42,12 +41,8 @@ def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
     writer.put("iterations", np.array([block.iteration for block in blocks], dtype=np.int64))
     writer.put("members", _joined([block.members for block in blocks]))
     writer.put("member_ends", _ends([block.members for block in blocks]))
-    if len(p.isolated) == 2:
-        for name, rows in zip("ab", p.isolated, strict=True):
-            writer.put(f"isolated_{name}", rows)
-    else:
-        writer.put("isolated", _joined(p.isolated))
-        writer.put("isolated_ends", _ends(p.isolated))
+    writer.put("isolated", _joined(p.isolated))
+    writer.put("isolated_ends", _ends(p.isolated))
     writer.put("normals", np.array([h.normal for h in p.hyperplanes]).reshape(-1, dim))
     writer.put("offsets", np.array([h.offset for h in p.hyperplanes], dtype=np.float64))
     return {"n_iter": int(p.n_iter), "stopped": p.stopped, "n_imp": int(p.n_imp)}
@@ -84,8 +79,6 @@ def unpack_partition(
 
 
 def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int, end: int) -> tuple[IntArray, ...]:
-    if n_sides == 2:
-        return tuple(reader.integers(f"isolated_{name}", (None,), 0, end) for name in "ab")
     reader.integers("isolated", (None,), 0, end)
     return tuple(reader.split("isolated", reader.integers("isolated_ends", (n_sides,), 0, n_rows + 1)))
 
@@ -119,7 +112,7 @@ def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool
         writer.put("gauges", np.concatenate([np.empty(0), *gauges]))
         writer.put("gauge_ends", _ends(gauges))
     if stored.grid_counts is not None:
-        writer.put("ladder", stored.grid_counts)
+        writer.put("grid_counts", stored.grid_counts)
 
 
 def unpack_rules(
@@ -143,7 +136,7 @@ def unpack_stored_rules(
     reader: ArrayReader, p: Partition, labels: Sequence[str], dim: int, n_rows: int, all_counted: bool, grows: bool
 ) -> Rules:
     """Return the rules of a partition of `n_rows` points that were left out."""
-    require(not grows or "gauges" in reader or "ladder" in reader, "gauges")
+    require(not grows or "gauges" in reader or "grid_counts" in reader, "gauges")
     stack, n_sides = _stack(p, dim), len(p.isolated)
     patterns = reader.bits("patterns", (None, n_words(len(stack))), len(stack))
     pattern_counts = reader.integers("pattern_counts", (len(patterns), n_sides), 0, n_rows + 1)
@@ -160,7 +153,7 @@ def unpack_stored_rules(
         patterns=patterns,
         pattern_counts=pattern_counts,
         outside=_outside(reader, len(stack), n_rows, n_sides) if "gauges" in reader else None,
-        grid_counts=_ladder(reader, len(stack), n_rows, n_sides) if "ladder" in reader else None,
+        grid_counts=_grid_counts(reader, len(stack), n_rows, n_sides) if "grid_counts" in reader else None,
     )
     return Rules.by(counts, _sides(p), labels, grows)
 
@@ -169,8 +162,7 @@ def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
     """Put local densities into arrays."""
     for name in ("center", "unit", "coefficients", "codes", "log_weights"):
         writer.put(name, getattr(densities, name))
-    if densities.tails != USUAL_TAILS:  # in no model of before there were others
-        writer.put("tails", [densities.tails])
+    writer.put("tails", [densities.tails])
     if densities.shares is not None:
         categories = densities.shares.categories
         writer.put("category_features", categories.features)
@@ -195,13 +187,13 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
         log_weights=reader.numbers("log_weights", (len(codes),)),
         n_classes=n_classes,
         shares=shares,
-        tails=float(reader.positive("tails", (1,))[0]) if "tails" in reader else USUAL_TAILS,
+        tails=float(reader.positive("tails", (1,))[0]),
     )
 
 
 def pack_groups(writer: ArrayWriter, groups: IntArray | None) -> None:
     """Put which component each region is read in into an array, if some are read as one."""
-    if groups is not None:  # in no model of before regions were joined
+    if groups is not None:
         writer.put("groups", groups)
 
 
@@ -239,8 +231,7 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
     """Put a calibration into arrays, if there is one."""
     if calibration is not None:
         writer.put("numbers", [calibration.temperature, calibration.unexplained, calibration.level])
-        if calibration.correction.any():  # not in an ensemble, and not in models of before there were any
-            writer.put("correction", calibration.correction)
+        writer.put("correction", calibration.correction)
         writer.put("class_share", calibration.class_share)
         writer.put("left_out", calibration.left_out)
 
@@ -250,9 +241,7 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
     if "numbers" not in reader:
         return None
     temperature, unexplained, level = reader.numbers("numbers", (3,)).tolist()
-    correction = np.zeros(n_classes)
-    if "correction" in reader:
-        correction = reader.numbers("correction", (n_classes,), limit=MOST_CORRECTION)
+    correction = reader.numbers("correction", (n_classes,), limit=MOST_CORRECTION)
     share, left_out = reader.numbers("class_share", (n_classes,)), reader.numbers("left_out", (None,))
     require(temperature > 0.0 and 0.0 <= unexplained <= 1.0, "calibration")
     require(bool((share >= 0.0).all()) and abs(share.sum() - 1.0) < 1e-9, "shares of the classes")
@@ -293,10 +282,10 @@ def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) 
     return [parts[k : k + n_sides] for k in range(0, len(parts), n_sides)]
 
 
-def _ladder(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> IntArray:
-    ladder = reader.integers("ladder", (n_ellipsoids, n_sides, len(GAUGE_GRID)), 0, n_rows + 1)
-    require(bool((np.diff(ladder, axis=2) >= 0).all()), "ladder is not ascending")
-    return ladder
+def _grid_counts(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> IntArray:
+    counts = reader.integers("grid_counts", (n_ellipsoids, n_sides, len(GAUGE_GRID)), 0, n_rows + 1)
+    require(bool((np.diff(counts, axis=2) >= 0).all()), "counts on the grid are not ascending")
+    return counts
 
 
 def _isolated(reader: ArrayReader, dim: int, n_rows: int, n_sides: int) -> Isolated:

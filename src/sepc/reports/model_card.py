@@ -8,7 +8,6 @@ import numpy as np
 
 import sepc
 from sepc.common.text import TRUST_READINGS
-from sepc.model.partition_model import older_rule_of
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
@@ -32,7 +31,6 @@ _NOT_GUARANTEED = (
 def card(subject: Subject, date: str | None) -> dict[str, Any]:
     """Return the model card, ready for JSON."""
     model, params = subject.model, subject.classifier.get_params(deep=False)
-    older = older_rule_of(model)
     return {
         "model": type(subject.classifier).__name__,
         "date": date,
@@ -47,7 +45,7 @@ def card(subject: Subject, date: str | None) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},
         },
-        "meaning": " ".join([*TRUST_READINGS[model.trust], *([] if older is None else [f"Rule R3: {older}"])]),
+        "meaning": " ".join(TRUST_READINGS[model.trust]),
         "guaranteed": list(_GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
     }

@@ -151,7 +151,6 @@ class _PointsThere:
             model.classes,
             FrameMaker(),
             key=model.key,
-            typicality_is_lost=model.is_not_calibrated,
         )
         problem = deciding_problem(decision.label, len(verdicts))[0]
         between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]

@@ -1,7 +1,7 @@
 """Counts of training points that are not in memory: one pass over them finds everything that a verdict will need."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,11 +87,8 @@ def _counts(counted: Counted, on_grid: bool, points: FloatArray, codes: IntArray
 
 
 def _merged(chunks: Iterable[list[StoredCounts]]) -> list[StoredCounts]:
-    """Return the counts of several chunks as one, partition by partition."""
-    first, *others = chunks
-    for other in others:
-        first = [_added(one, more) for one, more in zip(first, other, strict=True)]
-    return first
+    """Return the counts of several chunks as one, partition by partition; each is added as it comes."""
+    return reduce(lambda one, other: [_added(*both) for both in zip(one, other, strict=True)], chunks)
 
 
 def _added(a: StoredCounts, b: StoredCounts) -> StoredCounts:

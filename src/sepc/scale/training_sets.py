@@ -79,7 +79,8 @@ def _extents(records: ScatteredRecords, n_classes: int, names: NDArray[Any] | No
 def _extents_of(n_classes: int, chunk: Chunk) -> list[Any]:
     """Return numbers, smallest and largest values of each class, an origin, and sums relative to it."""
     d = chunk.points.shape[1]
-    low, high, origin, total = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf), chunk.points[0], []
+    low, high, total = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf), []
+    origin = chunk.points[0].copy()  # a view would keep the chunk
     with np.errstate(invalid="ignore", over="ignore"):  # what is no number is told afterwards
         for k in range(n_classes):
             own = chunk.points[chunk.codes == k]
@@ -89,9 +90,9 @@ def _extents_of(n_classes: int, chunk: Chunk) -> list[Any]:
 
 
 def _joined_extents(found: Iterable[list[Any]]) -> list[Any]:
-    chunks = list(found)
-    n, low, high, origin, total = chunks[0]
-    for n_more, its_low, its_high, its_origin, its_total in chunks[1:]:
+    chunks = iter(found)
+    n, low, high, origin, total = next(chunks)
+    for n_more, its_low, its_high, its_origin, its_total in chunks:
         with np.errstate(invalid="ignore", over="ignore"):
             total = total + its_total + n_more[:, None] * (its_origin - origin)
         n, low, high = n + n_more, np.minimum(low, its_low), np.maximum(high, its_high)

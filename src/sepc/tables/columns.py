@@ -270,20 +270,13 @@ class Column:
         return date_text(number + self.origin, self.whole) if self.kind == DATE else number
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, ready for JSON; without digits that nobody has counted, and gaps that are not kept."""
-        values = {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
-        if self.decimals < 0:
-            del values["decimals"]
-        if not self.keeps_gaps:
-            del values["keeps_gaps"]
-        return values
+        """Return all fields, ready for JSON."""
+        return {**asdict(self), "levels": list(self.levels), "pooled": list(self.pooled)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Column":
         """Return the column that `to_dict` spoke of; raise an `InputError` for what is none."""
-        # A column that was saved before digits were counted, or gaps were kept, does not speak of it.
-        every = {field.name for field in fields(cls)}
-        if not isinstance(values, Mapping) or {*values, "decimals", "keeps_gaps"} != every:
+        if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
         wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
         if wrong or values["kind"] not in KINDS:

@@ -37,7 +37,7 @@ _SHARE_OF_FEW_ROWS = 0.05
 # More than any table has: sums of counts that a file may claim stay whole numbers.
 _MOST_ROWS = 1 << 48
 # What a saved encoder need not have.
-_OPTIONAL = {"gap_counts", "text_notation", "categorical_features"}
+_OPTIONAL = {"text_notation", "categorical_features"}
 
 
 class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
@@ -76,9 +76,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of Column
         What was decided for each column.
-    gap_counts_ : ndarray of int, shape (most_gaps + 1,), or None
+    gap_counts_ : ndarray of int, shape (most_gaps + 1,)
         How many training rows have no gap, one, two and so on: cells without a value, unless gaps are kept, or with a
-        text that no other row has. None in an encoder that was saved before gaps were counted.
+        text that no other row has.
     text_notation_ : TextNotation
         How the text file was written that the table came from, where the command line has read it; else empty.
     n_features_in_ : int
@@ -154,7 +154,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
         return self
 
-    def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray | None, have_names: bool) -> None:
+    def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
         self.columns_, self.gap_counts_, self.n_features_in_ = columns, gap_counts, len(columns)
         self.text_notation_ = TextNotation()
         if have_names:
@@ -333,9 +333,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            1 for a row without gaps; near 0 for a row with more of them than nearly all training rows. NaN for all rows
-            in an encoder that was saved before gaps were counted: what takes the smaller of two typicalities by
-            `numpy.fmin` ignores it.
+            1 for a row without gaps; near 0 for a row with more of them than nearly all training rows.
 
         Examples
         --------
@@ -344,8 +342,6 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         [1.0, 0.25, 0.0]
         """
         table = self._read(X)
-        if self.gap_counts_ is None:
-            return np.full(table.n_rows, np.nan)
         gaps = list(gaps_of_new_rows(self.columns_, table.columns).values())
         return typicality_of_gaps(np.sum(gaps, axis=0, dtype=np.int64), self.gap_counts_)
 
@@ -422,12 +418,11 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
             "max_levels": int(self.max_levels),
             "named": hasattr(self, "feature_names_in_"),
             "columns": [column.to_dict() for column in self.columns_],
+            "gap_counts": self.gap_counts_.tolist(),
         }
         categories = self._categories([column.name for column in self.columns_])
         if categories:
             state["categorical_features"] = sorted(categories)
-        if self.gap_counts_ is not None:
-            state["gap_counts"] = self.gap_counts_.tolist()
         if self.text_notation_ != TextNotation():
             state["text_notation"] = self.text_notation_.to_dict()
         return state
@@ -439,8 +434,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         state : dict
-            One that was saved before gaps were counted has no ``gap_counts``, one of a table that was not read from a
-            text file no ``text_notation``, and one that was told of no category no ``categorical_features``.
+            One of a table that was not read from a text file has no ``text_notation``, and one that was told of no
+            category no ``categorical_features``.
 
         Returns
         -------
@@ -452,7 +447,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         >>> TableEncoder.from_dict(encoder.to_dict()).columns_ == encoder.columns_
         True
         """
-        expected = {"min_share", "max_levels", "named", "columns"}
+        expected = {"min_share", "max_levels", "named", "columns", "gap_counts"}
         known = isinstance(state, Mapping) and set(state) - _OPTIONAL == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
@@ -469,8 +464,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
         encoder._categories([column.name for column in columns])
         _require_features(columns)
-        counts = _sound_gap_counts(state["gap_counts"], columns) if "gap_counts" in state else None
-        encoder._set_columns(columns, counts, bool(state["named"]))
+        encoder._set_columns(columns, _sound_gap_counts(state["gap_counts"], columns), bool(state["named"]))
         if "text_notation" in state:
             encoder.text_notation_ = TextNotation.from_dict(state["text_notation"])
         return encoder

@@ -1,7 +1,6 @@
 """`sepc predict`: verdicts are those of Python."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from command_line import COLUMNS, as_csv, do, read, records, run
 
 import sepc
-from sepc.cli import reading
-from sepc.cli.commands import predict
 from sepc.cli.commands.predict import ADDED_COLUMNS
 
 
@@ -110,19 +107,6 @@ class TestPredict:
         assert {row["typicality"] for row in complete} == {row["stability"] for row in complete} == {""}
         assert do("predict other.sepc new.csv -o out.csv --min-typicality 0") == 0
         assert "is not known" not in capsys.readouterr().err
-
-    @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    def test_a_model_that_was_saved_before_says_so_once_too(self, monkeypatch, capsys):
-        monkeypatch.setattr(reading, "BLOCK", 1 << 10)
-        model = sepc.load("model.sepc")
-        clf = model["classifier"]
-        clf._model = replace(clf._model, calibration=None, held_out=None)
-        monkeypatch.setattr(predict, "read_model", lambda _: model)
-        Path("long.csv").write_text(as_csv([row[:-1] for row in records(500, seed=3)], COLUMNS))
-        assert do("predict model.sepc long.csv -o out.csv") == 0
-        told = capsys.readouterr().err
-        assert told.count("typical") == 2  # in the line of what is accepted, too
-        assert "it was saved before models were calibrated; fit again for that" in told
 
     def test_names_that_are_taken_are_changed_and_told(self, capsys):
         assert do("predict model.sepc train.csv -o once.csv") == 0

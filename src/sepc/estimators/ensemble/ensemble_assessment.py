@@ -65,7 +65,7 @@ class EnsembleAssessment(Assessment):
         self.counts[self.known == 0.0] = 0
         self.reason = self.reasons(rule, self.contested, self.typicality, self.known)
         self._classes, self._frames, self._stability = model.classes, frames, stability
-        self._has_regions, self._typicality_is_lost = model.has_regions, model.strangeness is None
+        self._has_regions = model.has_regions
         self._main_region, self._key = None, model.key
         self._take_costs(decision)
 

@@ -285,8 +285,6 @@ def explain_ensemble(
 
 def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return what makes one point, X of shape (1, d), strange."""
-    if model.strangeness is None:
-        return ()
     by_member = (model.opinions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
     beyond = model.views.beyond(X)[0]
     outside = [j for j in np.argsort(-beyond, kind="stable").tolist() if beyond[j] > 0.0]

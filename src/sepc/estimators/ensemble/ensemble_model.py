@@ -63,7 +63,7 @@ class EnsembleModel:
     outline: Outline
     members: list[Member]
     stack: Stack
-    strangeness: Strangeness | None
+    strangeness: Strangeness
     known: dict[tuple[int, int], list[Rules]] = field(default_factory=dict, repr=False)
     policy: Policy | None = None
 
@@ -114,11 +114,10 @@ class EnsembleModel:
 
     def _decided(self, X: FloatArray, said: Opinion) -> Decision:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
-        proba, typicality = self.stack.posterior(said.log_probability), None
-        if self.strangeness is not None:
-            scores = self.strangeness.score(said.log_density, self.views.beyond(X).max(axis=1))
-            proba = self.strangeness.calibration.with_background(proba, scores)
-            typicality = self.strangeness.calibration.typicality(scores)
+        scores = self.strangeness.score(said.log_density, self.views.beyond(X).max(axis=1))
+        calibration = self.strangeness.calibration
+        proba = calibration.with_background(self.stack.posterior(said.log_probability), scores)
+        typicality = calibration.typicality(scores)
         known = known_share(X)
         if isinstance(known, float):
             return decide_by_probability(proba, typicality, self.policy)
