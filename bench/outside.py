@@ -62,7 +62,7 @@ def judged(X: np.ndarray, y: np.ndarray, n_splits: int) -> tuple[dict, float]:
     """Return what both ways say of the test rows outside, those of all splits together, and the share of these."""
     parts, n_test = [], 0
     for train, test in StratifiedShuffleSplit(n_splits, test_size=1 / 3, random_state=0).split(X, y):
-        model = SEPClassifier(trust="counts").fit(X[train], y[train])._model
+        model = SEPClassifier(trust="counts").fit(X[train], y[train]).model_
         Z = model.units(X[test])
         rules = [problem.judge(Z, count_outside=False).rule for problem in model.rules]
         none = np.all(np.array(rules) == Rule.R3, axis=0)

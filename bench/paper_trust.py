@@ -53,7 +53,7 @@ def judged(X: np.ndarray, y: np.ndarray, repeats: int) -> dict[str, np.ndarray]:
     parts = []
     for seed in range(repeats):
         for train, test in StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y):
-            model = SEPClassifier(trust="paper").fit(X[train], y[train])._model
+            model = SEPClassifier(trust="paper").fit(X[train], y[train]).model_
             part = {}
             for way, grows in WAYS.items():
                 rules = [Rules.by(r.training_counts, r.sides, r.labels, grows) for r in model.rules]

@@ -88,7 +88,7 @@ def test_a_process_that_only_predicts_never_loads_the_compiler(tmp_path):
 
         for name in {list(models)}:
             clf = pickle.loads((Path({str(tmp_path)!r}) / name).read_bytes())
-            X = clf._model.original(clf._model.records.points)
+            X = clf.model_.original(clf.model_.records.points)
             a = clf.assess(X)
             clf.predict(X), clf.predict_proba(X), a.region, a.local_overlap, a.to_frame(), clf.trust_score(X)
             clf.predict_or_abstain(X), clf.explain(X[0]).text, clf.regions()

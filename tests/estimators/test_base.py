@@ -21,7 +21,7 @@ def test_interrupting_leaves_the_classifier_as_it_was(cancer, monkeypatch):
     clf = SEPClassifier().fit(X.iloc[:, :3], y)
     before = clf.assess(X.iloc[:, :3]).to_frame()
     attributes = set(vars(clf))
-    monkeypatch.setattr("sepc.partitions.run.nearest_points", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("sepc.partitions.run.nearest_of", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert set(vars(clf)) == attributes

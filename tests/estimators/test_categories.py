@@ -30,36 +30,36 @@ def ensemble_of_groups():
 class TestEvidence:
     def test_shares_are_taken_where_columns_are_independent_within_regions(self, groups):
         clf, X, y = groups
-        shares = clf._model.densities.shares
+        shares = clf.model_.densities.shares
         assert [group.tolist() for group in shares.categories.groups] == [
             [2, 3, 4],
             [5, 6, 7, 8],
             [9],
             list(range(10, 15)),
         ]
-        assert all(part.shares is not None for part in clf._model.held_out.densities)
+        assert all(part.shares is not None for part in clf.model_.held_out.densities)
         # A hair's breadth makes a column one of numbers; blocks are the same.
         nearly = X.copy()
         nearly[0, 2:] += 1e-3
         as_numbers = SEPClassifier().fit(nearly[:200], y[:200])
-        assert as_numbers._model.densities.shares is None
+        assert as_numbers.model_.densities.shares is None
         losses = [log_loss(y[200:], model.predict_proba(X[200:])) for model in (clf, as_numbers)]
         assert losses[0] < losses[1]
 
     def test_covariances_are_taken_where_only_two_columns_together_tell(self):
         X, y = of_pairs()
         clf = SEPClassifier().fit(X[:200], y[:200])
-        assert clf._model.densities.shares is None
+        assert clf.model_.densities.shares is None
         assert clf.score(X[200:], y[200:]) > 0.9
 
     def test_the_reading_without_left_out_records_takes_shares(self):
         X, y = of_groups()
-        assert SEPClassifier(trust="raw").fit(X, y)._model.densities.shares is not None
-        assert SEPClassifier(trust="paper").fit(X, y)._model.densities is None
+        assert SEPClassifier(trust="raw").fit(X, y).model_.densities.shares is not None
+        assert SEPClassifier(trust="paper").fit(X, y).model_.densities is None
 
     def test_members_that_see_the_features_as_they_are_decide_by_themselves(self, ensemble_of_groups):
         clf, X, y = ensemble_of_groups
-        read = [[part.densities.shares is not None for part in member.parts] for member in clf._model.members]
+        read = [[part.densities.shares is not None for part in member.parts] for member in clf.model_.members]
         assert read[0] == [True] * 3
         assert read[1] == read[3] == [False] * 3
         assert clf.score(X[200:], y[200:]) > 0.7
@@ -94,8 +94,8 @@ class TestLaws:
     def test_they_are_found_wherever_the_points_are(self, where, groups):
         clf, X, y = groups
         other = where(SEPClassifier(), X[:200], y[:200])
-        assert other._model.records is None
-        assert other._model.densities.shares is not None
+        assert other.model_.records is None
+        assert other.model_.densities.shares is not None
         assert other.predict_proba(X[200:]) == pytest.approx(clf.predict_proba(X[200:]), abs=1e-6)
 
     @pytest.mark.usefixtures("small_chunks")
@@ -107,7 +107,7 @@ class TestLaws:
 
     def test_quick_opinions_are_the_same_but_for_the_last_digits(self, ensemble_of_groups):
         clf, X, _ = ensemble_of_groups
-        quick, exact = clf._model.decide_quickly(X[200:]), clf._model.decide(X[200:])
+        quick, exact = clf.model_.decide_quickly(X[200:]), clf.model_.decide(X[200:])
         assert quick.proba == pytest.approx(exact.proba)
 
 
@@ -129,7 +129,7 @@ class TestTables:
 
     def test_terms_add_up_to_the_log_odds(self, groups):
         clf, X, _ = groups
-        model = clf._model
+        model = clf.model_
         points = model.units(X[200:])
         label, rival = np.argsort(-model.densities.log_joint(points), axis=1)[:, :2].T
         best, against, terms = feature_terms(model.densities, points, label, rival)
@@ -193,8 +193,8 @@ class TestSamples:
         assert set(np.unique(X[:, 2:])) == {0.0, 1.0}
         for group in ([2, 3, 4], [5, 6, 7, 8], list(range(10, 15))):
             assert (X[:, group].sum(axis=1) == 1).all()
-        (component,) = (k for k, regions in enumerate(clf._model.regions_by_component()) if name in regions)
-        shares = clf._model.densities.shares.shares(component)
+        (component,) = (k for k, regions in enumerate(clf.model_.regions_by_component()) if name in regions)
+        shares = clf.model_.densities.shares.shares(component)
         assert X[:, 2:].mean(axis=0) == pytest.approx(shares, abs=0.04)
 
     def test_rows_of_a_table_have_raw_values(self):

@@ -93,7 +93,7 @@ class TestFits:
     def test_all_records_are_counted_and_shape_the_densities(self):
         X, y = clouds(3000)
         clf = SEPClassifier().fit(X, y)
-        model = clf._model
+        model = clf.model_
         assert model.rules[0].training_counts.totals.sum() == 3000
         sizes = [model.densities.size(k, 3000) for k in range(len(model.densities.codes))]
         assert sum(sizes) == pytest.approx(3000, abs=len(sizes))
@@ -145,11 +145,11 @@ class TestFits:
         y = np.where(X[:, 0] + 0.5 * rng.normal(size=1000) > 0, "a", "b")
         alone = np.tile(rng.normal(size=2) + 6.0, (n_equal, 1))
         clf = SEPClassifier().fit(np.vstack([X, alone]), [*y, *["c"] * n_equal])
-        assert len(clf._model.held_out.densities) == 3
-        assert set(clf._model.held_out.part[-n_equal:]) == {IN_NO_PART}
+        assert len(clf.model_.held_out.densities) == 3
+        assert set(clf.model_.held_out.part[-n_equal:]) == {IN_NO_PART}
         assert clf.predict(alone[:1]).tolist() == ["c"]
-        points, proba = clf._model.left_out_probabilities()
-        right = clf.classes_[proba.argmax(axis=1)] == np.array([*y, *["c"] * n_equal])[clf._model.rows[points]]
+        points, proba = clf.model_.left_out_probabilities()
+        right = clf.classes_[proba.argmax(axis=1)] == np.array([*y, *["c"] * n_equal])[clf.model_.rows[points]]
         assert proba.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.02)
 
     def test_records_of_a_table_of_a_few_values_are_left_out_one_by_one(self, small_core):
@@ -164,7 +164,7 @@ class TestFits:
         X, y = draw(4000)
         assert len(X) > small_core
         clf = SEPClassifier().fit(X, y)
-        part, cell = clf._model.held_out.part, clf._model.points @ [1.0, 100.0]
+        part, cell = clf.model_.held_out.part, clf.model_.points @ [1.0, 100.0]
         for one in np.unique(cell):
             assert set(part[cell == one]) == {0, 1, 2}
         X_test, y_test = draw(20_000)

@@ -74,7 +74,7 @@ class TestModels:
 
     def test_what_needs_the_records_says_so(self):
         clf = in_file(SEPClassifier(), *iris())
-        for needs in (lambda: clf.landscape_, lambda: FeedbackMonitor(clf), lambda: clf._model.points):
+        for needs in (lambda: clf.landscape_, lambda: FeedbackMonitor(clf), lambda: clf.model_.points):
             with pytest.raises(SepcError, match=r"needs the training records.*fitted to data that stayed in a file"):
                 needs()
 
@@ -180,7 +180,7 @@ class TestHonestCounts:
         V, label = (X[rows] - clf.mean_) / clf.scale_, y[rows]
         ellipsoids = {
             name: block.ellipsoid
-            for rules, p in zip(clf._model.rules, clf.partitions_, strict=True)
+            for rules, p in zip(clf.model_.rules, clf.partitions_, strict=True)
             for name, block in zip(rules.names, p.blocks, strict=True)
         }
         a = clf.assess(np.vstack([Z, X]))

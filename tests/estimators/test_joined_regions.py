@@ -25,15 +25,15 @@ from sepc.persist.rules_in_words import rules_dict
 def joined(cut_clouds):
     X, y = cut_clouds
     clf = SEPClassifier(n_imp=0.05).fit(X, y).calibrate(X[::2], y[::2])
-    assert clf._model.groups is not None
-    assert len(clf._model.densities.codes) < len(clf._model.groups)
+    assert clf.model_.groups is not None
+    assert len(clf.model_.densities.codes) < len(clf.model_.groups)
     return clf
 
 
 class TestWhen:
     def test_pieces_of_a_cloud_are_read_as_one(self, joined, cut_clouds):
         X, y = cut_clouds
-        model = joined._model
+        model = joined.model_
         assert model.densities.codes.tolist() == [0, 1]
         for k, label in enumerate("ab"):
             # One component for a class has the mean of its records.
@@ -43,7 +43,7 @@ class TestWhen:
         rng = np.random.default_rng(1)
         corners = rng.integers(2, size=(400, 2))
         clf = SEPClassifier().fit(6.0 * corners + rng.normal(size=(400, 2)), corners.sum(axis=1) % 2)
-        assert all(np.count_nonzero(clf._model.densities.codes == k) >= 2 for k in range(2))
+        assert all(np.count_nonzero(clf.model_.densities.codes == k) >= 2 for k in range(2))
 
     @pytest.mark.parametrize(("gain", "is_joined"), [(0.0, False), (0.009, False), (0.011, True)])
     def test_only_where_it_is_clearly_better(self, gain, is_joined):
@@ -97,13 +97,13 @@ class TestWhen:
         assert _clearly_better(apart, [other]) is apart
 
     def test_only_the_calibrated_reading_joins(self, cut_clouds):
-        assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds)._model.groups is None
+        assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds).model_.groups is None
 
     def test_the_order_of_rows_does_not_matter(self, joined, cut_clouds):
         X, y = cut_clouds
         order = np.random.default_rng(2).permutation(len(X))
         other = SEPClassifier(n_imp=0.05).fit(X[order], y[order])
-        assert np.array_equal(other._model.groups, joined._model.groups)
+        assert np.array_equal(other.model_.groups, joined.model_.groups)
         assert np.array_equal(other.predict_proba(X), joined.predict_proba(X))
 
     def test_labels_are_those_of_the_likelier_normal_distribution(self, joined):
@@ -119,29 +119,29 @@ class TestTails:
     """Records that were left out tell how heavy they are."""
 
     def test_light_ones_of_normal_distributions(self, joined):
-        assert joined._model.densities.tails == max(OTHER_TAILS)
-        assert {part.tails for part in joined._model.held_out.densities} == {max(OTHER_TAILS)}
+        assert joined.model_.densities.tails == max(OTHER_TAILS)
+        assert {part.tails for part in joined.model_.held_out.densities} == {max(OTHER_TAILS)}
 
     def test_heavy_ones_of_heavy_tails(self):
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
         X[600:] += [2.0, 1.0]
         clf = SEPClassifier(n_imp=0.05).fit(X, np.repeat([0, 1], 600))
-        assert clf._model.densities.tails == min(OTHER_TAILS)
+        assert clf.model_.densities.tails == min(OTHER_TAILS)
 
     def test_the_usual_ones_where_nothing_tells(self, cut_clouds):
         X, y = cut_clouds
-        assert SEPClassifier().fit(X[::100], y[::100])._model.densities.tails == USUAL_TAILS
-        assert SEPClassifier(trust="raw").fit(X, y)._model.densities.tails == USUAL_TAILS
+        assert SEPClassifier().fit(X[::100], y[::100]).model_.densities.tails == USUAL_TAILS
+        assert SEPClassifier(trust="raw").fit(X, y).model_.densities.tails == USUAL_TAILS
 
     def test_models_with_other_tails_are_not_the_same(self, joined):
-        model = joined._model
+        model = joined.model_
         others = [replace(model, densities=replace(model.densities, tails=tails)) for tails in (USUAL_TAILS, 3.0)]
         assert len({model.key(), *(other.key() for other in others)}) == 3
 
 
 class TestNames:
     def test_the_first_region_with_a_plus(self, joined):
-        model = joined._model
+        model = joined.model_
         assert model.region_names() == ["a#1+", "b#1+"]
         by_component = model.regions_by_component()
         assert [len(regions) for regions in by_component] == [len(g) for g in members(model.groups)]
@@ -150,11 +150,11 @@ class TestNames:
             assert set(told.region[told.read_as == name]) == {region for region in regions if "@" not in region}
 
     def test_samples_are_drawn_by_either_name(self, joined):
-        first = joined._model.rules[0].stack[0]
+        first = joined.model_.rules[0].stack[0]
         for region, is_one in (("a#1", True), ("a#1+", False)):
             points, labels = joined.sample(200, region=region, random_state=0)
             assert set(labels) == {"a"}
-            assert first.contains(joined._model.units(points)).all() == is_one
+            assert first.contains(joined.model_.units(points)).all() == is_one
 
     def test_rules_for_other_programs_tell_it(self, joined):
         told = rules_dict(joined)["problems"][0]["regions"]
@@ -174,7 +174,7 @@ class TestNames:
         best = own[0]
         label = best.label
         assert (best.region, best.records) == (f"{label}#1+", np.count_nonzero(y == label))
-        assert best.n_regions == len(joined._model.regions_by_component()["ab".index(label)])
+        assert best.n_regions == len(joined.model_.regions_by_component()["ab".index(label)])
         assert f"{label}#1+ ({best.records} records of {best.n_regions} regions)" in str(why)
         assert joined.assess(X[:1]).main_region.tolist() == [best.region]
 
@@ -184,9 +184,9 @@ class TestEverywhere:
     def test_a_saved_model_knows_it(self, joined, cut_clouds, tmp_path, training_rows):
         X, _ = cut_clouds
         found = stored(joined, tmp_path, training_rows=training_rows)
-        assert np.array_equal(found._model.groups, joined._model.groups)
-        assert found._model.densities.tails == joined._model.densities.tails != USUAL_TAILS
-        assert [part.tails for part in found._model.held_out.densities] == [found._model.densities.tails] * 3
+        assert np.array_equal(found.model_.groups, joined.model_.groups)
+        assert found.model_.densities.tails == joined.model_.densities.tails != USUAL_TAILS
+        assert [part.tails for part in found.model_.held_out.densities] == [found.model_.densities.tails] * 3
         assert_same(told(found, X), told(joined, X))
         assert np.array_equal(found.assess(X).stability, joined.assess(X).stability)
 
@@ -213,7 +213,7 @@ class TestEverywhere:
     def test_a_file_with_impossible_tails_is_refused(self, joined, tmp_path, tails):
         sepc.save(joined, tmp_path / "model.sepc")
         header, arrays = FORMAT.read(tmp_path / "model.sepc")
-        assert arrays["densities/tails"].tolist() == [joined._model.densities.tails]
+        assert arrays["densities/tails"].tolist() == [joined.model_.densities.tails]
         spoilt = arrays | {"densities/tails": np.atleast_1d(tails)}
         FORMAT.write(tmp_path / "spoilt.sepc", header, spoilt)
         with pytest.raises(ModelFileError):
@@ -238,8 +238,8 @@ class TestEverywhere:
     def test_a_fit_elsewhere_joins_the_same(self, joined, cut_clouds, where):
         X, y = cut_clouds
         found = where(SEPClassifier(n_imp=0.05), X, y)
-        assert np.array_equal(found._model.groups, joined._model.groups)
-        assert found._model.densities.tails == joined._model.densities.tails
+        assert np.array_equal(found.model_.groups, joined.model_.groups)
+        assert found.model_.densities.tails == joined.model_.densities.tails
         np.testing.assert_allclose(found.predict_proba(X), joined.predict_proba(X), rtol=0, atol=1e-9)
 
     def test_arrays_elsewhere_get_the_same_answers(self, joined, cut_clouds, monkeypatch):
@@ -254,8 +254,8 @@ class TestEverywhere:
     def test_several_classes(self):
         X, y = load_iris(return_X_y=True)
         clf = SEPClassifier().fit(X, y)
-        assert clf._model.groups is not None
-        codes = clf._model.densities.codes[clf._model.groups]
+        assert clf.model_.groups is not None
+        codes = clf.model_.densities.codes[clf.model_.groups]
         assert (np.diff(codes) >= 0).all()
         told = clf.regions()
         assert all(name.startswith(f"{label}#") for name, label in zip(told.read_as, told.label, strict=True))

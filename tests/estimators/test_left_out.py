@@ -71,7 +71,7 @@ def test_copies_of_all_records_give_no_more_certainty_about_new_ones(load):
     once = SEPClassifier().fit(X[::2], y[::2])
     thrice = SEPClassifier().fit(np.repeat(X[::2], 3, axis=0), np.repeat(y[::2], 3))
     # Copies in other parts would have been seen: the temperature would say that nothing is ever wrong.
-    assert thrice._model.calibration.temperature > 0.7 * once._model.calibration.temperature
+    assert thrice.model_.calibration.temperature > 0.7 * once.model_.calibration.temperature
 
 
 def test_a_class_whose_records_are_all_equal_is_still_found():
@@ -80,7 +80,7 @@ def test_a_class_whose_records_are_all_equal_is_still_found():
     X = rng.normal(size=(300, 1))
     X[y == 1] = 0.0  # a code for a fault, say: such records are never left out
     clf = SEPClassifier().fit(X, y)
-    assert not clf._model.calibration.correction.any()
+    assert not clf.model_.calibration.correction.any()
     assert clf.predict([[0.0]]).tolist() == [1]
 
 
@@ -113,7 +113,7 @@ class TestAlongRays:
 
     def test_the_density_falls_along_them(self):
         X, y = load_breast_cancer(return_X_y=True)
-        model = SEPClassifier().fit(X, y)._model
+        model = SEPClassifier().fit(X, y).model_
         u = np.random.default_rng(1).normal(size=X.shape[1])
         along = log_density(model.densities.log_joint(np.outer(np.logspace(2, 8, 30), u)))
         assert (np.diff(along) < 0).all()

@@ -138,7 +138,7 @@ class TestRules:
         """
         j, tried = int(np.flatnonzero(np.isnan(record))[0]), np.repeat(record[None], 3, axis=0)
         tried[:, j] = clf.mean_[j] + np.array([-1.0, 0.0, 1.0]) * clf.scale_[j]
-        left, middle, right = np.square(clf._model.rules[0].stack.gauges(clf._model.units(tried)))
+        left, middle, right = np.square(clf.model_.rules[0].stack.gauges(clf.model_.units(tried)))
         return bool((middle - np.square(right - left) / (8.0 * (left + right - 2.0 * middle)) <= 1.0).any())
 
     @pytest.mark.parametrize("trust", ["paper", "counts", "bound"])
@@ -300,7 +300,7 @@ class TestElsewhere:
         assert monitor.report().n == len(asked)
         new, _ = monitor.repartition()
         assert new.class_count_.sum() == len(train) + len(asked)
-        assert np.isnan(new._model.training.as_they_came).sum() == np.isnan(train).sum() + np.isnan(asked).sum()
+        assert np.isnan(new.model_.training.as_they_came).sum() == np.isnan(train).sum() + np.isnan(asked).sum()
         worth = clf.query(asked, k=5)
         assert clf.assess(asked).trust[worth].mean() < clf.assess(asked).trust.mean()
         path = sepc.select_n_imp(train, y[::4], candidates=[0.02, 0.1])

@@ -29,7 +29,7 @@ def cancer():
 class TestSample:
     def test_records_lie_in_the_ellipsoid_they_are_drawn_from(self, fitted):
         X, y = fitted.sample(300, region="virginica#2", random_state=0)
-        (rules,) = fitted._model.rules
+        (rules,) = fitted.model_.rules
         E = rules.stack[rules.names.index("virginica#2")]
         assert E.contains((X - fitted.mean_) / fitted.scale_).all()
         assert set(y) == {"virginica"}

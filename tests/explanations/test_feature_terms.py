@@ -15,7 +15,7 @@ def test_many_records_have_the_terms_of_their_explanations(trust):
     asked = X[1:50:4]
     proba = clf.predict_proba(asked)
     label, rival = np.argsort(-proba, axis=1)[:, :2].T
-    found = feature_terms(clf._model.densities, clf._model.units(asked), label, rival)
+    found = feature_terms(clf.model_.densities, clf.model_.units(asked), label, rival)
     for k, x in enumerate(asked):
         told = {one.feature: one.term for one in clf.explain(x).against.terms}
         assert [told[f"x{j}"] for j in range(4)] == pytest.approx(found.values[k].tolist())
@@ -23,7 +23,7 @@ def test_many_records_have_the_terms_of_their_explanations(trust):
 
 def test_terms_and_the_part_of_the_regions_add_up_to_the_log_odds():
     X, y = load_iris(return_X_y=True)
-    model = SEPClassifier().fit(X[::2], y[::2])._model
+    model = SEPClassifier().fit(X[::2], y[::2]).model_
     points = model.units(X[1::2])
     label, rival = np.argsort(-model.densities.log_joint(points), axis=1)[:, :2].T
     best, against, terms = feature_terms(model.densities, points, label, rival)

@@ -18,16 +18,16 @@ def iris():
 def places(clf, X):
     for x in X:
         a = clf.assess(x[None])
-        yield a, place_of(clf._model, clf._model.rules[0], x, a, Vocabulary(["a", "b"]))
+        yield a, place_of(clf.model_, clf.model_.rules[0], x, a, Vocabulary(["a", "b"]))
 
 
 def test_records_of_all_other_labels_are_counted(iris):
     clf, X, y = iris
-    ellipsoids = dict(zip(clf._model.rules[0].names, clf._model.rules[0].stack.ellipsoids, strict=True))
+    ellipsoids = dict(zip(clf.model_.rules[0].names, clf.model_.rules[0].stack.ellipsoids, strict=True))
     others = 0
     for _, place in places(clf, X[1::6]):
         for note in place.regions:
-            inside = y[::2][ellipsoids[note.region].contains(clf._model.units(X[::2]))]
+            inside = y[::2][ellipsoids[note.region].contains(clf.model_.units(X[::2]))]
             assert note.n_label == np.count_nonzero(inside == int(note.label))
             assert note.n_others == np.count_nonzero(inside != int(note.label))
             others += note.n_others
@@ -36,10 +36,10 @@ def test_records_of_all_other_labels_are_counted(iris):
 
 def test_outside_of_all_the_nearest_ellipsoids_of_two_labels_are_told(iris):
     clf, X, _ = iris
-    rules = clf._model.rules[0]
+    rules = clf.model_.rules[0]
     for x, (a, place) in zip(X[1::6] + 3.0, places(clf, X[1::6] + 3.0), strict=True):
         assert a.rule[0] == "R3"
-        distances = rules.stack.distances(clf._model.units(x))
+        distances = rules.stack.distances(clf.model_.units(x))
         nearest = sorted(distances[rules.sides == side].min() for side in range(3))
         first, second = place.regions
         assert first.label != second.label

@@ -62,7 +62,7 @@ def sizes_by_region(clf):
         sizes[label] = {f"{label}#{i + 1}": len(block.members) for i, block in enumerate(blocks)}
         if len(p.isolated[side]):
             sizes[label][f"{label}@"] = len(p.isolated[side])
-        for regions in clf._model.regions_by_component():
+        for regions in clf.model_.regions_by_component():
             if len(regions) > 1 and regions[0] in sizes[label]:
                 sizes[label][f"{regions[0]}+"] = sum(sizes[label].pop(region) for region in regions)
     return sizes
@@ -133,7 +133,7 @@ def test_shares_of_the_rival_are_its_probability(n_classes, trust):
 def test_shares_are_those_of_the_densities_and_the_background():
     X, y = load_iris(return_X_y=True)
     clf = SEPClassifier().fit(X[::2], y[::2])
-    model, x = clf._model, X[77]
+    model, x = clf.model_, X[77]
     why = clf.explain(x)
     z = model.units(x)[None]
     logs = model.densities.by_component(z)[0]
@@ -152,10 +152,10 @@ def test_shares_are_those_of_the_densities_and_the_background():
 def test_terms_are_the_squared_distances_feature_by_feature():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = SEPClassifier().fit(X[::2], y[::2])
-    densities, names = clf._model.densities, clf._model.region_names()
+    densities, names = clf.model_.densities, clf.model_.region_names()
     for i in range(1, 150, 10):
         why = clf.explain(X.iloc[i])
-        z = clf._model.units(X.iloc[i].to_numpy())
+        z = clf.model_.units(X.iloc[i].to_numpy())
         tails, df = [], densities.tails
         for region in (why.against.region, why.against.rival_region):
             center, frame = densities.frame(names.index(region))
@@ -178,7 +178,7 @@ def test_terms_of_a_raw_table_are_those_of_its_columns():
 def test_a_model_from_before_calibration_is_read_without_it():
     X, y, asked = overlapping(3)
     raw = SEPClassifier(trust="raw").fit(X, y)
-    older = replace(raw._model, trust="local")
+    older = replace(raw.model_, trust="local")
     for x in asked[:5]:
         why = explain(older, x)
         assert_sums(why)
@@ -203,7 +203,7 @@ def test_records_are_those_of_the_partition_with_and_without_training_rows(n_cla
     X, y, _ = overlapping(n_classes)
     fit = in_file if scattered else lambda clf, X, y: clf.fit(X, y)
     clf = fit(SEPClassifier(trust="raw"), X, y)
-    model = replace(clf._model, records=None)
+    model = replace(clf.model_, records=None)
     sizes = {name: n for of_label in sizes_by_region(clf).values() for name, n in of_label.items()}
     found = [model.densities.size(k, len(X)) for k in range(len(model.densities.codes))]
     assert dict(zip(model.region_names(), found, strict=True)) == sizes

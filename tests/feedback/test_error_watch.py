@@ -137,8 +137,8 @@ class TestParts:
         assert first.kind == "region"
         assert abs(first.since - 800) <= 80
         X, _, place = ring(500, rng)
-        here = clf._model.densities.claims_within(clf._model.units(X), clf.assess(X).label == "odd")
-        names = np.array(clf._model.region_names())[here]
+        here = clf.model_.densities.claims_within(clf.model_.units(X), clf.assess(X).label == "odd")
+        names = np.array(clf.model_.region_names())[here]
         assert np.mean(place[names == first.name] == 3) > 0.8
         assert f"region {first.name}, since about record {first.since}" in repr(state)
         assert first.features == ()

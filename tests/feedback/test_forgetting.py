@@ -80,7 +80,7 @@ def test_shares_and_costs_that_were_stated_stay():
     costs = {"buys": {"leaves": 1.0}, "leaves": {"buys": 20.0}, None: 0.5}
     clf = SEPClassifier(n_imp=0.05).fit(X, y).under(class_prior={"buys": 0.3}, costs=costs)
     new, _ = FeedbackMonitor(clf).observe(*records(60, 0.0, 1), labels="all").repartition()
-    both = [one._model.policy.to_dict(one.classes_) for one in (clf, new)]
+    both = [one.model_.policy.to_dict(one.classes_) for one in (clf, new)]
     assert both[0] == both[1]
 
 

@@ -11,8 +11,8 @@ class TestHeldOutModels:
     def test_it_looks_at_new_records_through_models_that_have_seen_neither(self, clf, iris):
         monitor = FeedbackMonitor(clf)
         X, y = iris[0][::2], iris[1][::2]
-        rows = clf._model.rows
-        parts = [np.sort(rows[part]) for part in parts_of(clf._model, 3)]
+        rows = clf.model_.rows
+        parts = [np.sort(rows[part]) for part in parts_of(clf.model_, 3)]
         assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(len(X)))
         for part, (outside, n) in zip(parts, monitor._outside_test.held_out.tolist(), strict=True):
             rest = np.setdiff1d(np.arange(len(X)), part)

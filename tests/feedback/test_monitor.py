@@ -73,7 +73,7 @@ class TestRepartition:
         old, fresh = order[:100], order[100:]
         clf = SEPClassifier().fit(X[old], y[old])
         new, changes = FeedbackMonitor(clf, reference=X[fresh]).observe(X[fresh], y[fresh]).repartition()
-        model = new._model
+        model = new.model_
         assert np.allclose(model.original(model.points)[np.argsort(model.rows)], X[order], rtol=1e-12)
         assert np.array_equal(model.classes[model.codes][np.argsort(model.rows)], y[order])
         assert (changes.n_before, changes.n_added) == (100, 50)

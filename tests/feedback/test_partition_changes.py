@@ -19,8 +19,8 @@ class TestPartitionChanges:
     def test_each_new_ellipsoid_is_kept_changed_or_new(self, clf, iris):
         X, y = iris[0][1::2], iris[1][1::2]
         new, changes = FeedbackMonitor(clf, reference=X).observe(X, y).repartition()
-        old_names = {name for rules in clf._model.rules for name in rules.names}
-        new_names = [name for rules in new._model.rules for name in rules.names]
+        old_names = {name for rules in clf.model_.rules for name in rules.names}
+        new_names = [name for rules in new.model_.rules for name in rules.names]
         named = [e.region for e in (*changes.appeared, *changes.changed)]
         assert len(named) == len(set(named))
         assert set(named) <= set(new_names)

@@ -99,7 +99,7 @@ class TestRecords:
         Z = (X - clf.mean_) / clf.scale_
         table = clf.landscape_.impure.set_index("row")
         assert len(table)
-        for p, rules in zip(clf.partitions_, clf._model.rules, strict=True):
+        for p, rules in zip(clf.partitions_, clf.model_.rules, strict=True):
             for k, block in enumerate(p.blocks):
                 side = (y != rules.labels[0]).astype(int)
                 inside = np.flatnonzero(block.ellipsoid.contains(Z))

@@ -19,7 +19,7 @@ class TestOverlaps:
     def test_it_has_exactly_the_pairs_that_meet(self, seed):
         A, B, n_imp = labelled_points(seed)
         clf = SEPClassifier(n_imp=n_imp).fit(np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)]))
-        rules = clf._model.rules[0]
+        rules = clf.model_.rules[0]
         g = clf.landscape_.graph
         found = {(a, b): (n, m) for a, b, n, m in zip(g.region_a, g.region_b, g.n_common, g.margin, strict=True)}
         for i, j in combinations(range(len(rules.names)), 2):

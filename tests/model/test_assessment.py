@@ -67,10 +67,10 @@ class TestLocalOverlap:
     def test_it_is_that_of_the_problem_that_decides_the_label(self, overlapping, labels, trust):
         X, y = (part[np.isin(overlapping[1], labels)] for part in overlapping)
         clf = SEPClassifier(n_imp=10, trust=trust).fit(X, y)
-        a, Z = clf.assess(X), clf._model.units(X)
+        a, Z = clf.assess(X), clf.model_.units(X)
         found = 0
         for i, label in enumerate(a.label):
-            rules = clf._model.rules[labels.index(label) if len(clf._model.rules) > 1 else 0]
+            rules = clf.model_.rules[labels.index(label) if len(clf.model_.rules) > 1 else 0]
             expected = largest_local_overlap(rules.stack.ellipsoids, rules.sides, Z[i])
             assert a.local_overlap[i] == pytest.approx(expected, abs=1e-9, nan_ok=True)
             found += not np.isnan(expected)

@@ -42,7 +42,7 @@ class TestInterface:
     X, y, Z = overlapping(3)
 
     def test_every_member_is_there(self, clf):
-        model, d = clf._model, self.X.shape[1]
+        model, d = clf.model_, self.X.shape[1]
         assert all(hasattr(model, name) for name in vars(FittedModel) if not name.startswith("_"))
         assert model.classes.tolist() == ["a", "b", "c"]
         assert model.class_count.tolist() == [40, 40, 40]
@@ -52,43 +52,43 @@ class TestInterface:
         assert model.trust == getattr(clf, "trust", "ensemble")
 
     def test_points_come_back_in_the_units_that_they_came_in(self, clf):
-        model = clf._model
+        model = clf.model_
         close(model.original(model.units(self.Z)), self.Z)
         close(model.units(self.Z), (self.Z - model.mean) / model.scale)
 
     def test_records_are_the_training_set_in_these_units(self, clf):
-        points, codes, rows, _ = clf._model.records
+        points, codes, rows, _ = clf.model_.records
         assert sorted(rows.tolist()) == list(range(len(self.X)))
-        close(clf._model.original(points), self.X[rows])
+        close(clf.model_.original(points), self.X[rows])
         assert np.array_equal(clf.classes_[codes], self.y[rows])
-        assert clf._model.records.recorded(points[::7]).all()
-        assert not clf._model.records.recorded(clf._model.units(self.Z)).any()
+        assert clf.model_.records.recorded(points[::7]).all()
+        assert not clf.model_.records.recorded(clf.model_.units(self.Z)).any()
 
     def test_the_outline_is_that_of_the_records(self, clf):
-        points, codes, _, _ = clf._model.records
-        found, expected = clf._model.outline, Outline.of(Extents.of([points[codes == k] for k in range(3)]))
+        points, codes, _, _ = clf.model_.records
+        found, expected = clf.model_.outline, Outline.of(Extents.of([points[codes == k] for k in range(3)]))
         np.testing.assert_array_equal(found.constant, expected.constant)
         close(found.middles, expected.middles)
 
     def test_decisions_are_the_predictions(self, clf):
-        d = clf._model.decide(self.Z)
+        d = clf.model_.decide(self.Z)
         assert np.array_equal(clf.classes_[d.label], clf.predict(self.Z))
         assert np.array_equal(d.trust, clf.trust_score(self.Z))
         assert np.array_equal(d.proba, clf.predict_proba(self.Z))
 
     def test_assessments_tell_the_decisions(self, clf):
-        d, a = clf._model.decide(self.Z), clf._model.assess(self.Z, FrameMaker.like(self.Z))
+        d, a = clf.model_.decide(self.Z), clf.model_.assess(self.Z, FrameMaker.like(self.Z))
         assert np.array_equal(a.label, clf.classes_[d.label])
         assert np.array_equal(a.trust, d.trust)
 
     def test_without_training_records_decisions_are_the_same(self, clf):
-        model = clf._model.for_decisions()
+        model = clf.model_.for_decisions()
         assert model.records is None
-        assert clf._model.records is not None
-        for one, two in zip(model.decide(self.Z)[:3], clf._model.decide(self.Z)[:3], strict=True):
+        assert clf.model_.records is not None
+        for one, two in zip(model.decide(self.Z)[:3], clf.model_.decide(self.Z)[:3], strict=True):
             assert np.array_equal(one, two)
 
     def test_without_what_assessments_do_not_need_they_are_the_same(self, clf):
         frames = FrameMaker.like(self.Z)
-        one, two = (model.assess(self.Z, frames) for model in (clf._model.for_assessments(), clf._model))
+        one, two = (model.assess(self.Z, frames) for model in (clf.model_.for_assessments(), clf.model_))
         assert one.to_frame().equals(two.to_frame())

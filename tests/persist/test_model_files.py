@@ -104,7 +104,7 @@ class TestWithoutRecords:
             lambda: found.landscape_,
             lambda: FeedbackMonitor(found),
             lambda: fingerprint(found),
-            lambda: found._model.rules[0].members(0),
+            lambda: found.model_.rules[0].members(0),
         ):
             with pytest.raises(SepcError, match=r"needs the training records.*training_rows=True"):
                 needs()
@@ -119,7 +119,7 @@ class TestWithoutRecords:
 
 def test_models_with_other_corrections_have_other_keys():
     # Promises and observations that are kept elsewhere name the model by it.
-    model = sepc.load(fixture_path("v1-binary-local"))._model
+    model = sepc.load(fixture_path("v1-binary-local")).model_
     corrected = replace(model, calibration=replace(model.calibration, correction=np.array([0.1, -0.1])))
     assert corrected.key() != model.key()
 

@@ -52,7 +52,7 @@ class TestRulesDict:
 
     def test_regions_of_members_reach_in_the_original_units(self, fitted):
         clf, _ = fitted["ensemble"]
-        smallest, largest = clf._model.views.bounds
+        smallest, largest = clf.model_.views.bounds
         told = sepc.rules_dict(clf)
         number = {name: j for j, name in enumerate(told["features"])}
         in_view = set()

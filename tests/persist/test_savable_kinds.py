@@ -14,7 +14,7 @@ class TestKinds:
         class Mine(SEPClassifier):
             pass
 
-        for other in (Mine(), "model", fitted["local"][0]._model):
+        for other in (Mine(), "model", fitted["local"][0].model_):
             with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
                 sepc.save(other, tmp_path / "model.sepc")
         with pytest.raises(NotFittedError):

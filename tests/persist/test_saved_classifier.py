@@ -41,7 +41,7 @@ class TestWithoutRecords:
         clf = SEPClassifier(trust=trust).fit(X, y)
         sepc.save(clf, tmp_path / "model.sepc", training_rows=False)
         content = (tmp_path / "model.sepc").read_bytes()
-        alone = {value for rules in clf._model.rules for value in rules.isolated.ravel().tolist()}
-        for values in (X, clf._model.points):
+        alone = {value for rules in clf.model_.rules for value in rules.isolated.ravel().tolist()}
+        for values in (X, clf.model_.points):
             assert not any(v.tobytes() in content for v in values.ravel() if v.item() not in alone)
-        assert manifest(content)["content"]["isolated_points"] == sum(len(r.isolated) for r in clf._model.rules)
+        assert manifest(content)["content"]["isolated_points"] == sum(len(r.isolated) for r in clf.model_.rules)

@@ -19,7 +19,7 @@ class TestWithoutRecords:
         clf = SEPEnsembleClassifier(n_estimators=2).fit(*moons)
         sepc.save(clf, tmp_path / "model.sepc", training_rows=False)
         header, arrays = FORMAT.read(tmp_path / "model.sepc")
-        values = [moons[0], *(records.points for records in clf._model.records_by_view)]
+        values = [moons[0], *(records.points for records in clf.model_.records_by_view)]
         known = {v for some in values for v in some.ravel().tolist()} - {0.0}
         with_values = {name for name, array in arrays.items() if known & set(array.ravel().tolist())}
         alone = {name: array for name, array in arrays.items() if name.endswith("isolated_points") and array.size}

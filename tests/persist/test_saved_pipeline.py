@@ -37,5 +37,5 @@ class TestTables:
         assert found["columns"].columns_ == clf["columns"].columns_
         assert found.get_params()["verbose"] is True
         assert found.feature_names_in_.tolist() == list(table.columns)
-        assert (found["classifier"]._model.records is None) is not rows
+        assert (found["classifier"].model_.records is None) is not rows
         assert sepc.rules_dict(found)["columns"] == clf["columns"].notes

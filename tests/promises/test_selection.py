@@ -121,9 +121,9 @@ class TestByRegion:
 
     def test_regions_that_are_read_as_one_are_one_part(self, clf, cal):
         found = select_min_trust(clf, *cal, max_error=0.15, by="region")
-        assert clf._model.groups is not None
+        assert clf.model_.groups is not None
         # Both groups of the rarer class are parts of their own.
-        assert list(found.parts) == clf._model.region_names()
+        assert list(found.parts) == clf.model_.region_names()
         assert [name.rpartition("#")[0] for name in found.parts] == ["ill", "ill", "well"]
 
     def test_regions_are_signed_or_pooled_and_every_record_is_in_one(self, cal):

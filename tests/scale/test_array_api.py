@@ -15,7 +15,7 @@ from sepc.scale.array_api import Place, distinct, inside
 def test_membership_is_that_of_the_stack():
     rng = np.random.default_rng(0)
     X, y = make_moons(200, noise=0.3, random_state=0)
-    stack = SEPClassifier().fit(X, y)._model.rules[0].stack
+    stack = SEPClassifier().fit(X, y).model_.rules[0].stack
     Z = rng.normal(size=(500, 2))
     flags = inside(xp, xp.asarray(Z), stack.centers[:, 0], stack.axes / stack.radii[:, None])
     assert np.array_equal(np.asarray(flags), stack.gauges(Z) <= 1.0 + MEMBERSHIP_TOLERANCE)

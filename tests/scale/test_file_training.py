@@ -35,9 +35,9 @@ def test_points_exactly_on_an_ellipsoid_are_in_it_wherever_they_are(standardize,
 def test_small_files_are_read_into_memory(monkeypatch):
     X, y = iris()
     monkeypatch.setattr(file_training, "OUT_OF_CORE_BYTES", X.nbytes + 1)
-    assert in_file(SEPClassifier(), X, y)._model.records is not None
+    assert in_file(SEPClassifier(), X, y).model_.records is not None
     monkeypatch.setattr(file_training, "OUT_OF_CORE_BYTES", X.nbytes)
-    assert in_file(SEPClassifier(), X, y)._model.records is None
+    assert in_file(SEPClassifier(), X, y).model_.records is None
 
 
 def test_a_fit_writes_no_files(tmp_path, monkeypatch):

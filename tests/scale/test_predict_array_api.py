@@ -42,8 +42,8 @@ def here(array, device=THERE):
 
 def clear(clf, X):
     """Return the points that no boundary passes within rounding."""
-    Z = clf._model.units(X)
-    gauges = np.column_stack([rules.stack.gauges(Z) for rules in clf._model.rules])
+    Z = clf.model_.units(X)
+    gauges = np.column_stack([rules.stack.gauges(Z) for rules in clf.model_.rules])
     return X[(np.abs(gauges - 1.0 - MEMBERSHIP_TOLERANCE) > 1e-13).all(axis=1)]
 
 
@@ -94,7 +94,7 @@ class TestAgreement:
         rng = np.random.default_rng(0)
         X, y = make_classification(1500, 2, n_redundant=0, n_clusters_per_class=1, random_state=1)
         clf = SEPClassifier(trust=trust, n_imp=2).fit(X, y)
-        assert len(clf._model.rules[0].stack) > 64
+        assert len(clf.model_.rules[0].stack) > 64
         new = clear(clf, rng.normal(size=(400, 2)))
         assert {"R1", "R2a", "R3"} <= set(clf.assess(new).rule)
         agree(clf, new)
@@ -122,7 +122,7 @@ class TestAgreement:
     @pytest.mark.parametrize("trust", READINGS)
     def test_isolated_points_without_any_ellipsoid(self, trust):
         clf = SEPClassifier(trust=trust).fit([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]], ["a", "b"])
-        assert len(clf._model.rules[0].stack) == 0
+        assert len(clf.model_.rules[0].stack) == 0
         X = np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [9.0, 1.0, 0.0]])
         assert clf.assess(X).region.tolist() == ["a@1", "a@1|b@1", "b@1"]
         same_records(clf, X)

@@ -159,7 +159,7 @@ class TestLaziness:
 
     def test_outcomes_take_no_training_records_along(self, moons):
         clf, points = moons
-        X, records = in_chunks(points, 40), clf._model.points[:10].tobytes()
+        X, records = in_chunks(points, 40), clf.model_.points[:10].tobytes()
         assert records not in cloudpickle.dumps(dict(clf.predict_proba(X).__dask_graph__()))
         assert records in cloudpickle.dumps(dict(clf.assess(X).trust.__dask_graph__()))
 
@@ -167,8 +167,8 @@ class TestLaziness:
         clf, points = moons
         a = clf.assess(in_chunks(points, 50))
         n_judged = []
-        judge = type(clf._model).judge
-        monkeypatch.setattr(type(clf._model), "judge", lambda self, Z: n_judged.append(len(Z)) or judge(self, Z))
+        judge = type(clf.model_).judge
+        monkeypatch.setattr(type(clf.model_), "judge", lambda self, Z: n_judged.append(len(Z)) or judge(self, Z))
         dask.compute(a.label, a.region, a.counts)
         assert n_judged == [50, 50, 50]
 

@@ -80,7 +80,7 @@ class TestGaugeGrid:
         monkeypatch.setattr(scattered_counts, "KEPT_GAUGES", 0)
         found = where(SEPClassifier(), X, y)
         same_partitions(found, expected)
-        for on_grid, exact in zip(found._model.rules, expected._model.rules, strict=True):
+        for on_grid, exact in zip(found.model_.rules, expected.model_.rules, strict=True):
             assert on_grid.training_counts.grid_counts is not None
             for k in range(len(exact.stack)):
                 gauges = 1.0 + np.geomspace(1e-5, 1e3, 300)
@@ -120,7 +120,7 @@ class TestGaugeGrid:
 def test_where_nothing_is_grown_nothing_is_kept_of_points_outside(where, tmp_path):
     X, y = iris()
     found = where(SEPClassifier(trust="paper"), X, y)
-    for rules in found._model.rules:
+    for rules in found.model_.rules:
         assert (rules.grows, rules.training_counts.outside, rules.training_counts.grid_counts) == (False, None, None)
     expected = SEPClassifier(trust="paper").fit(X, y)
     Z = around(X)

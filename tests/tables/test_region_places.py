@@ -27,7 +27,7 @@ def fitted():
 def test_values_are_told_by_their_shares_among_the_records_of_a_region(fitted):
     clf, table = fitted
     frame = clf.regions()
-    inner, model = clf["classifier"], clf["classifier"]._model
+    inner, model = clf["classifier"], clf["classifier"].model_
     (rules,) = model.rules
     told = 0
     for k, row in frame.iterrows():

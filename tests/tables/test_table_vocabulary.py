@@ -177,7 +177,7 @@ def test_a_range_is_of_numbers_or_dates(credit):
 
 def test_no_change_of_a_table_on_lines_to_its_records_is_shorter(credit):
     clf, table = credit
-    encoder, model = clf["columns"], clf["classifier"]._model
+    encoder, model = clf["columns"], clf["classifier"].model_
     features = encoder.transform(table).to_numpy()
     for i in range(4):
         found = clf.explain(table.iloc[i]).counterfactual

@@ -43,7 +43,7 @@ def classifier_of(model: Any) -> Any:
 
 def learned_from(model: Any, features: Any) -> BoolArray | None:
     """Return which rows a model has learned from, by their features; None if it does not have its training records."""
-    fitted = classifier_of(model)._model
+    fitted = classifier_of(model).model_
     if fitted.records is None:
         return None
     known: BoolArray = fitted.records.recorded(fitted.units(np.asarray(features, dtype=np.float64)))
@@ -121,13 +121,13 @@ class BatchPredictor:
     @property
     def has_costs(self) -> bool:
         """Whether errors have costs."""
-        policy = classifier_of(self.model)._model.policy
+        policy = classifier_of(self.model).model_.policy
         return policy is not None and policy.costs is not None
 
     @property
     def can_ask(self) -> bool:
         """Whether asking a person has a price."""
-        policy = classifier_of(self.model)._model.policy
+        policy = classifier_of(self.model).model_.policy
         return policy is not None and policy.asking is not None
 
     @property

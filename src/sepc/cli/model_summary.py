@@ -44,9 +44,9 @@ def summarize(model: Any) -> dict[str, Any]:
 
 def _policy_notes(clf: Any) -> Iterator[str]:
     """Yield what was stated of classes and costs."""
-    if clf._model.policy is None:
+    if clf.model_.policy is None:
         return
-    stated = clf._model.policy.to_dict(clf.classes_)
+    stated = clf.model_.policy.to_dict(clf.classes_)
     if stated["class_prior"]:
         shares = ", ".join(f"{one['label']} {percent(one['share'])}" for one in stated["class_prior"])
         yield f"Classes are taken to be as frequent as stated: {shares}."
@@ -84,7 +84,7 @@ def calibration_text(model: Any) -> str:
     if not len(found.left_out):
         return "not calibrated: too few records to leave some of them out"
     left_out = f"{many(len(found.left_out), 'record')} that {'was' if len(found.left_out) == 1 else 'were'} left out"
-    if not isinstance(clf._model, PartitionModel):
+    if not isinstance(clf.model_, PartitionModel):
         return f"calibrated by the weights of its members; {left_out} tell how typical a record is"
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
     towards = f" and moved by up to {moved:.2g} towards label {on_one_line(most)}" if moved >= _LEAST_MOVED else ""
@@ -106,7 +106,7 @@ def no_typicality(model: Any) -> str | None:
 
 def _calibration_of(clf: Any) -> Calibration | None:
     """Return what records that were left out have said; None if a model has none."""
-    model: Any = clf._model
+    model: Any = clf.model_
     if isinstance(model, PartitionModel):
         return model.calibration
     found: Calibration = model.strangeness.calibration
@@ -114,7 +114,7 @@ def _calibration_of(clf: Any) -> Calibration | None:
 
 
 def _not_calibrated_since(clf: Any) -> str:
-    reading = clf._model.trust
+    reading = clf.model_.trust
     return "trust=raw is not calibrated" if reading == "raw" else f"trust={reading} counts records"
 
 

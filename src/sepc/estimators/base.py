@@ -27,7 +27,7 @@ from sepc.scale.dispatch import predictor_for
 
 
 class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
-    """Base of classifiers whose `_model` judges points.
+    """Base of classifiers whose `model_` judges points.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     True
     """
 
-    _model: FittedModel
+    model_: FittedModel
     _promise: Promise | None = None
 
     @property
@@ -74,7 +74,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
                     f"promise is {promise!r}; expected what select_min_trust returns. A number promises nothing: pass "
                     "it as min_trust."
                 )
-            require_key(getattr(promise, "key", None), self._model.key())
+            require_key(getattr(promise, "key", None), self.model_.key())
             warn_if_stated_otherwise(promise, self)
         self._promise = promise
         return self
@@ -115,10 +115,10 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [None, None, 'ill']
         """
         check_is_fitted(self)
-        model = self._model
+        model = self.model_
         other = copy(self)
         policy = Policy.of(model.classes, model.class_count, class_prior, costs)
-        other._model = model.under(policy and policy.kept_beside(model.policy))
+        other.model_ = model.under(policy and policy.kept_beside(model.policy))
         other._calibration = None
         return other
 

@@ -80,6 +80,8 @@ class SEPClassifier(TrustClassifier):
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (d,)
         Standardised units are ``(x - mean_) / scale_``.
+    model_ : PartitionModel
+        The fitted model: regions, densities and calibration, and all that judges points. See `sepc.model`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
@@ -109,7 +111,7 @@ class SEPClassifier(TrustClassifier):
     [0.993, 0.993, 0.993]
     """
 
-    _model: PartitionModel
+    model_: PartitionModel
 
     def __init__(
         self,
@@ -197,7 +199,7 @@ class SEPClassifier(TrustClassifier):
     def _keep(self, fitted: Fitted, frames: FrameMaker) -> None:
         """Become the classifier that was fitted."""
         model = fitted.model
-        self._model, self.partitions_ = fitted
+        self.model_, self.partitions_ = fitted
         self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.mean_, self.scale_ = model.mean, model.scale
@@ -234,10 +236,10 @@ class SEPClassifier(TrustClassifier):
         1    1#1     1        3         0   0.92      9.0
         """
         check_is_fitted(self)
-        reach = [f"{name} {end}" for name in self._model.features for end in ("low", "high")]
+        reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
-        read_as = self._model.read_as()
-        for rules, p in zip(self._model.rules, self.partitions_, strict=True):
+        read_as = self.model_.read_as()
+        for rules, p in zip(self.model_.rules, self.partitions_, strict=True):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(rules, k, block, read_as).items():
                     columns[name].append(value)
@@ -260,13 +262,13 @@ class SEPClassifier(TrustClassifier):
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
             "read_as": read_as.get(rules.names[k], rules.names[k]),
         }
-        for name, low, high in zip(self._model.features, center - half, center + half, strict=True):
+        for name, low, high in zip(self.model_.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
 
     def _region_trust(self, rules: Rules, k: int, block: Block) -> float:
         """Return the trust in the label of an ellipsoid: at its centre, or by its counts where these decide."""
-        model = self._model
+        model = self.model_
         if model.densities is None:
             sides = block.side, 1 - block.side  # these readings have two in every problem
             counts = (int(rules.counts[k, side]) for side in sides)
@@ -290,11 +292,11 @@ class SEPClassifier(TrustClassifier):
         1    1#1        3     1.0           False
         """
         check_is_fitted(self)
-        if self._model.records is None:
+        if self.model_.records is None:
             raise records_are_missing("the landscape")
         found: FittedLandscape | None = getattr(self, "_landscape", None)
-        if found is None or found.model is not self._model:
-            self._landscape = found = FittedLandscape(self._model, self.partitions_, self._frames)
+        if found is None or found.model is not self.model_:
+            self._landscape = found = FittedLandscape(self.model_, self.partitions_, self._frames)
         return found
 
     def explain(
@@ -324,8 +326,8 @@ class SEPClassifier(TrustClassifier):
         Predicted low with a trust of 91.7 %
         """
         point = self._one_point(x)
-        names = self._model.features if vocabulary is None else vocabulary.names
-        return explain(self._model, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
+        names = self.model_.features if vocabulary is None else vocabulary.names
+        return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
@@ -362,12 +364,12 @@ class SEPClassifier(TrustClassifier):
         if not isinstance(n, (int, np.integer)) or n < 1:
             raise InputError(f"n is {n!r}; expected a whole number of records, at least 1.")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        Z, y = draw(self._model, int(n), label, region, rng)
-        X = self._model.original(Z)
-        if self._model.densities is not None and self._model.densities.shares is not None:
-            values = self._model.densities.shares.categories.features
+        Z, y = draw(self.model_, int(n), label, region, rng)
+        X = self.model_.original(Z)
+        if self.model_.densities is not None and self.model_.densities.shares is not None:
+            values = self.model_.densities.shares.categories.features
             X[:, values] = np.rint(X[:, values])  # 0 and 1, but for rounding
-        return (self._frames.frame(dict(zip(self._model.features, X.T, strict=True))) if self._is_frame else X), y
+        return (self._frames.frame(dict(zip(self.model_.features, X.T, strict=True))) if self._is_frame else X), y
 
     def query(self, X_pool: Any, k: int = 10) -> IntArray:
         """Return the records of a pool that are most worth a label: least trusted, strangest, spread over regions.
@@ -390,4 +392,4 @@ class SEPClassifier(TrustClassifier):
         """
         check_is_fitted(self)
         X = new_points(self, X_pool)
-        return most_worth_labelling(self._model.assess(X, self._frames), self._model.units(X), k)
+        return most_worth_labelling(self.model_.assess(X, self._frames), self.model_.units(X), k)

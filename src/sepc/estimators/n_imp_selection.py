@@ -338,14 +338,14 @@ def _fold_result(
         fitted = clone(estimator).set_params(n_imp=n_imp).fit(_safe_indexing(X, train), y[train])
     a = fitted.assess(_safe_indexing(X, test))
     true, predicted = (np.searchsorted(classes, labels) for labels in (y[test], a.label))
-    n_ellipsoids = sum(len(rules.stack) for rules in fitted._model.rules)
+    n_ellipsoids = sum(len(rules.stack) for rules in fitted.model_.rules)
     return FoldResult(
         aurc(true, predicted, a.trust),
         augrc(true, predicted, a.trust),
         float(np.mean(true != predicted)),
         float(np.mean(a.rule == Rule.R3.name)),
         n_ellipsoids,
-        _mean_density(fitted._model) if n_ellipsoids else float("nan"),
+        _mean_density(fitted.model_) if n_ellipsoids else float("nan"),
     )
 
 

@@ -85,7 +85,7 @@ class Comparison:
         """Return how many held-out records each model's regions can be expected to have, by their training records."""
         found = []
         for clf, n in zip(self.models, n_held_out, strict=True):
-            model = clf._model
+            model = clf.model_
             if not isinstance(model, PartitionModel) or model.densities is None:
                 return None
             n_training = int(model.class_count.sum())

@@ -10,7 +10,7 @@ from sepc.model.promise import key_of
 
 def fingerprint(clf: Any) -> str:
     """Return a text that two fitted classifiers share only if they are the same in all that a monitor reads."""
-    model: FittedModel = clf._model
+    model: FittedModel = clf.model_
     settings, arrays = _of_partition(model, clf) if isinstance(model, PartitionModel) else _of_ensemble(model, clf)
     return key_of([json.dumps(settings)], arrays)
 

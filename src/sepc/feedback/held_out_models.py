@@ -50,7 +50,7 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
     assessment : Assessment, optional
         Of these records by this classifier, where it is known.
     """
-    model: FittedModel = clf._model
+    model: FittedModel = clf.model_
     densities = model.densities if isinstance(model, PartitionModel) else None
     complete, outside, codes = _verdicts(clf, rows, assessment)
     counts = int(np.count_nonzero(complete)), int(np.count_nonzero(outside & complete))
@@ -61,7 +61,7 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
 
 def _verdicts(clf: Any, rows: FloatArray, a: Assessment | None) -> tuple[BoolArray, BoolArray, IntArray]:
     """Return which records are complete, which are outside, and the numbers of their labels, each of shape (n,)."""
-    model: FittedModel = clf._model
+    model: FittedModel = clf.model_
     if not len(rows):  # a training set may have fewer records than folds
         nothing = np.empty(0, dtype=np.int64)
         return nothing.astype(bool), nothing.astype(bool), nothing
@@ -115,8 +115,8 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
 
 def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
     """Return classifiers like `clf`, each fitted without one part of the training set; the same ones each time."""
-    X, training = training_of(clf._model)
-    y = clf._model.classes[training.codes]
+    X, training = training_of(clf.model_)
+    y = clf.model_.classes[training.codes]
     settings: dict[str, Any] = {"verbose": False}
     if not isinstance(clf.get_params().get("random_state", 0), int):
         settings["random_state"] = 0  # a monitor that was saved makes them again

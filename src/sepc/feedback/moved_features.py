@@ -55,12 +55,12 @@ def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatAr
     tuple of MovedFeature
         The one that has moved most first; none if fewer than five records are there.
     """
-    training = training_of(clf._model)[0]
+    training = training_of(clf.model_)[0]
     before = training[belongs(clf, part, training)]
     order = np.lexsort([weights, *np.where(np.isnan(rows), np.inf, rows).T])  # sums do not depend on that of the rows
     mine = order[belongs(clf, part, rows[order])]
     found = []
-    for j, name in enumerate(clf._model.features):
+    for j, name in enumerate(clf.model_.features):
         shift, error = _shift(before[:, j], rows[mine, j], weights[mine])
         if abs(shift) > norm.isf(_RISK / 2.0 / rows.shape[1]) * error:
             found.append(MovedFeature(name, shift))
@@ -89,5 +89,5 @@ def belongs(clf: Any, part: DriftPart, rows: FloatArray) -> BoolArray:
     view = view_by(clf, rows)
     if part.kind in (LABEL, OTHER_REGIONS):
         # Other regions are those of the comparison models; all of the label's records stand for them.
-        return np.asarray(np.array([str(label) for label in clf._model.classes[view.codes]]) == part.name)
-    return np.asarray(np.array(clf._model.region_names())[view.components] == part.name)
+        return np.asarray(np.array([str(label) for label in clf.model_.classes[view.codes]]) == part.name)
+    return np.asarray(np.array(clf.model_.region_names())[view.components] == part.name)

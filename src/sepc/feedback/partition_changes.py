@@ -178,13 +178,13 @@ def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], 
 
 
 def _ellipsoid_changes(old: Any, new: Any, n_before: int) -> tuple[EllipsoidChange, ...] | None:
-    if not isinstance(old._model, PartitionModel):
+    if not isinstance(old.model_, PartitionModel):
         return None
     return tuple(_changes(list(_regions(old)), list(_regions(new)), n_before))
 
 
 def _regions(clf: Any) -> Iterator[_Region]:
-    for rules, partition in zip(clf._model.rules, clf.partitions_, strict=True):
+    for rules, partition in zip(clf.model_.rules, clf.partitions_, strict=True):
         for name, block in zip(rules.names, partition.blocks, strict=True):
             yield _Region(name, rules.labels[block.side], block.members)
 

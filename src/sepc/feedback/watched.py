@@ -41,14 +41,14 @@ class Watched:
                 f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline. Of another "
                 "pipeline, pass its last step."
             )
-        if classifier._model.records is None:
+        if classifier.model_.records is None:
             raise records_are_missing("a FeedbackMonitor")
         self.clf, self.classifier, self.promise = clf, classifier, classifier.promise
-        self.model: FittedModel = classifier._model
+        self.model: FittedModel = classifier.model_
 
     def require_unchanged(self) -> None:
         """Raise an `InputError` if the classifier was fitted again, or has signed another promise."""
-        if self.classifier._model is not self.model:
+        if self.classifier.model_ is not self.model:
             raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
         if self.classifier.promise != self.promise:
             raise InputError(

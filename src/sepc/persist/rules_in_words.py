@@ -83,13 +83,13 @@ def _common(clf: TrustClassifier) -> dict[str, Any]:
         "versions": versions(),
         "parameters": {name: _for_json(value) for name, value in clf.get_params(deep=False).items()},
         "classes": [{"label": plain(label), "n_records": n} for label, n in counted],
-        "features": list(clf._model.features),
-        "policy": None if clf._model.policy is None else clf._model.policy.to_dict(clf.classes_),
+        "features": list(clf.model_.features),
+        "policy": None if clf.model_.policy is None else clf.model_.policy.to_dict(clf.classes_),
     }
 
 
 def _of_single(clf: SEPClassifier) -> dict[str, Any]:
-    model = clf._model
+    model = clf.model_
     in_words = rules_in_words(model.grows)
     # Where densities decide, the rules only say which region and which counts go with a record.
     decides = "is decided by" if model.densities is None else "would be decided, by the paper, by"
@@ -114,16 +114,16 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
 
 def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any, read_as: dict[str, str]) -> dict[str, Any]:
     row = clf._region(rules, k, block, read_as)
-    centers = clf._model.original(block.ellipsoid.center).tolist()
+    centers = clf.model_.original(block.ellipsoid.center).tolist()
     reach = {
         name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}
-        for name, center in zip(clf._model.features, centers, strict=True)
+        for name, center in zip(clf.model_.features, centers, strict=True)
     }
     return {name: _for_json(value) for name, value in row.items()} | {"reach": reach}
 
 
 def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
-    ensemble: EnsembleModel = clf._model
+    ensemble: EnsembleModel = clf.model_
     leaning = zip(clf.classes_, ensemble.stack.leaning.tolist(), strict=True)
     members = [
         {
@@ -143,7 +143,7 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
 
 
 def _regions_of_member(clf: SEPEnsembleClassifier, m: int) -> list[dict[str, Any]]:
-    ensemble = clf._model
+    ensemble = clf.model_
     parts = ensemble.members[m].parts
     extents = [ensemble.extent(m, k, c) for k, part in enumerate(parts) for c in range(len(part.names))]
     features = [ensemble.features[j] for j in ensemble.members[m].plan.features]

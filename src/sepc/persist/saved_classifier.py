@@ -46,7 +46,7 @@ _UNITS = ("standard deviations", "units")
 
 def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
     """Put a fitted classifier into arrays; return the rest of it."""
-    model = clf._model
+    model = clf.model_
     training_rows = training_rows and model.records is not None
     writer.put("mean", model.mean)
     writer.put("scale", model.scale)
@@ -96,7 +96,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     if records is not None:
         _require_rows_exist(partitions, records)
     densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
-    clf._model = PartitionModel(
+    clf.model_ = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
         features=summary.features,
@@ -114,7 +114,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         policy=unpack_policy(reader, summary),
     )
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
-    clf.mean_, clf.scale_ = clf._model.mean, clf._model.scale
+    clf.mean_, clf.scale_ = clf.model_.mean, clf.model_.scale
     return clf
 
 

@@ -70,11 +70,11 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         order = slice(None) if training_rows else np.lexsort((scores, codes))
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
-    _pack_policy(writer.under("policy"), clf._model.policy)
+    _pack_policy(writer.under("policy"), clf.model_.policy)
     return {
         "parameters": pack_parameters(clf.get_params(deep=False)),
         "classes": pack_labels(writer, clf.classes_),
-        "features": list(clf._model.features),
+        "features": list(clf.model_.features),
         "features_have_names": hasattr(clf, "feature_names_in_"),
         "frames": clf._frames.library,
         "training_rows": training_rows,

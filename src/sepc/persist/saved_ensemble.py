@@ -47,7 +47,7 @@ from sepc.persist.saved_parts import (
 
 def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows: bool) -> Header:
     """Put a fitted ensemble into arrays; return the rest of it."""
-    ensemble = clf._model
+    ensemble = clf.model_
     if ensemble.records_by_view is None:
         training_rows = False
     elif training_rows:
@@ -127,7 +127,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     if records is not None:
         for member in members:
             _require_isolated_exist(member, records[PLAIN].codes)
-    clf._model = EnsembleModel(
+    clf.model_ = EnsembleModel(
         classes=summary.classes,
         class_count=summary.class_count,
         features=summary.features,

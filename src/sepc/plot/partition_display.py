@@ -166,7 +166,7 @@ class PartitionDisplay:
         True
         """
         fitted = partitioned(clf, cls.__name__)
-        model = fitted._model
+        model = fitted.model_
         shown, codes = _shown(clf, fitted, X, y)
         plane = plane_of(model, features, shown if model.records is None else model.points)
         _require_two_features(fitted, hyperplanes=hyperplanes, shade=shade)
@@ -274,7 +274,7 @@ class PartitionDisplay:
     def _shading(self, clf: SEPClassifier, plane: Plane) -> Shading:
         x, y = (np.linspace(*limits, _N_GRID) for limits in self._limits())
         places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-        decision = clf._model.decide_in_units(plane.back(places))
+        decision = clf.model_.decide_in_units(plane.back(places))
         return Shading(x, y, decision.label.reshape(_N_GRID, _N_GRID), decision.trust.reshape(_N_GRID, _N_GRID))
 
     def _draw_shading(self, shading: Shading, styles: dict[Any, Style]) -> None:
@@ -356,11 +356,11 @@ def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray,
     if X is None:
         if y is not None:
             raise InputError("y is given without X; expected both, or neither for the training points.")
-        records = fitted._model.records
+        records = fitted.model_.records
         if records is None:
             return np.empty((0, fitted.n_features_in_)), np.empty(0, int)
         return _with_a_place(records.as_they_came, records.codes)
-    points = fitted._model.units(new_points(fitted, prepared(clf, X)))
+    points = fitted.model_.units(new_points(fitted, prepared(clf, X)))
     return _with_a_place(points, None if y is None else labels_of(y, len(points), fitted.classes_))
 
 

@@ -99,7 +99,7 @@ def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
     Where each class has a problem of its own, regions of rests are left out.
     """
     together = len(clf.partitions_) == 1
-    for k, (rules, found) in enumerate(zip(clf._model.rules, clf.partitions_, strict=True)):
+    for k, (rules, found) in enumerate(zip(clf.model_.rules, clf.partitions_, strict=True)):
         for name, block in zip(rules.names, found.blocks, strict=True):
             if together or block.side == 0:
                 yield name, block.side if together else k, block

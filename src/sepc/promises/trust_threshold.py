@@ -128,7 +128,7 @@ class TrustThreshold(Promise):
 def model_of(clf: Any) -> Any:
     """Return the fitted model of a classifier, or of the last step of a pipeline; None where there is none."""
     last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
-    return getattr(last, "_model", None)
+    return getattr(last, "model_", None)
 
 
 def stated_of(clf: Any) -> dict[str, Any] | None:

@@ -77,7 +77,7 @@ class Subject:
             X=X if names is None or not hasattr(X, "columns") else _safe_indexing(X, names.tolist(), axis=1),
             columns=[f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names],
             ids=_ids(X),
-            points=classifier._model.units(_numbers(clf, X)),
+            points=classifier.model_.units(_numbers(clf, X)),
             labels=[str(label) for label in codes],
             truth=np.array([codes[label] for label in true_labels]),
             predicted=np.array([known[label] for label in verdicts.label.tolist()]),
@@ -88,7 +88,7 @@ class Subject:
     @property
     def model(self) -> FittedModel:
         """The fitted model."""
-        return self.classifier._model
+        return self.classifier.model_
 
     @property
     def training(self) -> tuple[FloatArray, IntArray]:
@@ -101,7 +101,7 @@ class Subject:
     @property
     def ensemble(self) -> EnsembleModel | None:
         """Model with all members, where the classifier is an ensemble."""
-        return self.classifier._model if isinstance(self.classifier._model, EnsembleModel) else None
+        return self.classifier.model_ if isinstance(self.classifier.model_, EnsembleModel) else None
 
     @property
     def trust(self) -> FloatArray:

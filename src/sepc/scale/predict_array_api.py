@@ -63,12 +63,12 @@ def assess(clf: Any, X: Array) -> "ArrayAssessment":
 
 def _points(clf: Any, X: Array) -> "_PointsThere":
     """Return points of another library in the model's units, checked where they are."""
-    if not isinstance(clf._model, PartitionModel):
+    if not isinstance(clf.model_, PartitionModel):
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
             "data frames alone. Convert it with numpy.asarray, or use SEPClassifier."
         )
-    if clf._model.policy is not None:
+    if clf.model_.policy is not None:
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}, and class_prior or costs are given; these are "
             "for NumPy arrays, data frames and Dask alone. Convert it with numpy.asarray."
@@ -80,7 +80,7 @@ def _points(clf: Any, X: Array) -> "_PointsThere":
             "to a device that has, or convert it with numpy.asarray."
         )
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
-    place, model = Place(xp, device), clf._model
+    place, model = Place(xp, device), clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
     Z = X - place.put(model.mean)
     Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in

@@ -57,7 +57,7 @@ def decide(clf: Any, X: Any) -> Decision:
 
 def assess(clf: Any, X: Any) -> "DaskAssessment":
     """Return a full record of each point."""
-    model = clf._model.for_assessments()
+    model = clf.model_.for_assessments()
     parts = _by_chunk(_assessment, clf, X, model)
     no_points = np.empty((0, len(model.features)))
     return DaskAssessment(parts, model.assess(no_points, FrameMaker()), X)
@@ -65,7 +65,7 @@ def assess(clf: Any, X: Any) -> "DaskAssessment":
 
 def _decisions(clf: Any, X: Any) -> da.Array:
     """Return an array whose chunks are decisions."""
-    return _by_chunk(_decision, clf, X, clf._model.for_decisions())
+    return _by_chunk(_decision, clf, X, clf.model_.for_decisions())
 
 
 def _lazily(name: str, what: str) -> property:

@@ -18,11 +18,11 @@ def predict(clf: Any, X: Any) -> NDArray[Any]:
 
 def decide(clf: Any, X: Any) -> Decision:
     """Return numbers of labels, trust and probabilities of all points."""
-    decision: Decision = clf._model.decide(new_points(clf, X))
+    decision: Decision = clf.model_.decide(new_points(clf, X))
     return decision
 
 
 def assess(clf: Any, X: Any) -> Assessment:
     """Return a full record of each point."""
-    assessment: Assessment = clf._model.assess(new_points(clf, X), FrameMaker.like(X))
+    assessment: Assessment = clf.model_.assess(new_points(clf, X), FrameMaker.like(X))
     return assessment

@@ -374,7 +374,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.regions()[["region", "where"]].values.tolist()
         [['0#1', 'x0: a 100 %'], ['1#1', 'x0: b 100 %']]
         """
-        frame, model = self.steps[-1][1].regions(), self.steps[-1][1]._model
+        frame, model = self.steps[-1][1].regions(), self.steps[-1][1].model_
         if not isinstance(model, PartitionModel):
             return frame
         columns = {name: frame[name].to_list() for name in frame.columns}

@@ -105,7 +105,7 @@ class TestWhatIsDrawn:
         for seed in ("", "--seed 0", "--seed 1"):
             assert do(f"fit train.csv --target label --holdout 0.3 -o m.sepc --json {seed}") == 0
             capsys.readouterr()
-            models.append(np.sort(sepc.load("m.sepc")["classifier"]._model.points, axis=0))
+            models.append(np.sort(sepc.load("m.sepc")["classifier"].model_.points, axis=0))
         assert np.array_equal(models[0], models[1])
         assert not np.array_equal(models[0], models[2])
 

@@ -34,7 +34,7 @@ class TestInspect:
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):
         X, y = load_breast_cancer(return_X_y=True)
         clf = sepc.SEPClassifier().fit(X[::2], np.array(["ill\n", "well"])[y[::2]])
-        calibration = clf._model.calibration
+        calibration = clf.model_.calibration
         sepc.save(clf, "leaning.sepc")
         assert do("inspect leaning.sepc") == 0
         told = "calibrated by 285 records that were left out; log odds are divided by "

@@ -174,7 +174,7 @@ class TestPromise:
         assert do(f"promise plain.sepc cal.csv --target y {costs} --by label -o dear.sepc") == 0
         model = sepc.load("dear.sepc")
         assert model.promise.bounds == "cost"
-        assert model["classifier"]._model.policy.costs.tolist() == [[0.0, 5.0], [1.0, 0.0]]
+        assert model["classifier"].model_.policy.costs.tolist() == [[0.0, 5.0], [1.0, 0.0]]
         assert do("predict dear.sepc new.csv -o out.csv") == 0
         given = model.predict_or_abstain(pd.read_csv("new.csv"), model.promise)
         assert [row["accepted"] == "true" for row in read("out.csv")] == [label is not None for label in given]

@@ -22,9 +22,9 @@ class TestVerdicts:
 
     def test_of_many_points_and_of_few_they_are_the_same(self, fitted, asked, monkeypatch):
         few, x = fitted.assess(asked), asked[0]
-        kept, text = fitted._model.evidence(asked), fitted.explain(x).text
+        kept, text = fitted.model_.evidence(asked), fitted.explain(x).text
         monkeypatch.setattr(ensemble_model, "_FEW", 0)
-        many = fitted._model.evidence(asked)
+        many = fitted.model_.evidence(asked)
         assert (kept.of_parts is None, many.of_parts is None) == (False, True)
         assert np.array_equal(kept.opinions, many.opinions)
         assert few.to_frame().equals(fitted.assess(asked).to_frame())
@@ -34,7 +34,7 @@ class TestVerdicts:
         rng = np.random.default_rng(0)
         asked = rng.normal(size=(120, 2)) + np.repeat([[0, 0], [2, 0], [1, 2]], 40, axis=0)
         fitted = SEPEnsembleClassifier(n_estimators=2, random_state=0).fit(asked, np.repeat(list("abc"), 40))
-        model, a = fitted._model, fitted.assess(asked)
+        model, a = fitted.model_, fitted.assess(asked)
         evidence, views = model.evidence(asked), model.views(asked)
         leads = model.leads(asked, evidence)
         leader = evidence.added.argmax(axis=0)

@@ -263,7 +263,7 @@ class TestBadParameters:
     @pytest.mark.parametrize(("m", "size"), [(1, 1), (2, 2), (99, 3), (0.5, 2), (1e-9, 1), (1.0, 3), ("auto", 3)])
     def test_members_have_as_many_features_as_asked_for(self, data, m, size):
         clf = SEPEnsembleClassifier(n_estimators=1, max_features=m).fit(*data)
-        assert len(clf._model.members[0].plan.features) == size
+        assert len(clf.model_.members[0].plan.features) == size
 
 
 @pytest.mark.parametrize("name", ["moons", "circles", "cancer"])
@@ -287,6 +287,6 @@ def test_regions_list_every_name_that_verdicts_use(fitted, asked):
     assert regions["region"].is_unique
     assert set(fitted.assess(asked).region) <= set(regions["region"])
     for number, part in regions.groupby(regions["region"].str.split(":").str[0]):
-        member, out = fitted._model.members[int(number[:-1]) - 1], "abc".index(number[-1])
+        member, out = fitted.model_.members[int(number[:-1]) - 1], "abc".index(number[-1])
         assert part["n_shaped"].sum() == len(member.parts[out].rows)
         assert part["n_label"].sum() + part["n_others"].sum() == len(member.parts[out].out)

@@ -56,7 +56,7 @@ class TestWhatIsCited:
 
     def test_regions_are_of_the_part_with_the_largest_odds_for_what_is_said(self, told):
         clf, _, new, explanations = told
-        model, number = clf._model, {label: k for k, label in enumerate(clf.classes_)}
+        model, number = clf.model_, {label: k for k, label in enumerate(clf.classes_)}
         for x, why in zip(new, explanations, strict=True):
             views = model.views(x[None])
             for voice in why.voices:
@@ -92,7 +92,7 @@ class TestWhatIsCited:
 
     def test_members_in_normal_scores_are_told_in_the_original_units(self, told):
         clf, X, new, explanations = told
-        model = clf._model
+        model = clf.model_
         number = {name: j for j, name in enumerate(model.features)}
         ends = []
         for x, why in zip(new, explanations, strict=True):

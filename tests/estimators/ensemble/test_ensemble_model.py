@@ -11,7 +11,7 @@ from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 
 def test_the_leading_region_counts_records_that_did_not_shape_it(data, fitted, asked):
     X, y = data
-    a, model = fitted.assess(asked), fitted._model
+    a, model = fitted.assess(asked), fitted.model_
     training = model.views(X)
     for i in range(0, len(asked), 3):
         number, name = a.region[i].split(":")
@@ -34,7 +34,7 @@ def skewed():
 
 def test_a_region_reaches_as_far_in_the_original_units_as_its_ellipsoid_does_in_the_view(skewed):
     X, clf = skewed
-    model = clf._model
+    model = clf.model_
     seen = set()
     for m, member in enumerate(model.members):
         view, features = member.plan.view, member.plan.features
@@ -62,7 +62,7 @@ def test_a_region_reaches_as_far_in_the_original_units_as_its_ellipsoid_does_in_
 
 
 def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_the_largest_odds(fitted, asked):
-    model = fitted._model
+    model = fitted.model_
     rng = np.random.default_rng(0)
     code = rng.integers(3, size=len(asked))
     rival, members = (code + rng.integers(1, 3, size=len(asked))) % 3, rng.integers(6, size=len(asked))
@@ -88,5 +88,5 @@ def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_t
 
 
 def test_an_ensemble_knows_its_members(fitted):
-    assert isinstance(fitted._model, EnsembleModel)
-    assert len(fitted._model.members) == len(fitted.weights_) == 6
+    assert isinstance(fitted.model_, EnsembleModel)
+    assert len(fitted.model_.members) == len(fitted.weights_) == 6

@@ -77,14 +77,14 @@ def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavil
     X = rng.normal(size=(480, 2)) + np.column_stack([0.3 * y, 0 * y])
     largest = max(len(b.members) for b in SEPClassifier(n_imp=2).fit(X, y).partitions_[0].blocks)
     assert largest > 0.8 * 240
-    for member in SEPEnsembleClassifier(n_estimators=2).fit(X, y)._model.members:
+    for member in SEPEnsembleClassifier(n_estimators=2).fit(X, y).model_.members:
         for part in member.parts:
             assert max(len(b.members) for b in part.partitions[0].blocks) < 0.6 * 160
 
 
 def test_several_members_take_turns_with_views_and_sizes():
     X, y = overlapping(n_classes=2, n=15, d=6)
-    plans = [member.plan for member in SEPEnsembleClassifier(n_estimators=10).fit(X, y)._model.members]
+    plans = [member.plan for member in SEPEnsembleClassifier(n_estimators=10).fit(X, y).model_.members]
     assert [plan.view for plan in plans] == [0, 1, 0, 1, 2] * 2
     assert [len(plan.features) for plan in plans] == [6, 6, 3, 3, 6, 4, 4, 6, 6, 3]
 
@@ -101,7 +101,7 @@ def boxes():
 class TestSteps:
     def test_each_part_learns_its_steps_from_what_it_was_shaped_by(self, boxes):
         X, y, clf = boxes
-        model = clf._model
+        model = clf.model_
         member = model.members[4]
         assert member.plan.view == STEPS
         for part in member.parts:
@@ -114,7 +114,7 @@ class TestSteps:
 
     def test_what_it_says_is_honest(self, boxes):
         clf = boxes[2]
-        model = clf._model
+        model = clf.model_
         member, codes = model.members[4], model.records.codes
         points = member.points([records.points for records in model.records_by_view])
         _, honest, _ = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
@@ -124,8 +124,8 @@ class TestSteps:
 
     def test_it_ranks_boxes_better_than_the_values_do(self, boxes):
         X, y, clf = boxes
-        views = clf._model.views(X[300:])
-        right = [m.opinion(views).log_probability.argmax(axis=1) == y[300:] for m in clf._model.members]
+        views = clf.model_.views(X[300:])
+        right = [m.opinion(views).log_probability.argmax(axis=1) == y[300:] for m in clf.model_.members]
         assert right[4].mean() > max(right[0].mean(), right[1].mean())
 
     def test_files_and_quick_opinions_know_it(self, boxes, tmp_path):
@@ -134,12 +134,12 @@ class TestSteps:
         assert np.array_equal(back.predict_proba(X[300:]), clf.predict_proba(X[300:]))
         back = stored(clf, tmp_path, training_rows=False)
         assert back.assess(X[300:]).region.tolist() == clf.assess(X[300:]).region.tolist()
-        quick, exact = clf._model.decide_quickly(X[300:]), clf._model.decide(X[300:])
+        quick, exact = clf.model_.decide_quickly(X[300:]), clf.model_.decide(X[300:])
         assert quick.proba == pytest.approx(exact.proba)
 
     def test_a_region_is_named_by_ranges_of_the_values(self, boxes):
         X, y, clf = boxes
-        model = clf._model
+        model = clf.model_
         for k, part in enumerate(model.members[4].parts):
             largest = int(np.argmax(np.where(part.densities.codes == 1, part.sizes, 0)))
             extent = model.extent(4, k, largest)

@@ -20,7 +20,7 @@ from sepc.reports.subject import Subject
 def joined(cut_clouds):
     X, y = cut_clouds
     clf = SEPEnsembleClassifier(n_estimators=4).fit(X, y).calibrate(X[::2], y[::2])
-    assert any(part.groups is not None for member in clf._model.members for part in member.parts)
+    assert any(part.groups is not None for member in clf.model_.members for part in member.parts)
     return clf
 
 
@@ -44,7 +44,7 @@ class TestGrowth:
                 assert len(part.ellipsoids(k)) == len(blocks) >= 1
 
     def test_every_region_is_in_one_component_of_its_class(self, joined):
-        for member in joined._model.members:
+        for member in joined.model_.members:
             for part in member.parts:
                 codes = part.densities.codes[part.region_groups]
                 assert (np.diff(codes) >= 0).all()
@@ -78,7 +78,7 @@ class TestGrowth:
 class TestWhatIsTold:
     def test_how_many_regions_each_row_is(self, joined):
         regions = joined.regions()
-        parts = [part for member in joined._model.members for part in member.parts]
+        parts = [part for member in joined.model_.members for part in member.parts]
         assert regions.n_regions.sum() == sum(len(part.region_groups) for part in parts)
         assert ((regions.n_regions > 1) == regions.region.str.endswith("+")).all()
 
@@ -107,7 +107,7 @@ class TestSaved:
         X, _ = cut_clouds
         found = stored(joined, tmp_path, training_rows=training_rows)
         assert_same(told(found, X), told(joined, X))
-        for one, two in zip(found._model.members, joined._model.members, strict=True):
+        for one, two in zip(found.model_.members, joined.model_.members, strict=True):
             for mine, its in zip(one.parts, two.parts, strict=True):
                 assert np.array_equal(mine.region_groups, its.region_groups)
                 assert mine.densities.tails == its.densities.tails

@@ -5,7 +5,7 @@ import pytest
 
 
 def test_quick_decisions_are_right_but_for_the_last_digits(fitted, asked):
-    model = fitted._model
+    model = fitted.model_
     far = np.concatenate([asked, 1e3 * asked])
     exact, quick = model.decide(far), model.decide_quickly(far)
     assert quick.proba == pytest.approx(exact.proba, rel=1e-6, abs=1e-12)

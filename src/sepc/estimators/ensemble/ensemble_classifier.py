@@ -54,6 +54,8 @@ class SEPEnsembleClassifier(TrustClassifier):
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
+    model_ : EnsembleModel
+        The fitted model: members, their weights and the calibration.
 
     See Also
     --------
@@ -72,7 +74,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     3      0  inside
     """
 
-    _model: EnsembleModel
+    model_: EnsembleModel
 
     def __init__(
         self,
@@ -132,7 +134,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     def _keep(self, fitted: FittedEnsemble, frames: FrameMaker) -> None:
         """Become the classifier that was fitted."""
         model = fitted.model
-        self._model, self.honest_proba_ = fitted
+        self.model_, self.honest_proba_ = fitted
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.weights_ = model.stack.weights
@@ -166,8 +168,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         Predicted low with a trust of
         """
         point = self._one_point(x)
-        names = self._model.features if vocabulary is None else vocabulary.names
-        return explain_ensemble(self._model, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
+        names = self.model_.features if vocabulary is None else vocabulary.names
+        return explain_ensemble(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def regions(self) -> Any:
         """Return one row per region of all members, or per several that are read as one: what belongs to it.
@@ -189,10 +191,10 @@ class SEPEnsembleClassifier(TrustClassifier):
         """
         check_is_fitted(self)
         columns: dict[str, list[Any]] = {}
-        for m, member in enumerate(self._model.members):
+        for m, member in enumerate(self.model_.members):
             regions = self._regions_of(m)
             n = len(regions["region"])
-            features = ", ".join(self._model.features[j] for j in member.plan.features)
+            features = ", ".join(self.model_.features[j] for j in member.plan.features)
             of_member: dict[str, list[Any]] = {"weight": [float(self.weights_[m])] * n, "features": [features] * n}
             for name, values in (regions | of_member).items():
                 columns.setdefault(name, []).extend(values)
@@ -201,10 +203,10 @@ class SEPEnsembleClassifier(TrustClassifier):
     def _regions_of(self, m: int) -> dict[str, list[Any]]:
         """Return the columns of one member's regions."""
         columns: dict[str, list[Any]] = {}
-        for k, part in enumerate(self._model.members[m].parts):
+        for k, part in enumerate(self.model_.members[m].parts):
             own = part.claimed[np.arange(len(part.names)), part.densities.codes]
             of_part = {
-                "region": [self._model.region_name(m, k, name) for name in part.names],
+                "region": [self.model_.region_name(m, k, name) for name in part.names],
                 "label": self.classes_[part.densities.codes].tolist(),
                 "n_regions": np.bincount(part.region_groups).tolist(),
                 "n_shaped": part.sizes.tolist(),
