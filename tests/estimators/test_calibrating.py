@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.special import expit, softmax
+from scipy.optimize import minimize
+from scipy.special import expit, logit, softmax
 from strategies import seeds
 
 from sepc.estimators.calibrating import _Loss, learn_calibration
@@ -20,14 +21,17 @@ def sure_of(n, n_classes, share_right, sharpness, rng):
 
 @settings(max_examples=30)
 @given(seeds())
-def test_the_slope_of_the_loss_is_its_slope(seed):
+def test_gradient_and_hessian_of_the_loss_are_its_differences(seed):
     rng = np.random.default_rng(seed)
     joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
     loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(40) ** 4, rng.random(40))
     at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
     steps = 1e-6 * np.eye(5)
     found = [(loss(at + step)[0] - loss(at - step)[0]) / 2e-6 for step in steps]
-    np.testing.assert_allclose(loss(at)[1], found, rtol=1e-4, atol=1e-4)
+    _, gradient, hessian = loss(at)
+    np.testing.assert_allclose(gradient, found, rtol=1e-4, atol=1e-4)
+    found = [(loss(at + step)[1] - loss(at - step)[1]) / 2e-6 for step in steps]
+    np.testing.assert_allclose(hessian, found, rtol=1e-4, atol=1e-4)
 
 
 @settings(max_examples=30)
@@ -56,7 +60,26 @@ def test_nothing_nearby_has_less_loss(seed):
     at = np.array([np.log(found.temperature), np.log(found.unexplained / (1 - found.unexplained)), *found.correction])
     around = at + 0.05 * rng.normal(size=(20, 4))
     around = np.clip(around, [-1.0, -12.0, -10.0, -10.0], [6.0, 2.0, 10.0, 10.0])
-    assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-3
+    assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-9
+
+
+@settings(max_examples=30)
+@given(seeds())
+def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_order_of_records(seed):
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 5))
+    joint, codes = sure_of(150, n_classes, rng.uniform(0.5, 1.0), rng.uniform(0.3, 9.0), rng)
+    count = np.bincount(codes, minlength=n_classes) + 1
+    found = learn_calibration(joint, codes, count)
+    loss = _Loss(joint, codes, found.class_share, expit(found.level - log_density(joint)))
+    bounds = [(-1.0, 6.0), (-12.0, 2.0), *[(-10.0, 10.0)] * n_classes]
+    start = [0.5, -4.0, *np.zeros(n_classes)]
+    general = minimize(lambda theta: loss(theta)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
+    at = np.array([np.log(found.temperature), logit(found.unexplained), *found.correction])
+    assert loss(at)[0] <= general.fun + 1e-7
+    order = rng.permutation(len(codes))
+    again = learn_calibration(joint[order], codes[order], count)
+    np.testing.assert_allclose(again.posterior(joint), found.posterior(joint), rtol=0.0, atol=1e-11)
 
 
 class TestTemperature:

@@ -1,4 +1,4 @@
-"""The loss by which a calibration is learnt, compiled: a fit asks for it a few hundred times."""
+"""The loss that a calibration minimises, compiled: a fit evaluates it some hundred times."""
 
 import numpy as np
 
@@ -16,56 +16,81 @@ def log_loss(
     log_temperature: float,
     unexplained: float,
     correction: FloatArray,
-    by_correction: FloatArray,
-) -> tuple[float, float, float]:
-    """Return the sum of the log losses of true labels, and its slopes.
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the sum of the log losses of true labels, its gradient and its Hessian.
+
+    A label's probability is ``p = (1 - b) q + b prior``, with the background's share ``b`` and the softmax ``q`` of
+    ``against exp(-known log_temperature) + known correction``. The parameters are numbered as they are passed: log
+    temperature, unexplained, and the correction of each class.
 
     Parameters
     ----------
     against : ndarray of shape (n, n_classes)
         Logarithms of the odds of each class against the true one.
     codes : ndarray of int, shape (n,)
-        The true ones.
+        The true classes.
     prior : ndarray of shape (n,)
         Their probabilities in the background.
     far : ndarray of shape (n,)
         Share of the background's density.
     known : ndarray of shape (n,)
-        Shares of the features that are there.
+        Shares of the features that are known.
     log_temperature, unexplained : float
     correction : ndarray of shape (n_classes,)
-    by_correction : ndarray of shape (n_classes,)
-        Set to the slopes by the corrections.
 
     Returns
     -------
     loss : float
-    by_log_temperature, by_unexplained : float
-        Its slopes.
+    gradient : ndarray of shape (2 + n_classes,)
+    hessian : ndarray of shape (2 + n_classes, 2 + n_classes)
     """
     n, n_classes = against.shape
-    loss, by_log_temperature, by_unexplained = 0.0, 0.0, 0.0
-    odds = np.empty(n_classes)
-    by_correction[:] = 0.0
+    loss = 0.0
+    gradient, hessian = np.zeros(2 + n_classes), np.zeros((2 + n_classes, 2 + n_classes))
+    q, slope = np.empty(n_classes), np.empty(2 + n_classes)
     for i in range(n):
         colder, code = np.exp(-log_temperature * known[i]), codes[i]
         top = 0.0
         for k in range(n_classes):
-            odds[k] = against[i, k] * colder + known[i] * (correction[k] - correction[code])
-            top = max(top, odds[k])
-        total, mean = 0.0, 0.0
+            q[k] = against[i, k] * colder + known[i] * (correction[k] - correction[code])
+            top = max(top, q[k])
+        total = 0.0
         for k in range(n_classes):
-            odds[k] = np.exp(odds[k] - top)
-            total += odds[k]
-            mean += odds[k] * against[i, k]
+            q[k] = np.exp(q[k] - top)
+            total += q[k]
+        mean, square = 0.0, 0.0
+        for k in range(n_classes):
+            q[k] /= total
+            odds = against[i, k] * colder
+            mean += q[k] * odds
+            square += q[k] * odds * odds
         own = np.exp(-top) / total
         background = unexplained + (1.0 - unexplained) * far[i]
         p = (1.0 - background) * own + background * prior[i]
+        of_regions = (1.0 - background) * own / p
+        by_background = (1.0 - far[i]) * (prior[i] - own) / p
         loss -= np.log(p)
-        of_regions = (1.0 - background) * own * known[i] / p
-        by_log_temperature -= of_regions * colder * mean / total
-        by_unexplained -= (1.0 - far[i]) * (prior[i] - own) / p
+        # Slopes of log(own), then of log(p), of which those of log(own) are a part.
+        slope[0], slope[1] = known[i] * mean, 0.0
         for k in range(n_classes):
-            by_correction[k] += of_regions * odds[k] / total
-        by_correction[code] -= of_regions
-    return loss, by_log_temperature, by_unexplained
+            slope[2 + k] = -known[i] * q[k]
+        slope[2 + code] += known[i]
+        spread, mixed = of_regions * (1.0 - of_regions), of_regions * known[i] * known[i]
+        across = (1.0 - far[i]) * own / p + by_background * of_regions
+        for j in range(2 + n_classes):
+            gradient[j] -= of_regions * slope[j]
+            hessian[1, j] += across * slope[j]
+            for k in range(2 + n_classes):
+                hessian[j, k] -= spread * slope[j] * slope[k]
+        gradient[1] -= by_background
+        hessian[1, 1] += by_background * by_background
+        hessian[0, 0] += mixed * (mean + square - mean * mean)
+        for j in range(n_classes):
+            hessian[0, 2 + j] -= mixed * q[j] * (against[i, j] * colder - mean)
+            hessian[2 + j, 2 + j] += mixed * q[j]
+            for k in range(n_classes):
+                hessian[2 + j, 2 + k] -= mixed * q[j] * q[k]
+    hessian[0, 1] = hessian[1, 0]
+    for j in range(n_classes):
+        hessian[2 + j, 0], hessian[2 + j, 1] = hessian[0, 2 + j], hessian[1, 2 + j]
+    return loss, gradient, hessian
