@@ -196,6 +196,15 @@ def test_a_share_is_that_of_the_smaller_class_rounded_down():
     assert impurity_count(np.int32(7), 3) == 7
 
 
+def test_the_default_grows_with_the_data_and_slower_than_they_do():
+    sizes = np.arange(1, 200_000, 37)
+    counts = np.array([impurity_count(None, int(size)) for size in sizes])
+    assert counts[sizes <= 100].tolist() == [2] * int((sizes <= 100).sum())
+    assert (np.diff(counts) >= 0).all()
+    assert impurity_count(None, 1000) == 20
+    assert impurity_count(None, 100_000) == 200
+
+
 def test_different_columns_are_refused():
     with pytest.raises(sepc.InputError, match="B has 1 features, A has 2"):
         sepc.partition([[0.0, 1.0]], [[0.0]])

@@ -44,8 +44,9 @@ class SEPClassifier(TrustClassifier):
     n_imp : int, float or None, default=None
         How many points of other labels an ellipsoid may hold when it is found, of those that are in none yet: a count,
         or a share of the smaller class, strictly between 0 and 1 and rounded down. None is 2, the paper's count; if
-        `trust` is "local" or "raw" it grows with the data: 2 per cent of the smaller class where that is more. The only
-        parameter of the method; `sepc.select_n_imp` helps to choose it.
+        `trust` is "local" or "raw" it grows with the data: 2 per cent of the smaller class where that is more, and
+        beyond 1,000 records of that class with the square root of their number. The only parameter of the method;
+        `sepc.select_n_imp` helps to choose it.
     trust : {"local", "raw", "counts", "bound", "paper"}, default="local"
         How the regions are read; it decides labels, probabilities and trust.
 

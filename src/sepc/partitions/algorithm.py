@@ -5,6 +5,7 @@ back by further hyperplanes until their minimum-volume ellipsoid holds almost no
 the set as one block. What can no longer be split ends as one last ellipsoid per label, or as isolated points.
 """
 
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,7 +22,9 @@ from sepc.partitions.units import units_of_length
 # What an ellipsoid may hold by default. Of shares of 0, 0.01 and 0.02 the last gave the best ranking of labels on the
 # sets that constants are chosen by; a count of 2 alone leaves most of an overlap of many records in one ellipsoid.
 PAPERS_COUNT = 2
-_USUAL_SHARE = 0.02
+# The default for densities: this share of the smaller class up to so many records of it, beyond that its count grows with
+# the square root. Shares of .005 to .02 were tried on the choosing sets and planted ones (bench/growth.py).
+_DEFAULT_SHARE, _SHARE_UP_TO = 0.02, 1000
 
 
 def partition(
@@ -111,10 +114,11 @@ def partition_in_place(
 def impurity_count(n_imp: int | float | None, n_smaller: int) -> int:
     """Return `n_imp` as a count: itself, or that share of the smaller class, rounded down.
 
-    None is a count of 2, or a share of 0.02 where that is more.
+    None is a count of 2, or a share of 0.02 of up to 1,000 records, which falls with the square root of more of them,
+    where that is more.
     """
     if n_imp is None:
-        return max(PAPERS_COUNT, int(_USUAL_SHARE * n_smaller))
+        return max(PAPERS_COUNT, int(_DEFAULT_SHARE * min(n_smaller, math.sqrt(_SHARE_UP_TO * n_smaller))))
     if isinstance(n_imp, Integral) and not isinstance(n_imp, bool) and n_imp >= 0:
         return int(n_imp)
     if isinstance(n_imp, Real) and not isinstance(n_imp, Integral) and 0.0 < n_imp < 1.0:
