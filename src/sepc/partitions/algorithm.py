@@ -22,8 +22,8 @@ from sepc.partitions.units import units_of_length
 # What an ellipsoid may hold by default. Of shares of 0, 0.01 and 0.02 the last gave the best ranking of labels on the
 # sets that constants are chosen by; a count of 2 alone leaves most of an overlap of many records in one ellipsoid.
 PAPERS_COUNT = 2
-# The default for densities: this share of the smaller class up to so many records of it, beyond that its count grows with
-# the square root. Shares of .005 to .02 were tried on the choosing sets and planted ones (bench/growth.py).
+# The default for densities: this share of the smaller class up to 1,000 records of it; beyond, the count grows with the
+# square root. Shares of .005 to .02 were tried on the choosing sets and planted ones (bench/growth.py).
 _DEFAULT_SHARE, _SHARE_UP_TO = 0.02, 1000
 
 
