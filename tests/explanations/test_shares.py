@@ -156,7 +156,7 @@ def test_terms_are_the_squared_distances_feature_by_feature():
     for i in range(1, 150, 10):
         why = clf.explain(X.iloc[i])
         z = clf.model_.units(X.iloc[i].to_numpy())
-        tails, df = [], densities.tails
+        tails, df = [], densities.degrees_of_freedom
         for region in (why.against.region, why.against.rival_region):
             center, frame = densities.frame(names.index(region))
             squares = (z - center) * (frame @ frame.T @ (z - center))
