@@ -32,7 +32,7 @@ from sepc.model.quadratics import pairs, quadratics
 FARTHEST = 1e9
 # Points with gaps that are looked at together.
 _INCOMPLETE = 1024
-# From so many features on LAPACK inverts a triangle in less time than NumPy a matrix.
+# From this number of features on LAPACK inverts a triangle in less time than NumPy a matrix.
 _MANY = 48
 
 
@@ -222,7 +222,7 @@ class LocalDensities:
         )
 
     def _log_constants(self, known: IntArray | int) -> FloatArray:
-        """Return by how much the constant of so many features exceeds that of all, as logarithms."""
+        """Return by how much the constant of this number of features exceeds that of all, as logarithms."""
         return log_constant(known, self.degrees_of_freedom) - log_constant(len(self.unit), self.degrees_of_freedom)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:

@@ -51,7 +51,7 @@ def _in_one_way(Z: FloatArray) -> FloatArray:
 
 
 class Outline(NamedTuple):
-    """Bounds and means of the training points, which stay where the points themselves are left out.
+    """Bounds and means of the training points, which stay where the points themselves are not kept.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class FittedModel(Protocol):
 
     @property
     def records(self) -> TrainingRecords | None:
-        """Training points in these units; None where they were left out."""
+        """Training points in these units; None where they are not kept."""
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that distances are measured in."""

@@ -3,8 +3,8 @@
 The training points are dealt into three parts, equal ones into the same, unless it is a table of a few values. Each
 part is left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out
 is judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on
-points that did not shape it. By these opinions it also chooses how categories are read, how far regions are joined
-(see `model.merging`) and how heavy the tails of their densities are.
+points that did not shape it. By these opinions it also chooses how categories are read, how far regions are merged
+(see `model.merging`) and the degrees of freedom of their densities.
 """
 
 from collections.abc import Callable, Iterator, Sequence
