@@ -31,7 +31,7 @@ from sepc.datasets import DataSet, load_adult, load_adult_stratum
 from sepc.estimators.classifier import SEPClassifier
 from sepc.landscapes.data_landscape import landscape
 from sepc.model.assessment import Assessment
-from sepc.model.readings import trust_of
+from sepc.model.decision import trust_of
 from sepc.plot.style import GREY, label_axes
 
 _N_IMP = 10

@@ -21,7 +21,7 @@ from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate
 from sepc.landscapes.data_landscape import landscape
-from sepc.model.readings import trust_of
+from sepc.model.decision import trust_of
 from sepc.plot import class_styles
 from sepc.plot.style import label_axes, style
 
@@ -241,14 +241,14 @@ _HALFWAY = """\
 """
 _MINORITY = """\
 >>> import numpy as np
->>> from sepc.model.readings import trust_of
+>>> from sepc.model.decision import trust_of
 >>> own, other = np.array(10), np.array(2)
 >>> round(float(trust_of(own, other, 1000, 1000)), 3), round(float(trust_of(own, other, 10, 1000)), 3)
 (0.846, 0.057)
 """
 _EQUAL = """\
 >>> import numpy as np
->>> from sepc.model.readings import trust_of
+>>> from sepc.model.decision import trust_of
 >>> round(float(trust_of(np.array(10), np.array(10), 438, 204)), 3)
 0.703
 """

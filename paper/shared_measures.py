@@ -11,7 +11,7 @@ from sepc.common.typing import BoolArray, FloatArray
 from sepc.estimators.classifier import SEPClassifier
 from sepc.geometry.hulls import nearest_points
 from sepc.model.assessment import Assessment
-from sepc.model.readings import trust_of
+from sepc.model.decision import trust_of
 from sepc.partitions.blocks import Partition
 
 # A label is accepted from this trust on.

@@ -51,8 +51,8 @@ def small_chunks(monkeypatch):
 @pytest.fixture
 def small_core(monkeypatch):
     """Make the core of a training set small; return how many records it has at most."""
-    from sepc.estimators import core
+    from sepc.estimators import records
 
-    monkeypatch.setattr(core, "_CORE_RECORDS", 300)
-    monkeypatch.setattr(core, "_LEAST_CORE", 300)
+    monkeypatch.setattr(records, "_CORE_RECORDS", 300)
+    monkeypatch.setattr(records, "_LEAST_CORE", 300)
     return 300

@@ -21,8 +21,8 @@ EXPECTED = {
     for version in (1,)
     for name, expected in json.loads((FIXTURES / f"v{version}-expected.json").read_text()).items()
 }
-READINGS = ("local", "counts", "bound", "paper")
-KINDS = [*READINGS, "three classes", "ensemble", "ensemble of three classes"]
+TRUST_METHODS = ("local", "counts", "bound", "paper")
+KINDS = [*TRUST_METHODS, "three classes", "ensemble", "ensemble of three classes"]
 
 
 def iris(kind="numpy"):

@@ -11,8 +11,8 @@ from strategies import class_codes, seeds
 from sepc.common.splits import IN_NO_PART, deal
 from sepc.estimators.ensemble.growth import N_PARTS, grow
 from sepc.estimators.ensemble.plans import Plan
-from sepc.estimators.fitting import _held_out
 from sepc.estimators.n_imp_selection import _folds
+from sepc.estimators.records import _third_of_each_class
 from sepc.feedback.held_out_models import parts_of
 
 numbers_of_parts = st.integers(2, 6)
@@ -102,7 +102,7 @@ def test_held_out_models_lack_records_in_one_shuffled_order(codes, n_parts):
 def test_points_that_are_only_counted_are_every_third_of_all(codes):
     expected = (np.arange(len(codes)) % 3 == 2) & (np.bincount(codes)[codes] > 1)
     points = np.arange(float(len(codes)))[:, None]  # in canonical order
-    assert _held_out(points, codes, np.ones(1)).tolist() == expected.tolist()
+    assert _third_of_each_class(points, codes, np.ones(1)).tolist() == expected.tolist()
 
 
 @settings(max_examples=60)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sepc.common.text import TRUST_READINGS, in_words, length_in_words, listed, many, percent, plural, shortened
-from sepc.model.readings import HELD_OUT_READINGS, READINGS_WITHOUT_ORDER
+from sepc.common.text import TRUST_TEXTS, in_words, length_in_words, listed, many, percent, plural, shortened
+from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS
 
 
 @given(st.floats(0.0, 1.0))
@@ -68,6 +68,6 @@ def test_values_and_lengths():
     ]
 
 
-def test_every_reading_of_the_trust_has_its_meaning():
-    assert set(TRUST_READINGS) == {*HELD_OUT_READINGS, *READINGS_WITHOUT_ORDER, "ensemble"}
-    assert all(sentence.endswith(".") for reading in TRUST_READINGS.values() for sentence in reading)
+def test_every_trust_method_has_its_meaning():
+    assert set(TRUST_TEXTS) == {*HELD_OUT_METHODS, *DENSITY_METHODS, "paper", "ensemble"}
+    assert all(sentence.endswith(".") for text in TRUST_TEXTS.values() for sentence in text)

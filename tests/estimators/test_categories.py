@@ -37,7 +37,7 @@ class TestEvidence:
             [9],
             list(range(10, 15)),
         ]
-        assert all(part.shares is not None for part in clf.model_.held_out.densities)
+        assert all(part.shares is not None for part in clf.model_.fit.held_out)
         # A hair's breadth makes a column one of numbers; blocks are the same.
         nearly = X.copy()
         nearly[0, 2:] += 1e-3
@@ -55,7 +55,6 @@ class TestEvidence:
     def test_the_reading_without_left_out_records_takes_shares(self):
         X, y = of_groups()
         assert SEPClassifier(trust="raw").fit(X, y).model_.densities.shares is not None
-        assert SEPClassifier(trust="paper").fit(X, y).model_.densities is None
 
     def test_members_that_see_the_features_as_they_are_decide_by_themselves(self, ensemble_of_groups):
         clf, X, y = ensemble_of_groups
@@ -107,7 +106,7 @@ class TestLaws:
 
     def test_quick_opinions_are_the_same_but_for_the_last_digits(self, ensemble_of_groups):
         clf, X, _ = ensemble_of_groups
-        quick, exact = clf.model_.decide_quickly(X[200:]), clf.model_.decide(X[200:])
+        quick, exact = clf.model_.for_search.decide(X[200:]), clf.model_.decide(X[200:])
         assert quick.proba == pytest.approx(exact.proba)
 
 

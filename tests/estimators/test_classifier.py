@@ -19,7 +19,7 @@ from strategies import labelled_points, seeds
 
 import sepc
 from sepc import FeedbackMonitor, SEPClassifier, select_n_imp
-from sepc.model.readings import READINGS
+from sepc.model.decision import TRUST_METHODS
 
 ignore_few = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
 
@@ -257,7 +257,7 @@ class TestBadInput:
         assert clf.predict([[-0.1], [0.9]]).tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("trust", READINGS)
+@pytest.mark.parametrize("trust", TRUST_METHODS)
 class TestEachReading:
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_verdicts_obey_their_bounds(self, trust, n_classes):

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 import sepc
 from sepc import FeedbackMonitor, SEPClassifier, SEPEnsembleClassifier
-from sepc.estimators.completion import completed
+from sepc.model.incomplete import completed
 
 MAKERS = {
     "one": lambda: SEPClassifier(n_imp=0.05),

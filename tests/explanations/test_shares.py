@@ -16,7 +16,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from sepc import SEPClassifier, SepcWarning, make_table_pipeline
 from sepc.common.text import percent
-from sepc.explanations.explanation import explain
 from sepc.explanations.shares import BACKGROUND, Parting
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "wdbc": load_breast_cancer}
@@ -156,7 +155,7 @@ def test_terms_are_the_squared_distances_feature_by_feature():
     for i in range(1, 150, 10):
         why = clf.explain(X.iloc[i])
         z = clf.model_.units(X.iloc[i].to_numpy())
-        tails, df = [], densities.tails
+        tails, df = [], densities.degrees_of_freedom
         for region in (why.against.region, why.against.rival_region):
             center, frame = densities.frame(names.index(region))
             squares = (z - center) * (frame @ frame.T @ (z - center))
@@ -173,17 +172,6 @@ def test_terms_of_a_raw_table_are_those_of_its_columns():
         why = clf.explain(table.iloc[5])
     assert_sums(why)
     assert {term.feature for term in why.against.terms} == {"age", "color", "smoker", "weight", "joined", "sex"}
-
-
-def test_a_model_from_before_calibration_is_read_without_it():
-    X, y, asked = overlapping(3)
-    raw = SEPClassifier(trust="raw").fit(X, y)
-    older = replace(raw.model_, trust="local")
-    for x in asked[:5]:
-        why = explain(older, x)
-        assert_sums(why)
-        assert (why.shares, why.against) == (raw.explain(x).shares, raw.explain(x).against)
-        assert (why.typicality, why.stability, why.n_partitions) == (None, None, 0)
 
 
 def test_where_the_rule_of_the_paper_says_otherwise_the_text_says_so():

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_t
 from strategies import seeds
 
-from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.category_shares import Categories, category_groups, shares_of
+from sepc.model.mixtures import mixture_of_blocks
 
 N_VALUES = (3, 2, 4)
 

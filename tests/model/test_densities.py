@@ -10,8 +10,8 @@ from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.model import quadratics
-from sepc.model.block_densities import mixture_of_blocks
-from sepc.model.incomplete import OTHER_TAILS
+from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
+from sepc.model.mixtures import mixture_of_blocks
 from sepc.partitions.units import location_and_scale
 
 
@@ -55,11 +55,11 @@ class TestPosterior:
         assert found.sum(axis=1) == pytest.approx(1.0)
 
     @settings(max_examples=50)
-    @given(seeds(), st.sampled_from(OTHER_TAILS))
-    def test_with_other_tails_too(self, seed, tails):
+    @given(seeds(), st.sampled_from(OTHER_DEGREES_OF_FREEDOM))
+    def test_with_other_degrees_of_freedom(self, seed, dof):
         X, blocks, count, unit, Z = blocks_of(seed)
-        found = replace(read_locally(X, blocks, count, unit), tails=tails).posterior(Z)
-        assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z, tails), abs=1e-9)
+        found = replace(read_locally(X, blocks, count, unit), degrees_of_freedom=dof).posterior(Z)
+        assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z, dof), abs=1e-9)
 
     def test_classes_weigh_by_their_points_whatever_the_blocks_hold(self):
         X = np.array([[0.0], [1.0], [0.0], [1.0]])

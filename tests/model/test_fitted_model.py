@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.common.frames import FrameMaker
 from sepc.geometry.extents import Extents
+from sepc.model.decision import TRUST_METHODS
 from sepc.model.fitted_model import FittedModel, Outline
-from sepc.model.readings import READINGS
 
 KINDS = {
-    **{trust: SEPClassifier(trust=trust) for trust in READINGS},
+    **{trust: SEPClassifier(trust=trust) for trust in TRUST_METHODS},
     "in original units": SEPClassifier(standardize=False),
     "ensemble": SEPEnsembleClassifier(n_estimators=2),
 }

@@ -10,12 +10,13 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.category_shares import Categories
-from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS, as_far_in, distances, expected, known_share, rows_by_gaps
+from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
+from sepc.model.incomplete import as_far_in, distances, expected, known_share, rows_by_gaps
+from sepc.model.mixtures import mixture_of_blocks
 
 
-def some_densities(d, seed=0, categories=None, n=24, tails=USUAL_TAILS):
+def some_densities(d, seed=0, categories=None, n=24, dof=DEGREES_OF_FREEDOM):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, d)) + np.repeat(3.0 * rng.normal(size=(3, d)), n // 3, axis=0)
     if categories is not None:
@@ -25,7 +26,7 @@ def some_densities(d, seed=0, categories=None, n=24, tails=USUAL_TAILS):
     blocks = [(0, np.arange(n // 3)), (0, np.arange(n // 3, 2 * n // 3)), (1, np.arange(2 * n // 3, n))]
     count = np.array([2 * n // 3, n // 3])
     found = mixture_of_blocks(points, blocks, count, points.mean(axis=0), points.std(axis=0), categories).densities
-    return points, replace(found, tails=tails)
+    return points, replace(found, degrees_of_freedom=dof)
 
 
 def joint_at(densities, point):
@@ -33,10 +34,10 @@ def joint_at(densities, point):
 
 
 class TestIntegrals:
-    @pytest.mark.parametrize("tails", [USUAL_TAILS, *OTHER_TAILS])
+    @pytest.mark.parametrize("dof", [DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM])
     @pytest.mark.parametrize("missing", [0, 1])
-    def test_one_of_two_features(self, missing, tails):
-        points, densities = some_densities(2, tails=tails)
+    def test_one_of_two_features(self, missing, dof):
+        points, densities = some_densities(2, dof=dof)
         for row in points[::7]:
             known = np.arange(2) != missing
 
@@ -94,11 +95,15 @@ class TestIntegrals:
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), d=st.integers(1, 12), tails=st.sampled_from([USUAL_TAILS, *OTHER_TAILS]))
-def test_laws(seed, d, tails):
+@given(
+    seed=st.integers(0, 10_000),
+    d=st.integers(1, 12),
+    dof=st.sampled_from([DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM]),
+)
+def test_laws(seed, d, dof):
     """Complete rows keep their bits, rows do not depend on each other, and nothing known gives the priors."""
     rng = np.random.default_rng(seed)
-    points, densities = some_densities(d, seed, tails=tails)
+    points, densities = some_densities(d, seed, dof=dof)
     gaps = rng.random(points.shape) < 0.4
     asked = np.where(gaps, np.nan, points)
     together = densities.log_joint(asked)
@@ -115,16 +120,16 @@ def test_laws(seed, d, tails):
     assert np.ptp(claims) < 1e-9  # the same but for what makes densities comparable
 
 
-@pytest.mark.parametrize("tails", [USUAL_TAILS, *OTHER_TAILS])
-def test_a_point_of_one_component_is_as_unlikely_with_fewer_features(tails):
+@pytest.mark.parametrize("dof", [DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM])
+def test_a_point_of_one_component_is_as_unlikely_with_fewer_features(dof):
     """Of points drawn from a component, the share with a lower density is the same with all and with some features."""
     rng = np.random.default_rng(0)
     d, n = 6, 20_000
-    z = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(tails, size=(n, 1)) / tails)
-    whole = np.log1p(np.square(z).sum(axis=1) / tails)
+    z = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(dof, size=(n, 1)) / dof)
+    whole = np.log1p(np.square(z).sum(axis=1) / dof)
     for known in (1, 3, 6):
-        some = np.log1p(np.square(z[:, :known]).sum(axis=1) / tails)
-        as_whole = as_far_in(some[:, None], np.full((n, 1), known), d, tails)[:, 0]
+        some = np.log1p(np.square(z[:, :known]).sum(axis=1) / dof)
+        as_whole = as_far_in(some[:, None], np.full((n, 1), known), d, dof)[:, 0]
         levels = np.quantile(whole, [0.05, 0.5, 0.95, 0.99])
         shares = [np.mean(as_whole > level) for level in levels]
         assert shares == pytest.approx([0.95, 0.5, 0.05, 0.01], abs=0.01)

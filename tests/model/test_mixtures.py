@@ -8,10 +8,17 @@ from scipy.stats import multivariate_t
 from sklearn.mixture import GaussianMixture
 from strategies import seeds
 
-from sepc.model.block_densities import mixture_of_blocks
 from sepc.model.category_shares import Categories
-from sepc.model.components import Component, common_covariance, shrunken_covariance
-from sepc.model.mixtures import _MANY, _TAILS, Mixture, _products
+from sepc.model.constants import DEGREES_OF_FREEDOM_IN_EM
+from sepc.model.mixtures import (
+    _MANY,
+    Component,
+    Mixture,
+    _products,
+    common_covariance,
+    mixture_of_blocks,
+    shrunken_covariance,
+)
 
 
 def two_classes(seed, n=240, d=2):
@@ -39,7 +46,8 @@ def memberships(mixture, points, code):
     z = (points - mixture.center) / mixture.unit
     own = [k for k, part in enumerate(mixture.parts) if part.code == code]
     logs = [
-        np.log(mixture.parts[k].n) + multivariate_t(mixture.parts[k].mean, covariances(mixture)[k], _TAILS).logpdf(z)
+        np.log(mixture.parts[k].n)
+        + multivariate_t(mixture.parts[k].mean, covariances(mixture)[k], DEGREES_OF_FREEDOM_IN_EM).logpdf(z)
         for k in own
     ]
     return own, softmax(np.column_stack(logs), axis=1)
@@ -99,7 +107,7 @@ def test_the_log_likelihood_rises():
     points, codes, mixture = two_classes(3)
     heard = []
     for _ in range(6):
-        joint = mixture.with_tails(_TAILS).densities.log_joint(points)
+        joint = mixture.with_dof(DEGREES_OF_FREEDOM_IN_EM).densities.log_joint(points)
         heard.append(joint[np.arange(len(codes)), codes].sum())
         mixture = mixture.step(points, codes)
     assert (np.diff(heard) > 0.0).all()
@@ -151,3 +159,10 @@ def test_a_component_that_no_record_belongs_to_stays_and_decides_nothing():
     assert len(after.parts) == 2
     assert np.isfinite(after.densities.log_joint(points)).all()
     assert (after.densities.claims(points) == 0).all()
+
+
+def test_a_stack_is_shrunk_one_by_one():
+    rng = np.random.default_rng(0)
+    scatters, n, common = np.array([np.cov(rng.normal(size=(3, 9))) for _ in range(4)]), np.arange(4.0), np.eye(3)
+    one_by_one = [shrunken_covariance(scatter, k, common) for scatter, k in zip(scatters, n, strict=True)]
+    assert np.array_equal(shrunken_covariance(scatters, n[:, None, None], common), one_by_one)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from saved_models import READINGS, iris
+from saved_models import TRUST_METHODS, iris
 from sklearn.datasets import make_moons
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
@@ -18,7 +18,7 @@ def fitted(moons):
     """Return one fitted classifier of each kind, with the records that it is asked about."""
     X, y = moons
     probes = np.vstack([X, 3.0 * X[:40]])
-    models = {trust: (SEPClassifier(trust=trust, n_imp=1).fit(X[::2], y[::2]), probes) for trust in READINGS}
+    models = {trust: (SEPClassifier(trust=trust, n_imp=1).fit(X[::2], y[::2]), probes) for trust in TRUST_METHODS}
     Z, species = iris()
     models["three classes"] = SEPClassifier(standardize=False).fit(Z[::2], species[::2]), np.vstack([Z, 2.0 * Z[:20]])
     models["ensemble"] = SEPEnsembleClassifier(n_estimators=3).fit(X[::2], y[::2]), probes

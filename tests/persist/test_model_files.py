@@ -120,7 +120,8 @@ class TestWithoutRecords:
 def test_models_with_other_corrections_have_other_keys():
     # Promises and observations that are kept elsewhere name the model by it.
     model = sepc.load(fixture_path("v1-binary-local")).model_
-    corrected = replace(model, calibration=replace(model.calibration, correction=np.array([0.1, -0.1])))
+    calibration = replace(model.calibration, correction=np.array([0.1, -0.1]))
+    corrected = replace(model, fit=replace(model.fit, calibration=calibration))
     assert corrected.key() != model.key()
 
 

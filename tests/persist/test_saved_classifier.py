@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from saved_models import READINGS, assert_same, manifest, stored, told
+from saved_models import TRUST_METHODS, assert_same, manifest, stored, told
 
 import sepc
 from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
@@ -35,7 +35,7 @@ class TestTheSame:
 
 
 class TestWithoutRecords:
-    @pytest.mark.parametrize("trust", READINGS)
+    @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_no_value_of_a_record_is_in_the_file(self, moons, tmp_path, trust):
         X, y = moons
         clf = SEPClassifier(trust=trust).fit(X, y)

@@ -33,7 +33,7 @@ def clf():
 
 
 def test_verdicts_are_those_of_partitions_that_had_not_seen_the_record(clf):
-    points, proba = clf.model_.left_out_probabilities()
+    points, proba = clf.model_.held_out_probabilities()
     assert sorted(points.tolist()) == list(range(600))
     right = np.mean(proba.argmax(axis=1) == clf.model_.codes[points])
     X, y = records(4000, 1)

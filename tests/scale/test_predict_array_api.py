@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_classification
 from strategies import labelled_points, seeds
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
-from sepc.common.text import READINGS
+from sepc.common.text import TRUST_METHODS
 from sepc.geometry.ellipsoid import MEMBERSHIP_TOLERANCE
 from sepc.scale import array_api
 from sepc.scale.array_api import Place
@@ -76,7 +76,7 @@ def same_records(clf, X):
 class TestAgreement:
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
     @settings(max_examples=80, deadline=None)
-    @given(seeds(), st.sampled_from(READINGS))
+    @given(seeds(), st.sampled_from(TRUST_METHODS))
     def test_answers_are_those_for_numpy_arrays(self, seed, trust):
         A, B, n_imp = labelled_points(seed)
         X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
@@ -89,7 +89,7 @@ class TestAgreement:
         if len(new):
             agree(clf, new)
 
-    @pytest.mark.parametrize("trust", READINGS)
+    @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_more_ellipsoids_than_bits_in_a_word(self, trust):
         rng = np.random.default_rng(0)
         X, y = make_classification(1500, 2, n_redundant=0, n_clusters_per_class=1, random_state=1)
@@ -111,7 +111,7 @@ class TestAgreement:
         assert np.isnan(a.local_overlap).any()
         agree(clf, clear(clf, X))
 
-    @pytest.mark.parametrize("trust", READINGS)
+    @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_blocks_of_few_rows(self, trust, monkeypatch):
         monkeypatch.setattr(array_api, "_TABLE", 100)
         X, y = load_iris(return_X_y=True)
@@ -119,7 +119,7 @@ class TestAgreement:
         agree(clf, clear(clf, X))
 
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    @pytest.mark.parametrize("trust", READINGS)
+    @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_isolated_points_without_any_ellipsoid(self, trust):
         clf = SEPClassifier(trust=trust).fit([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]], ["a", "b"])
         assert len(clf.model_.rules[0].stack) == 0

@@ -12,6 +12,7 @@ from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
+from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.reports.accepted_labels import claim_warning
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
@@ -108,7 +109,7 @@ def _calibration_of(clf: Any) -> Calibration | None:
     """Return what records that were left out have said; None if a model has none."""
     model: Any = clf.model_
     if isinstance(model, PartitionModel):
-        return model.calibration
+        return model.calibration if isinstance(model, DensityModel) and model.is_calibrated else None
     found: Calibration = model.strangeness.calibration
     return found
 

@@ -5,7 +5,7 @@ from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, RawDes
 from typing import Any
 
 from sepc import __version__
-from sepc.common.text import READINGS
+from sepc.common.text import TRUST_METHODS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -283,7 +283,7 @@ def _classifier(command: ArgumentParser) -> None:
         help="how many records of other labels an ellipsoid may hold: a count, a share of the smaller class, or auto, "
         "which tries several by cross-validation (default: 2, or 0.02 where that is more; for an ensemble 0.05)",
     )
-    command.add_argument("--trust", choices=READINGS, help="how the regions are read (default: local)")
+    command.add_argument("--trust", choices=TRUST_METHODS, help="how the regions are read (default: local)")
     command.add_argument("--ensemble", action="store_true", help="many partitions, not one: ranks better")
     command.add_argument(
         "--weight",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class TrustReading(NamedTuple):
+class TrustText(NamedTuple):
     """Sentences on one way to read the regions: what its trust means, and what it must not be taken for."""
 
     meaning: str
@@ -14,33 +14,33 @@ class TrustReading(NamedTuple):
 ENSEMBLE = "ensemble"
 # Every value of a classifier's `trust`, the default first, and an ensemble's. They are here since the parser of the
 # command line lists them, and this module loads quickly.
-TRUST_READINGS = {
-    "local": TrustReading(
+TRUST_TEXTS = {
+    "local": TrustText(
         "Each ellipsoid's training records, or those of several that look like one cloud, are read as a local "
         "distribution; the trust is the label's probability by Bayes' formula, calibrated by what partitions without a "
         "part of the training records say of that part.",
         "It is calibrated on average over records like the training records, not for each kind of them.",
     ),
-    "raw": TrustReading(
+    "raw": TrustText(
         "Each ellipsoid's training records are read as a local distribution; the trust is the label's probability by "
         "Bayes' formula, not calibrated.",
         "The records that shaped an ellipsoid also speak for it. Read 0.99 as very one-sided here, not as 1 error in "
         "100.",
     ),
-    "counts": TrustReading(
+    "counts": TrustText(
         "The trust is the label's smoothed share of the held-out records in the deciding region.",
         "All records of a region get the same, so many are tied.",
     ),
-    "bound": TrustReading(
+    "bound": TrustText(
         "The trust is what the label's share of the held-out records in the deciding region exceeds with a probability "
         "of 95 %.",
         "It is a cautious lower end, below the share on purpose, and no probability of being right.",
     ),
-    "paper": TrustReading(
+    "paper": TrustText(
         "The trust is the paper's formula, from the counts of all training records in the deciding region.",
         "It is no probability: a pure region has a trust of 1 whether it holds 2 records or 2000.",
     ),
-    ENSEMBLE: TrustReading(
+    ENSEMBLE: TrustText(
         "The log odds of one label against another are the weighted sum of what each member says of them, and the "
         "difference of the leanings. The trust is the label's probability by these odds.",
         "The weights were learnt from training records that the members had not seen. The trust is calibrated on "
@@ -50,7 +50,7 @@ TRUST_READINGS = {
 # A number that so many digits tell was measured, not computed; from this size on powers of ten are easier to read.
 _DIGITS, _LARGE = 7, 1e15
 # The readings that a classifier's `trust` chooses from.
-READINGS = tuple(reading for reading in TRUST_READINGS if reading != ENSEMBLE)
+TRUST_METHODS = tuple(reading for reading in TRUST_TEXTS if reading != ENSEMBLE)
 
 
 def percent(share: float) -> str:

@@ -20,10 +20,10 @@ from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.explanation import Explanation, explain
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.landscapes.fitted_landscape import FittedLandscape
+from sepc.model.count_model import CountModel
 from sepc.model.counts import records_are_missing
-from sepc.model.partition_model import PartitionModel
-from sepc.model.readings import DENSITY_READINGS, region_trust
-from sepc.model.rules import Rules
+from sepc.model.decision import DENSITY_METHODS
+from sepc.model.density_model import DensityModel
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -81,7 +81,7 @@ class SEPClassifier(TrustClassifier):
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (d,)
         Standardised units are ``(x - mean_) / scale_``.
-    model_ : PartitionModel
+    model_ : DensityModel or CountModel
         The fitted model: regions, densities and calibration, and all that judges points. See `sepc.model`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
@@ -112,7 +112,7 @@ class SEPClassifier(TrustClassifier):
     [0.993, 0.993, 0.993]
     """
 
-    model_: PartitionModel
+    model_: DensityModel | CountModel
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class SEPClassifier(TrustClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # What counts records in regions has to know where they lie.
-        tags.input_tags.allow_nan = self.trust in DENSITY_READINGS
+        tags.input_tags.allow_nan = self.trust in DENSITY_METHODS
         return tags
 
     @with_callbacks
@@ -177,7 +177,7 @@ class SEPClassifier(TrustClassifier):
         return self
 
     def _settings(self) -> FitSettings:
-        counts = self.n_imp is None and self.trust not in DENSITY_READINGS
+        counts = self.n_imp is None and self.trust not in DENSITY_METHODS
         return FitSettings(PAPERS_COUNT if counts else self.n_imp, self.trust, self.standardize, self.n_jobs)
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Callable[..., Fitted], Any]:
@@ -240,13 +240,14 @@ class SEPClassifier(TrustClassifier):
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
         read_as = self.model_.read_as()
-        for rules, p in zip(self.model_.rules, self.partitions_, strict=True):
+        for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
-                for name, value in self._region(rules, k, block, read_as).items():
+                for name, value in self._region(problem, k, block, read_as).items():
                     columns[name].append(value)
         return self._frames.frame(columns)
 
-    def _region(self, rules: Rules, k: int, block: Block, read_as: dict[str, str]) -> dict[str, Any]:
+    def _region(self, problem: int, k: int, block: Block, read_as: dict[str, str]) -> dict[str, Any]:
+        rules = self.model_.rules[problem]
         own = rules.counts[k, block.side]
         others = rules.counts[k].sum() - own
         E = block.ellipsoid
@@ -258,7 +259,7 @@ class SEPClassifier(TrustClassifier):
             "n_label": int(own),
             "n_others": int(others),
             "purity": own / (own + others) if own + others else np.nan,
-            "trust": self._region_trust(rules, k, block),
+            "trust": self.model_.region_trust(problem, k),
             "iteration": block.iteration,
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
             "read_as": read_as.get(rules.names[k], rules.names[k]),
@@ -266,19 +267,6 @@ class SEPClassifier(TrustClassifier):
         for name, low, high in zip(self.model_.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)
         return row
-
-    def _region_trust(self, rules: Rules, k: int, block: Block) -> float:
-        """Return the trust in the label of an ellipsoid: at its centre, or by its counts where these decide."""
-        model = self.model_
-        if model.densities is None:
-            sides = block.side, 1 - block.side  # these readings have two in every problem
-            counts = (int(rules.counts[k, side]) for side in sides)
-            return region_trust(model.trust, *counts, *(int(rules.training_counts.totals[side]) for side in sides))
-        proba = model.decide_in_units(block.ellipsoid.center[None]).proba[0]
-        if len(model.rules) == 1:
-            return float(proba[block.side])
-        of_class = float(proba[next(code for code, other in enumerate(model.rules) if other is rules)])
-        return 1.0 - of_class if block.side else of_class
 
     @property
     def landscape_(self) -> FittedLandscape:
@@ -367,7 +355,7 @@ class SEPClassifier(TrustClassifier):
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         Z, y = draw(self.model_, int(n), label, region, rng)
         X = self.model_.original(Z)
-        if self.model_.densities is not None and self.model_.densities.shares is not None:
+        if isinstance(self.model_, DensityModel) and self.model_.densities.shares is not None:
             values = self.model_.densities.shares.categories.features
             X[:, values] = np.rint(X[:, values])  # 0 and 1, but for rounding
         return (self._frames.frame(dict(zip(self.model_.features, X.T, strict=True))) if self._is_frame else X), y

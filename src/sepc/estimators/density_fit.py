@@ -1,141 +1,400 @@
-"""Densities of a partition: from its blocks to a mixture that is calibrated, in a core and over all records."""
+"""The fit of densities: how the blocks of a partition become a mixture, chosen and calibrated on held-out records.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+The records are split into three parts. Each part is held out once: the others are partitioned, the blocks become
+components, and the held-out part is judged by them. Its log loss chooses
+
+- whether categories are read by the shares of their values, or as features like all others, whose covariances show
+  which values come together,
+- how far blocks of a class are merged (`model.merging`),
+- the degrees of freedom of the densities, and
+- the number of EM iterations that refine the components,
+
+and it calibrates the densities. Where the partition is made of a core, EM iterations over all records then refine the
+mixture of the core, and those of its parts by all records that each has not held out; so the trust is calibrated for
+the model that is kept, by mixtures of two thirds of the records each. A pass is a sum over chunks of records.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.record_hashes import Hashes
+from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.core import Core, HashParts
-from sepc.estimators.left_out import Choice, LeftOut, learn_from_left_out
-from sepc.estimators.refinement import Mixtures, Records, calibrate, refine
-from sepc.model.block_densities import joined_mixtures
+from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
+from sepc.estimators.records import Core, Records
+from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories
-from sepc.model.held_out import HeldOutDensities
+from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
+from sepc.model.density_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.incomplete import known_share
-from sepc.model.mixtures import Mixture
+from sepc.model.merging import LEVELS, UNMERGED, groupings, merged_mixtures
+from sepc.model.mixtures import Mixture, component_of_points, mixture_of_blocks
+from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
+from sepc.partitions.units import location_and_unit
+
+# Numbers of EM iterations that are tried, one after the other, as long as the log loss falls.
+EM_STEPS = (2, 6, 18)
+# EM iterations over all records, where the partition is made of a core.
+PASSES = 3
+# Standard errors by which a level of merging is too far behind to be tried with other degrees of freedom.
+_FAR_BEHIND = 3.0
+# Records that the calibration of a large training set is learnt from, or a few more: its parameters are few.
+_CALIBRATING = 30_000
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DensityFit:
-    """Densities of a training set, and what records that were left out say of them.
+class Choice(NamedTuple):
+    """How blocks of a partition become densities.
 
     Attributes
     ----------
-    mixture : Mixture
-    groups : ndarray of int, shape (n_regions,), or None
-        Which component each region is read in, class by class; None where each has its own.
-    calibration : Calibration or None
-        None where it was not asked for.
-    held_out : tuple of Mixture
-        Those that each leave a part of the records out.
-    part : ndarray of int, shape (n,)
-        Which of these has not seen each record; -1 where all have.
+    categories : Categories or None
+        Those that are read by the shares of their values.
+    level : int
+        How far blocks are merged, one of `merging.LEVELS`.
+    dof : float
+        Degrees of freedom.
+    em_steps : int
+        Number of EM iterations that refine the components.
     """
 
-    mixture: Mixture
-    groups: IntArray | None
-    calibration: Calibration | None
-    held_out: tuple[Mixture, ...]
-    part: NDArray[np.integer]
+    categories: Categories | None = None
+    level: int = UNMERGED
+    dof: float = DEGREES_OF_FREEDOM
+    em_steps: int = 0
+
+
+class HeldOutFit(NamedTuple):
+    """A choice, calibrated on n held-out records.
+
+    Attributes
+    ----------
+    choice : Choice
+    mixtures : tuple of Mixture
+        One for each part that is held out.
+    calibration : Calibration
+    losses : ndarray
+        Log losses of the held-out records, those of equal ones added up.
+    n : int
+    """
+
+    choice: Choice
+    mixtures: tuple[Mixture, ...]
+    calibration: Calibration
+    losses: FloatArray
+    n: int
+
+    @property
+    def loss(self) -> float:
+        """Sum of the losses of all held-out records."""
+        return float(self.losses.sum())
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean of these losses; infinite if no record was held out."""
+        return self.loss / self.n if self.n else np.inf
+
+    def is_clearly_better_than(self, other: "HeldOutFit", errors: float = 1.0) -> bool:
+        """Return whether its losses are less by more than this number of standard errors of the difference."""
+        gains = other.losses - self.losses
+        return len(gains) > 0 and bool(gains.sum() > errors * np.sqrt(len(gains)) * gains.std())
+
+
+def fit_densities(
+    core: Core,
+    blocks: Sequence[tuple[int, IntArray]],
+    classes: NDArray[Any],
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None,
+    n_imp: int | float | None,
+    options: PartitionOptions,
+    calibrated: bool,
+) -> DensityFit[Mixture]:
+    """Make densities of the blocks of a core's partition.
+
+    Parameters
+    ----------
+    core : Core
+    blocks : sequence of pairs
+        Class and rows of each block, class by class.
+    classes : ndarray of shape (n_classes,)
+    center, unit : ndarray of shape (d,)
+        Of the whole training set.
+    categories : Categories or None
+        Those that may be read by the shares of their values.
+    n_imp : int, float or None
+    options : PartitionOptions
+    calibrated : bool
+        Whether held-out records choose and calibrate.
+
+    Returns
+    -------
+    DensityFit of Mixture
+    """
+    class_count, there, codes = np.bincount(core.codes, minlength=len(classes)), core.there, core.codes
+
+    def mixture_by(choice: Choice) -> tuple[Mixture, IntArray]:
+        units, how = (class_count, center, unit), (choice.categories, core.gaps)
+        ((mixture, groups),) = merged_mixtures(core.points, blocks, *units, [choice.level], *how)
+        mixture = mixture.with_dof(choice.dof)
+        for _ in range(choice.em_steps):
+            mixture = mixture.step(there, codes)
+        return mixture, groups
+
+    def judged(one: HeldOutFit) -> tuple[float, DensityFit[Mixture]]:
+        """Return the mean log loss of the records of the core by the mixture of a choice, and the fit."""
+        mixture, groups = mixture_by(one.choice)
+        proba = one.calibration.posterior(mixture.densities.log_joint(there), known_share(there))
+        loss = float(-np.log(proba[np.arange(len(codes)), codes]).mean())
+        return loss, DensityFit(mixture, groups, one.calibration, one.mixtures, search.part)
+
+    if not calibrated:
+        return DensityFit(*mixture_by(Choice(categories)), identity_calibration(class_count))
+    search = Search.of(core, classes, unit, n_imp, options)
+    found = search.best(categories)
+    whole = [judged(found[0])]
+    # A mixture with a larger loss on its own records than others had on those that they had not seen is not what was
+    # chosen: with few records EM iterations may end in different places. Then its own records decide.
+    if whole[0][0] > found[0].mean_loss:
+        whole += map(judged, found[1:])
+    return min(whole, key=lambda one: one[0])[1]
+
+
+class Search:
+    """Search for the best choice, by partitions of a core that have each not seen a part of it.
+
+    Parameters
+    ----------
+    core : Core
+    n_classes : int
+    unit : ndarray of shape (d,)
+        Units of length of the densities that are to be calibrated.
+    part : ndarray of int, shape (n,)
+        Number of the partition that has not seen each record; `IN_NO_PART` where all have.
+    seen : sequence of pairs
+        For each partition the numbers of its records, and the block of each, class by class.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        n_classes: int,
+        unit: FloatArray,
+        part: IntArray,
+        seen: Sequence[tuple[IntArray, IntArray]],
+    ) -> None:
+        self.core, self.there, self.unit, self.part, self.seen = core, core.there, unit, part, seen
+        self.class_count = np.bincount(core.codes, minlength=n_classes)
+        # Equal records are in the same part and have the same loss: they are no independent witnesses.
+        equal = groups_of(core.points, core.codes)
+        self.witness = np.arange(len(core.codes)) if equal is None else equal.of_record
 
     @classmethod
     def of(
-        cls,
-        core: Core,
-        blocks: Sequence[tuple[int, IntArray]],
-        classes: NDArray[Any],
-        center: FloatArray,
-        unit: FloatArray,
-        categories: Categories | None,
-        n_imp: int | float | None,
-        options: PartitionOptions,
-        calibrated: bool,
-    ) -> Self:
-        """Make densities of the blocks of a partition.
+        cls, core: Core, classes: NDArray[Any], unit: FloatArray, n_imp: int | float | None, options: PartitionOptions
+    ) -> "Search":
+        """Partition a core without each of its parts."""
+        points, codes = core.points, core.codes
+        parts = parts_of(points, codes) if core.hashes is None else HashParts.of(core.hashes, codes)(core.hashes, codes)
+        part = np.full(len(codes), IN_NO_PART)
+        partitioned: list[tuple[IntArray, IntArray]] = []
+        for k in range(N_PARTS):
+            seen, out = np.flatnonzero(parts != k), np.flatnonzero(parts == k)
+            if not len(out) or len(np.unique(codes[seen])) < len(classes):
+                continue  # where records are few, or all of a class are equal: without them it would be unknown
+            part[out] = len(partitioned)
+            partitioned.append((seen, _blocks(points[seen], codes[seen], classes, n_imp, options)))
+        return cls(core, len(classes), unit, part, partitioned)
 
-        Parameters
-        ----------
-        core : Core
-        blocks : sequence of pairs
-            Class and rows of each block, class by class.
-        classes : ndarray of shape (n_classes,)
-        center, unit : ndarray of shape (d,)
-            Of the whole training set.
-        categories : Categories or None
-            Those that may be read by the shares of their values.
-        n_imp : int, float or None
-        options : PartitionOptions
-        calibrated : bool
-            Whether records that are left out choose and calibrate.
+    def best(self, categories: Categories | None) -> list[HeldOutFit]:
+        """Return the best choice, the best one without EM iterations, and the default one, as far as they differ.
+
+        As long as nothing else is clearly better, no block is merged, with the default degrees of freedom, and EM
+        iterations must be clearly better than the best without them.
         """
-        of_blocks = _Blocks(core, blocks, np.bincount(core.codes, minlength=len(classes)), center, unit)
-        if not calibrated:
-            mixture, groups = of_blocks.read(Choice(categories))
-            return cls(mixture, groups, None, (), np.empty(0, dtype=np.int64))
-        parts = None if core.hashes is None else HashParts.of(core.hashes, core.codes)(core.hashes, core.codes)
-        how = n_imp, options, categories, core.gaps, parts
-        found = learn_from_left_out(core.points, core.codes, classes, unit, *how)
-        whole = [of_blocks.judged(found[0])]
-        # A mixture that foretells its own records worse than others foretold those that they had not seen is not what
-        # was chosen: with few records EM iterations may end in different places. Then its own records decide.
-        if whole[0].loss > found[0].loss:
-            whole += map(of_blocks.judged, found[1:])
-        best = min(whole, key=lambda one: one.loss)
-        return cls(best.mixture, best.groups, best.of.calibration, best.of.mixtures, best.of.part)
+        with one_blas_thread():  # SciPy's L-BFGS-B solves small systems of equations
+            models = [self._of_levels(way) for way in ([None] if categories is None else [categories, None])]
+            default = min([next(of_way) for of_way in models], key=_loss)  # the first one if nothing tells
+            best = _clearly_better(default, chain.from_iterable(models))
+            starts = [best]
+            if best.choice.level != UNMERGED:
+                starts.append(self.made(best.choice._replace(level=UNMERGED)))
+            refined = _clearly_better(best, chain.from_iterable(self._refined(start) for start in starts))
+            if refined is not best:
+                others = (DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM)
+                tried = (self.with_dof(refined, dof) for dof in others if dof != refined.choice.dof)
+                refined = min([refined, *tried], key=_loss)
+            return list({id(one): one for one in (refined, best, default)}.values())
 
-    def refined(self, records: Records, parts: HashParts, class_count: IntArray, part: NDArray[np.integer]) -> Self:
-        """Return the same after passes over all records, of which the core is a sample."""
-        found = refine(Mixtures(self.mixture, self.held_out, parts), records)
-        calibration = None
-        if self.calibration is not None:
-            calibration = calibrate(found, records, found.whole.unit, class_count)
-        return replace(self, mixture=found.whole, calibration=calibration, held_out=found.held_out, part=part)
+    def _of_levels(self, categories: Categories | None) -> Iterator[HeldOutFit]:
+        """Yield fits without EM iterations, the default one first: for all levels of merging and degrees of freedom."""
+        default = None
+        for level, groups in self.different(categories):
+            one = self.made(Choice(categories, level), groups)
+            yield one
+            default = default or one
+            # All pairs: heavy tails speak for one component where light ones speak for several. They do not make up for
+            # what is far behind.
+            if not default.is_clearly_better_than(one, _FAR_BEHIND):
+                yield from (self.with_dof(one, dof) for dof in OTHER_DEGREES_OF_FREEDOM)
 
-    @property
-    def held_out_densities(self) -> HeldOutDensities | None:
-        """The densities without a part of the records; None where none were made."""
-        if self.calibration is None:
-            return None
-        return HeldOutDensities(tuple(mixture.densities for mixture in self.held_out), self.part)
+    def different(self, categories: Categories | None) -> Iterator[tuple[int, list[IntArray]]]:
+        """Yield levels of merging, and the components of all parts: of levels that do the same the farthest.
+
+        Where nothing is merged, nothing speaks for going any further.
+        """
+        by_part = [self._groupings(k, categories) for k in range(len(self.seen))]
+        farther = apart = [found[UNMERGED] for found in by_part]
+        yield UNMERGED, apart
+        for level in reversed(LEVELS[1:]):
+            groups = [found[level] for found in by_part]
+            if not any(all(map(np.array_equal, groups, seen)) for seen in (apart, farther)):
+                yield level, groups
+            farther = groups
+
+    def _groupings(self, part: int, categories: Categories | None) -> list[IntArray]:
+        center, unit = location_and_unit(self.core.points[self.seen[part][0]])
+        by_block = self._by_component(part, None)
+        parts = [component_of_points(code, self.core.points[rows], center, unit) for code, rows in by_block]
+        return groupings(parts, categories, center, unit)
+
+    def _by_component(self, part: int, groups: IntArray | None) -> Iterator[tuple[int, IntArray]]:
+        """Yield class and rows of the components of a partition: its blocks, or these merged into groups."""
+        seen, of_block = self.seen[part]
+        of_component = of_block if groups is None else groups[of_block]
+        order = np.argsort(of_component, kind="stable")
+        for rows in np.split(seen[order], np.cumsum(np.bincount(of_component))[:-1]):
+            yield int(self.core.codes[rows[0]]), rows
+
+    def made(self, choice: Choice, groups: Sequence[IntArray] | None = None) -> HeldOutFit:
+        """Return the fit of the blocks of each partition, merged into groups, before any EM iteration."""
+        mixtures = []
+        for k, (seen, _) in enumerate(self.seen):
+            units = location_and_unit(self.core.points[seen])
+            count = np.bincount(self.core.codes[seen], minlength=len(self.class_count))
+            by_component = self._by_component(k, None if groups is None else groups[k])
+            how = count, *units, choice.categories, self.core.gaps
+            mixtures.append(mixture_of_blocks(self.core.points, by_component, *how).with_dof(choice.dof))
+        return self.judged(choice, mixtures)
+
+    def with_dof(self, one: HeldOutFit, dof: float) -> HeldOutFit:
+        """Return the same with other degrees of freedom."""
+        return self.judged(one.choice._replace(dof=dof), [mixture.with_dof(dof) for mixture in one.mixtures])
+
+    def _refined(self, one: HeldOutFit) -> Iterator[HeldOutFit]:
+        """Yield a fit after some EM iterations, and after more of them as long as these help."""
+        for steps in EM_STEPS:
+            before, mixtures = one, list(one.mixtures)
+            for k, (seen, _) in enumerate(self.seen):
+                for _ in range(steps - before.choice.em_steps):
+                    mixtures[k] = mixtures[k].step(self.there[seen], self.core.codes[seen])
+            one = self.judged(before.choice._replace(em_steps=steps), mixtures)
+            yield one
+            if one.loss >= before.loss:
+                return
+
+    def judged(self, choice: Choice, mixtures: Sequence[Mixture]) -> HeldOutFit:
+        """Calibrate mixtures on the records that each has not seen."""
+        joint = np.full((len(self.core.codes), len(self.class_count)), np.nan)
+        for k, mixture in enumerate(mixtures):
+            out = np.flatnonzero(self.part == k)
+            joint[out] = mixture.log_joint_in(self.unit, self.there[out])
+        known = np.flatnonzero(np.isfinite(joint).all(axis=1))
+        share, codes = known_share(self.there[known]), self.core.codes[known]
+        calibration = learn_calibration(joint[known], codes, self.class_count, share)
+        right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes]
+        losses = np.bincount(self.witness[known], -np.log(right))
+        return HeldOutFit(choice, tuple(mixtures), calibration, np.asarray(losses, dtype=np.float64), len(known))
 
 
-class _Blocks(NamedTuple):
-    """The blocks of a core's partition, class and rows of each, and what it takes to read them as a mixture."""
-
-    core: Core
-    blocks: Sequence[tuple[int, IntArray]]
-    class_count: IntArray
-    center: FloatArray
-    unit: FloatArray
-
-    def read(self, choice: Choice) -> tuple[Mixture, IntArray | None]:
-        """Return the mixture that a choice makes of them, and which component each block went into, if some are one."""
-        core, how = self.core, (choice.categories, self.core.gaps)
-        units = self.class_count, self.center, self.unit
-        ((mixture, groups),) = joined_mixtures(core.points, self.blocks, *units, [choice.extent], *how)
-        mixture = mixture.with_tails(choice.tails)
-        for _ in range(choice.em_steps):
-            mixture = mixture.step(core.there, core.codes)
-        return mixture, groups
-
-    def judged(self, of: LeftOut) -> "_Whole":
-        """Return the mixture of a choice, and the mean log loss of the records of the core."""
-        mixture, groups = self.read(of.choice)
-        there, codes = self.core.there, self.core.codes
-        proba = of.calibration.posterior(mixture.densities.log_joint(there), known_share(there))
-        loss = float(-np.log(proba[np.arange(len(codes)), codes]).mean())
-        return _Whole(of, mixture, groups, loss)
+def _loss(one: HeldOutFit) -> float:
+    return one.loss
 
 
-class _Whole(NamedTuple):
-    """The mixture of a whole core by a choice, and how badly it foretells its own records."""
+def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit]) -> HeldOutFit:
+    """Return the one with the least loss among those that are clearly better than the default one, else that one."""
+    best = default
+    for one in others:
+        if one.is_clearly_better_than(default) and one.loss < best.loss:
+            best = one
+    return best
 
-    of: LeftOut
-    mixture: Mixture
-    groups: IntArray | None
-    loss: float
+
+def _blocks(
+    points: FloatArray, codes: IntArray, classes: NDArray[Any], n_imp: int | float | None, options: PartitionOptions
+) -> IntArray:
+    """Partition points; return the block of each, numbered class by class."""
+    problems = problems_of(codes, classes)
+    unit = location_and_unit(points)[1]
+    options = options._replace(only_blocks=True)
+    partitions = [problem.partition(points, n_imp, options=options, unit=unit) for problem in problems]
+    numbers = np.empty(len(codes), dtype=np.int64)
+    for number, block in enumerate(class_blocks(partitions, problems)):
+        numbers[block.rows] = number
+    return numbers
+
+
+def refined(
+    fit: DensityFit[Mixture], records: Records, core: Core, class_count: IntArray, calibrated: bool
+) -> DensityFit[Mixture]:
+    """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew."""
+    assert core.hashes is not None
+    parts, mixtures = HashParts.of(core.hashes, core.codes), (*fit.held_out, fit.whole)
+    for _ in range(PASSES):
+        sums = records.total(partial(_sums, mixtures, parts))
+        mixtures = tuple(
+            mixture.after(own, np.rint(of_classes).astype(np.int64))
+            for mixture, own, of_classes in zip(mixtures, sums[::2], sums[1::2], strict=True)
+        )
+    held_out, whole = mixtures[:-1], mixtures[-1]
+    if not calibrated:
+        return replace(fit, whole=whole)
+    step = np.uint64(max(len(records) // _CALIBRATING, 1))
+    judged = partial(_judged, held_out, len(class_count), parts, whole.unit, step)
+    joint, codes, known = records.gathered(judged)
+    calibration = learn_calibration(joint, codes, class_count, known)
+    return DensityFit(whole, fit.groups, calibration, held_out, records.parts(parts))
+
+
+def _sums(
+    mixtures: Sequence[Mixture], parts: HashParts, points: FloatArray, codes: IntArray, hashes: Hashes
+) -> list[FloatArray]:
+    """Return what an EM iteration needs to know of some records: for each mixture sums, and numbers of each class.
+
+    The last mixture is that of all records; each of the others has not seen one part.
+    """
+    part, found = parts(hashes, codes), []
+    for k, mixture in enumerate(mixtures):
+        seen = slice(None) if k == len(mixtures) - 1 else part != k
+        of_classes = np.bincount(codes[seen], minlength=len(mixture.class_count)).astype(np.float64)
+        found += [mixture.sums(points[seen], codes[seen]), of_classes]
+    return found
+
+
+def _judged(
+    held_out: Sequence[Mixture],
+    n_classes: int,
+    parts: HashParts,
+    unit: FloatArray,
+    step: np.uint64,
+    points: FloatArray,
+    codes: IntArray,
+    hashes: Hashes,
+) -> list[Any]:
+    """Return, of each `step`-th record that is held out, its log joint densities, class, and known share."""
+    part = parts(hashes, codes)
+    some = ((hashes >> np.uint64(32)) % step == 0) & (part != IN_NO_PART)
+    points, codes, part = points[some], codes[some], part[some]
+    joint = np.empty((len(codes), n_classes))
+    for k, mixture in enumerate(held_out):
+        joint[part == k] = mixture.log_joint_in(unit, points[part == k])
+    return [joint, codes, np.broadcast_to(known_share(points), len(codes))]

@@ -19,9 +19,8 @@ from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import training_set
 from sepc.estimators.classifier import SEPClassifier
-from sepc.estimators.completion import completed
 from sepc.metrics import augrc, aurc
-from sepc.model.incomplete import has_gaps
+from sepc.model.incomplete import completed, has_gaps
 from sepc.model.verdicts import Rule
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.ordering import canonical_order

@@ -9,6 +9,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.assessment import Assessment
+from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.partitions.ordering import canonical_order
 
@@ -63,7 +64,7 @@ def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.rand
     Where it is read as one with others, by the shares in all of them. Only where categories are read so; an ellipsoid
     of features that are 0 and 1 has hardly any record that can be.
     """
-    if model.densities is None or model.densities.shares is None:
+    if not isinstance(model, DensityModel) or model.densities.shares is None:
         return Z
     categories = model.densities.shares.categories
     component = next(k for k, regions in enumerate(model.regions_by_component()) if region in regions)

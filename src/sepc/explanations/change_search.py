@@ -20,11 +20,11 @@ import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_limits import ReachableRecords
+from sepc.model.decision import HELD_OUT_METHODS
 from sepc.model.fitted_model import FittedModel
-from sepc.model.readings import HELD_OUT_READINGS
 
 # Their labels come from counts, which say nothing of how near another label is.
-COUNTING_READINGS = (*HELD_OUT_READINGS, "paper")
+COUNTING_METHODS = (*HELD_OUT_METHODS, "paper")
 # Steps on all lines in the first round and on those that are left in the others, and how many others there are.
 _FIRST_STEPS, _STEPS, _ROUNDS = 3, 8, 2
 # How many directions are refined, how different they are (as a cosine), and how often they are turned at most.
@@ -120,7 +120,7 @@ class ChangeSearch:
         return judged
 
     def _opinion(self, X: FloatArray) -> tuple[BoolArray, FloatArray]:
-        decision = self.model.decide_quickly(self.reachable.with_gaps(X))
+        decision = self.model.decide(self.reachable.with_gaps(X))
         log_proba = np.log(np.maximum(decision.proba, _TINY))
         others = np.delete(log_proba, self.label, axis=1).max(axis=1)
         return np.asarray(decision.label != self.label), np.asarray(others - log_proba[:, self.label])
@@ -236,7 +236,7 @@ class ChangeSearch:
         """Return where the surface is at which the label changes, by what is judged around points beyond it."""
         free = np.flatnonzero(self.reachable.is_number)
         normal = np.zeros_like(at)
-        if self.model.trust in COUNTING_READINGS:
+        if self.model.trust in COUNTING_METHODS:
             around = np.random.default_rng(0).normal(size=(2 * len(free) + 32, len(free)))
             around /= np.linalg.norm(around, axis=1, keepdims=True)
             around = np.concatenate([around, -around])

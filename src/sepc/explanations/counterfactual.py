@@ -9,7 +9,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import ENSEMBLE, in_words, length_in_words, listed, percent, shortened
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
-from sepc.explanations.change_search import COUNTING_READINGS, ChangeSearch
+from sepc.explanations.change_search import COUNTING_METHODS, ChangeSearch
 from sepc.explanations.column_exchanges import drop_idle_changes, exchange_columns
 from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -23,7 +23,7 @@ _N_REGIONS, _N_RECORDS, _MOST_RECORDS = 10, 100, 5000
 # Where regions overlap, counts make small islands of other labels, and normal scores jump where values are repeated: on
 # any line there may be another label. So many lines to training records are looked at, at so many points each.
 _MOST_LINES = 256
-_WITH_JUMPS = {**dict.fromkeys(COUNTING_READINGS, 4), ENSEMBLE: 1}
+_WITH_JUMPS = {**dict.fromkeys(COUNTING_METHODS, 4), ENSEMBLE: 1}
 # Numbers that are beyond all training records by less than this share of their range are not said to be.
 _BEYOND = 1e-6
 _N_FEATURES_IN_TEXT = 3

@@ -27,7 +27,9 @@ from sepc.explanations.shares import (
 )
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.assessment import Assessment
-from sepc.model.decision import CONTESTED, deciding_problem
+from sepc.model.constants import CONTESTED
+from sepc.model.decision import deciding_problem
+from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
@@ -408,7 +410,7 @@ def explain(
         local_overlap=known_or_none(a.local_overlap[0]),
         typicality=known_or_none(a.typicality[0]),
         stability=known_or_none(model.stability(z[None], decision.label)[0]),
-        n_partitions=0 if model.held_out is None else len(model.held_out.densities),
+        n_partitions=len(model.fit.held_out) if isinstance(model, DensityModel) else 0,
         shares=shares,
         against=against,
         strange_features=strange_features(model, x, vocabulary) if a.reason[0] == "strange" else (),

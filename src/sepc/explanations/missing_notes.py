@@ -147,4 +147,4 @@ def _expected_trust(model: FittedModel, x: FloatArray, tried: FloatArray, words:
     X = np.repeat(x[None], len(tried), axis=0)
     for word in words:
         X[:, word.at] = tried[:, word.at]
-    return float(model.decide_quickly(X).trust.mean())
+    return float(model.decide(X).trust.mean())

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 
 from sepc.common.frames import plain
 from sepc.common.text import in_words, listed, many, percent
@@ -26,6 +25,7 @@ from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
 from sepc.model.densities import LocalDensities
+from sepc.model.density_model import DensityModel
 from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.partition_model import PartitionModel
 
@@ -173,25 +173,19 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     Reasons
         Those of a model that only counts are empty.
     """
-    densities = model.densities
-    if densities is None:
+    if not isinstance(model, DensityModel):
         return Reasons()
-    z = model.units(x)
+    densities, z = model.densities, model.units(x)
     others = np.where(np.arange(len(proba)) == label, -1.0, proba)
     rival = int(others.argmax())
     logs, joint = densities.by_component(z[None])[0], densities.log_joint(z[None])
     calibration, known = model.calibration, known_share(z[None])
-    temperature, correction, background = 1.0, np.zeros(len(proba)), 0.0
-    by_regions = softmax(joint, axis=1)[0]
-    if calibration is not None:
-        temperature = float(calibration.temperature_at(known)[0, 0])
-        correction = calibration.correction_at(known)[0]
-        background = float(calibration.background(log_density(joint))[0])
-        by_regions = calibration.by_regions(joint, known)[0]
+    temperature = float(calibration.temperature_at(known)[0, 0])
+    correction = calibration.correction_at(known)[0]
+    background = float(calibration.background(log_density(joint))[0])
+    by_regions = calibration.by_regions(joint, known)[0]
     shift = np.ones(len(proba)) if model.policy is None else model.policy.shift
-    by_all = (1.0 - background) * by_regions
-    if calibration is not None:
-        by_all = by_all + background * calibration.class_share
+    by_all = (1.0 - background) * by_regions + background * calibration.class_share
     stated = shift if (shift == 1.0).all() else shift / float(by_all @ shift)
     n, names, regions = int(model.class_count.sum()), model.region_names(), model.regions_by_component()
     shares: list[RegionShare] = []
@@ -202,7 +196,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
             RegionShare(names[c], name, float(parts[c]), densities.size(c, n), len(regions[c]))
             for c in np.flatnonzero(densities.codes == k).tolist()
         ]
-        if calibration is not None:
+        if model.is_calibrated:
             own.append(RegionShare(BACKGROUND, name, float(stated[k] * background * calibration.class_share[k]), n))
         shares += sorted(own, key=lambda s: -s.share)
     found = feature_terms(densities, z[None], np.array([label]), np.array([rival]))
@@ -264,10 +258,9 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
         A few, with their shares of the squared distance, the largest first; the reference is the mean of that region's
         records. None of a model that only counts.
     """
-    densities = model.densities
-    if densities is None:
+    if not isinstance(model, DensityModel):
         return ()
-    z = model.units(x)
+    densities, z = model.densities, model.units(x)
     nearest = int(densities.by_component(z[None])[0].argmax())
     squares = squares_to(densities, nearest, z[None])[0]
     if densities.shares is not None:

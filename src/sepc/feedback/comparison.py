@@ -20,7 +20,7 @@ from sepc.feedback.held_out_models import (
 )
 from sepc.feedback.watched import Watched
 from sepc.model.assessment import Assessment
-from sepc.model.partition_model import PartitionModel
+from sepc.model.density_model import DensityModel
 
 
 class Comparison:
@@ -86,7 +86,7 @@ class Comparison:
         found = []
         for clf, n in zip(self.models, n_held_out, strict=True):
             model = clf.model_
-            if not isinstance(model, PartitionModel) or model.densities is None:
+            if not isinstance(model, DensityModel):
                 return None
             n_training = int(model.class_count.sum())
             sizes = [model.densities.size(c, n_training) for c in range(len(model.densities.codes))]
@@ -96,7 +96,7 @@ class Comparison:
     def _regions(self, rows: list[FloatArray], views: list[ModelView]) -> list[Any] | None:
         """Return the regions of the watched classifier that records lie in, of the labels that the models give them."""
         model = self._watched.model
-        if not isinstance(model, PartitionModel) or model.densities is None:
+        if not isinstance(model, DensityModel):
             return None
         names = np.array(model.region_names(), dtype=object)
         of_all = zip(rows, views, strict=True)

@@ -12,6 +12,7 @@ from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
+from sepc.model.density_model import DensityModel
 from sepc.model.fitted_model import FittedModel, TrainingRecords
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
@@ -51,12 +52,11 @@ def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) ->
         Of these records by this classifier, where it is known.
     """
     model: FittedModel = clf.model_
-    densities = model.densities if isinstance(model, PartitionModel) else None
     complete, outside, codes = _verdicts(clf, rows, assessment)
     counts = int(np.count_nonzero(complete)), int(np.count_nonzero(outside & complete))
-    if densities is None:
+    if not isinstance(model, DensityModel):
         return ModelView(*counts, codes)
-    return ModelView(*counts, codes, densities.claims_within(model.units(rows), codes), densities.codes)
+    return ModelView(*counts, codes, model.densities.claims_within(model.units(rows), codes), model.densities.codes)
 
 
 def _verdicts(clf: Any, rows: FloatArray, a: Assessment | None) -> tuple[BoolArray, BoolArray, IntArray]:

@@ -13,7 +13,7 @@ The logarithm of a share is linear in the features of the category, so that one 
 points for all components. A number beyond 0 and 1, which no record can have, is as far away as any other such number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -22,15 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-
-# How many records the shares of a class weigh among those of a block, and the shares of all among those of a class.
-# Of 1, 4 and 16 none gave the least log loss on all sets that constants are chosen by.
-_OF_CLASS = 4.0
-_OF_ALL = 4.0
-# Records that are added to each value, and to none of them, among all.
-_UNSEEN = 0.5
-# A feature that is beyond 0 or 1 by this much is one standard deviation away.
-BEYOND = 0.1
+from sepc.geometry.chunks import chunks
+from sepc.geometry.extents import Extents
+from sepc.model.constants import ALL_SHARES_WEIGH, BEYOND, CLASS_SHARES_WEIGH, UNSEEN
 
 
 class Categories(NamedTuple):
@@ -104,6 +98,54 @@ class Categories(NamedTuple):
     def squares_beyond(self, points: FloatArray) -> FloatArray:
         """Return squares of how far features are from what is possible, in standard deviations, shape (n, m)."""
         return np.asarray(np.square((self.held(points) - self.possible(points)) / BEYOND))
+
+
+def found_categories(
+    extents: Extents,
+    moments: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    mean: FloatArray,
+    scale: FloatArray,
+) -> Categories | None:
+    """Return the categories in a training set, in its units; None if there are none.
+
+    Parameters
+    ----------
+    extents : Extents
+        Of all points, in the units ``(x - mean) / scale``.
+    moments : callable
+        Takes an origin of shape (d,); returns sums of differences from it, and of their products, over all points.
+    mean, scale : ndarray of shape (d,)
+
+    Returns
+    -------
+    Categories or None
+        With the features that `category_groups` finds.
+    """
+    low, high = (ends * scale + mean for ends in (extents.low.min(axis=0), extents.high.max(axis=0)))
+    # Rounding of features in other units, and of sums over all records, 1e-6 below.
+    rounding = 1e-9 * (1.0 + np.abs(mean))
+    within = (np.abs(low) <= rounding) & ((np.abs(high - 1.0) <= rounding) | (np.abs(high) <= rounding))
+    if not np.any(within & (high > 0.5)):
+        return None
+    no, yes = -mean / scale, (1.0 - mean) / scale
+    total, products = moments(no)
+    total, products = total * scale, products * np.outer(scale, scale)
+    # x (1 - x) is 0 for 0 and 1 alone.
+    features = np.flatnonzero(within & (np.abs(total - products.diagonal()) <= 1e-6))
+    n = int(extents.n.sum())
+    found = category_groups(n, np.rint(total[features]), np.rint(products[np.ix_(features, features)]))
+    return Categories.of([features[group] for group in found], no, yes) if found else None
+
+
+def moments_about(origin: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sums of the differences from an origin, and of their products, shapes (d,) and (d, d)."""
+    d = len(origin)
+    total, products = np.zeros(d), np.zeros((d, d))
+    for x in chunks(points):
+        away = x - origin
+        total += away.sum(axis=0)
+        products += away.T @ away
+    return total, products
 
 
 def category_groups(n: int, total: FloatArray, products: FloatArray) -> tuple[IntArray, ...]:
@@ -259,13 +301,13 @@ def shares_of(
         having = held[:, at] * counts[:, None]
         # First those that have none of the values: they have the other of two, or one without a feature.
         table = np.column_stack([np.maximum(counts - having.sum(axis=1), 0.0), having])
-        of_all = table.sum(axis=0) + _UNSEEN
+        of_all = table.sum(axis=0) + UNSEEN
         of_all /= of_all.sum()
         of_class = np.zeros((n_classes, len(of_all)))
         np.add.at(of_class, codes, table)
-        of_class += _OF_ALL * of_all
+        of_class += ALL_SHARES_WEIGH * of_all
         of_class /= of_class.sum(axis=1, keepdims=True)
-        table += _OF_CLASS * of_class[codes]
+        table += CLASS_SHARES_WEIGH * of_class[codes]
         logs = np.log(table / table.sum(axis=1, keepdims=True))
         slopes[at] = (logs[:, 1:] - logs[:, :1]).T
         constants[number] = logs[:, 0]

@@ -2,14 +2,14 @@
 
 The paper remarks that each ellipsoid may be read as a local Gaussian. Here each block becomes a component with the mean
 and the covariance of its points. A covariance of few points is shrunk towards what all blocks have in common, and the
-tails are those of Student's t: a point far from everything is then no reason for certainty. The posterior varies
+distribution is Student's t: a point far from everything is then no reason for certainty. The posterior varies
 within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
 
 Features that tell the values of categories may stand apart: mean and covariance are then those of the other features,
 and the shares of the values among the block's points are factors of the density; see `category_shares`.
 
-Points may have gaps, NaN in place of values. They are judged by what is there: see `LocalDensities.marginal`. How
-densities are made of blocks, `block_densities` knows.
+Points may have gaps, NaN in place of values. They are judged by what is there: see `LocalDensities.marginal`.
+`mixtures` makes densities of blocks.
 """
 
 from collections.abc import Iterator
@@ -24,14 +24,15 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import CategoryShares
-from sepc.model.incomplete import USUAL_TAILS, as_far_in, distances, has_gaps, log_constant
+from sepc.model.constants import DEGREES_OF_FREEDOM
+from sepc.model.incomplete import as_far_in, distances, has_gaps, log_constant
 from sepc.model.quadratics import pairs, quadratics
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9
 # Points with gaps that are looked at together.
 _INCOMPLETE = 1024
-# From so many features on LAPACK inverts a triangle in less time than NumPy a matrix.
+# From this number of features on LAPACK inverts a triangle in less time than NumPy a matrix.
 _MANY = 48
 
 
@@ -55,8 +56,8 @@ class LocalDensities:
     n_classes : int
     shares : CategoryShares or None
         Of the values of categories that stand apart.
-    tails : float
-        Degrees of freedom of all components.
+    degrees_of_freedom : float
+        Of the t distributions of all components.
     """
 
     center: FloatArray
@@ -66,7 +67,7 @@ class LocalDensities:
     log_weights: FloatArray
     n_classes: int
     shares: CategoryShares | None = None
-    tails: float = USUAL_TAILS
+    degrees_of_freedom: float = DEGREES_OF_FREEDOM
 
     @property
     def numbers(self) -> IntArray | slice:
@@ -221,8 +222,8 @@ class LocalDensities:
         )
 
     def _log_constants(self, known: IntArray | int) -> FloatArray:
-        """Return by how much the constant of so many features exceeds that of all, as logarithms."""
-        return log_constant(known, self.tails) - log_constant(len(self.unit), self.tails)
+        """Return by how much the constant of this number of features exceeds that of all, as logarithms."""
+        return log_constant(known, self.degrees_of_freedom) - log_constant(len(self.unit), self.degrees_of_freedom)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and covariances of the components, (n_components, d) and (n_components, d, d), in its units."""
@@ -236,8 +237,8 @@ class LocalDensities:
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice | IntArray, int, FloatArray]]:
         """Yield rows, how many they are, and what `_by_component` says of them and perhaps of padding behind them."""
         if not has_gaps(points):
-            for rows, log_tails, log_shares in self._tails(points):
-                yield rows, rows.stop - rows.start, self._by_component(log_tails, log_shares)
+            for rows, logs, log_shares in self._logs(points):
+                yield rows, rows.stop - rows.start, self._by_component(logs, log_shares)
             return
         gaps = np.isnan(points)
         whole, incomplete = (np.flatnonzero(gaps.any(axis=1) == which) for which in (False, True))
@@ -259,15 +260,15 @@ class LocalDensities:
         if self.shares is not None:
             log_shares, of_missing, beyond = self.shares.of_incomplete(points)
             square += beyond[:, None]
-        log_tails = np.log(1.0 + square / self.tails)
+        logs = np.log(1.0 + square / self.degrees_of_freedom)
         wider = 0.5 * np.linalg.slogdet(covariances)[1] - log_scales + self._log_constants(known)
-        by_component = self.log_weights + wider - 0.5 * (self.tails + known) * log_tails + log_shares
-        far = as_far_in(log_tails, known, len(self.unit), self.tails)
+        by_component = self.log_weights + wider - 0.5 * (self.degrees_of_freedom + known) * logs + log_shares
+        far = as_far_in(logs, known, len(self.unit), self.degrees_of_freedom)
         as_complete = self._by_component(far, log_shares + of_missing)
         return np.asarray(by_component + (log_sum_exp(as_complete) - log_sum_exp(by_component))[:, None])
 
-    def _tails(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray | float]]:
-        """Yield rows, logarithms of one plus their squared distances over `tails`, and logarithms of shares.
+    def _logs(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray | float]]:
+        """Yield rows, log(1 + squared distances / degrees of freedom), and logarithms of shares.
 
         The last two have the shape (n, n_components), with padding behind these rows.
         """
@@ -281,19 +282,19 @@ class LocalDensities:
                 if self.shares is not None:
                     square += self.shares.categories.squares_beyond(block).sum(axis=1, keepdims=True)
                 np.maximum(square, 0.0, out=square)
-                square *= 1.0 / self.tails
+                square *= 1.0 / self.degrees_of_freedom
                 square += 1.0
                 yield rows, np.log(square, out=square), 0.0 if self.shares is None else self.shares.log_shares(block)
 
-    def _by_component(self, log_tails: FloatArray, log_shares: FloatArray | float) -> FloatArray:
-        """Return the logarithm of each component's weight times its density, given what `_tails` yields; overwrites it.
+    def _by_component(self, logs: FloatArray, log_shares: FloatArray | float) -> FloatArray:
+        """Return the logarithm of each component's weight times its density, given what `_logs` yields; overwrites it.
 
         All have the shape (n, n_components).
         """
-        log_tails *= -0.5 * (self.tails + len(self.unit))
-        log_tails += self.log_weights
-        log_tails += log_shares
-        return log_tails
+        logs *= -0.5 * (self.degrees_of_freedom + len(self.unit))
+        logs += self.log_weights
+        logs += log_shares
+        return logs
 
 
 def log_sum_exp(logs: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ def _in_one_way(Z: FloatArray) -> FloatArray:
 
 
 class Outline(NamedTuple):
-    """Bounds and means of the training points, which stay where the points themselves are left out.
+    """Bounds and means of the training points, which stay where the points themselves are not kept.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class FittedModel(Protocol):
 
     @property
     def trust(self) -> str:
-        """Reading of the regions: one of `readings.READINGS`, or "ensemble"."""
+        """The trust method: one of `common.text.TRUST_METHODS`, or "ensemble"."""
 
     @property
     def mean(self) -> FloatArray:
@@ -112,7 +112,7 @@ class FittedModel(Protocol):
 
     @property
     def records(self) -> TrainingRecords | None:
-        """Training points in these units; None where they were left out."""
+        """Training points in these units; None where they are not kept."""
 
     def units(self, X: FloatArray) -> FloatArray:
         """Return points in the units that distances are measured in."""
@@ -122,9 +122,6 @@ class FittedModel(Protocol):
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points of shape (n, d); no more is looked up than these need."""
-
-    def decide_quickly(self, X: FloatArray) -> Decision:
-        """Return the same but perhaps for the last digits, as soon as possible where there are few points."""
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each of some points of shape (n, d)."""

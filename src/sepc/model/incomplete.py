@@ -1,9 +1,9 @@
-"""Incomplete points: which of their features are there, and how unlikely they are by these alone.
+"""Incomplete points: which of their features are known, how unlikely they are by these alone, and what may fill gaps.
 
-What is missing of a component's density can be integrated out exactly: some features of Student's t have Student's t
-again, with the same tails. The density of fewer features has another unit, though. To be as unlikely as a point with
-all features, one with fewer must lie at a distance that as few points of the component exceed: by that it gets a
-density that can be compared.
+Missing features can be integrated out of a component's density exactly: some features of Student's t have Student's t
+again, with the same degrees of freedom. The density of fewer features has another unit, though. To be as unlikely as a
+point with all features, one with fewer must lie at a distance that as few points of the component exceed: by that it
+gets a density that can be compared.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,13 @@ from scipy.special import betainc, betaincinv, gammaln
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
+from sepc.model.category_shares import category_groups
 
-# Degrees of freedom of the tails, unless records that were left out tell of others.
-USUAL_TAILS = 8.0
-# With 4 and 16 between them the sets that constants are chosen by have the same log loss.
-OTHER_TAILS = (2.0, 32.0)
+# Mean and covariance are learnt from at most this number of records, in this number of rounds.
+_MOST_RECORDS = 6000
+_ROUNDS = 5
+# Variance, in units of the features, that keeps covariances of few records away from 0.
+_VARIANCE = 1e-2
 # Numbers in tables of matrices that are solved at once.
 _AT_ONCE = 1 << 20
 
@@ -42,23 +44,23 @@ def rows_by_gaps(points: FloatArray) -> Iterator[tuple[IntArray, BoolArray]]:
         yield rows, ~pattern
 
 
-def log_constant(d: IntArray | int, tails: float) -> FloatArray:
+def log_constant(d: IntArray | int, dof: float) -> FloatArray:
     """Return the logarithm of the density of Student's t in d dimensions at its mean, for a scale of 1."""
-    return np.asarray(gammaln(0.5 * (tails + d)) - gammaln(0.5 * tails) - 0.5 * d * np.log(tails * np.pi))
+    return np.asarray(gammaln(0.5 * (dof + d)) - gammaln(0.5 * dof) - 0.5 * d * np.log(dof * np.pi))
 
 
-def as_far_in(log_tails: FloatArray, known: IntArray, d: int, tails: float) -> FloatArray:
+def as_far_in(logs: FloatArray, known: IntArray, d: int, dof: float) -> FloatArray:
     """Return how far points of all features are that are as unlikely as points of some.
 
     Parameters
     ----------
-    log_tails : ndarray of shape (n, n_components)
-        Logarithms of one plus the squared distance over `tails`, in the features that are known.
+    logs : ndarray of shape (n, n_components)
+        Logarithms of one plus the squared distance over `dof`, in the features that are known.
     known : ndarray of int, shape (n, 1)
         How many of these there are.
     d : int
         How many there are of all.
-    tails : float
+    dof : float
         Degrees of freedom.
 
     Returns
@@ -66,11 +68,11 @@ def as_far_in(log_tails: FloatArray, known: IntArray, d: int, tails: float) -> F
     ndarray of shape (n, n_components)
         The same for all features. Where none are known, the distance that half of all points exceed.
     """
-    # One over one plus the squared distance over the tails has a beta distribution.
-    share = betainc(0.5 * tails, 0.5 * np.maximum(known, 1), np.exp(-log_tails))
+    # One over one plus the squared distance over the degrees of freedom has a beta distribution.
+    share = betainc(0.5 * dof, 0.5 * np.maximum(known, 1), np.exp(-logs))
     share = np.where(known > 0, share, 0.5)
-    far = -np.log(betaincinv(0.5 * tails, 0.5 * max(d, 1), share))
-    return np.where(known == d, log_tails, far)
+    far = -np.log(betaincinv(0.5 * dof, 0.5 * max(d, 1), share))
+    return np.where(known == d, logs, far)
 
 
 def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -160,3 +162,79 @@ def expected(points: FloatArray, gaps: BoolArray, mean: FloatArray, covariance: 
         means = mean + np.einsum("ij,ijk->ik", away, slopes[which[rows] - some.start])
         out[rows] = np.where(gaps[rows], means, points[rows])
     return Expected(out, spread)
+
+
+def completed(X: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return records with something in place of each gap, and where the gaps are.
+
+    A partition needs a place for each record. A gap gets the conditional mean given the record's other values, if all
+    records, whatever their labels, were drawn from one normal distribution: with labels the classes would look better
+    separated than they are. Of features that are 0 or 1 it is the likelier of both, and of those that add up to 1 the
+    likeliest alone is 1. Only the partition uses it; densities are made with the uncertainty that is left, and held-out
+    records are judged by what is known. The result for a record does not depend on the order of the rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN where a value is missing; each feature has one somewhere.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+    gaps : ndarray of bool, shape (n, d)
+    """
+    gaps = np.isnan(X)
+    filled = np.where(gaps, np.nanmedian(X, axis=0), X)
+    # Sums in an order of their own: equal rows are interchangeable.
+    order = np.lexsort((*gaps.T, *filled.T))
+    back = np.argsort(order)
+    return _conditional_means(filled[order], gaps[order])[back], gaps
+
+
+def _conditional_means(X: FloatArray, gaps: BoolArray) -> FloatArray:
+    known = np.count_nonzero(~gaps, axis=0)
+    mean = np.where(gaps, 0.0, X).sum(axis=0) / known
+    unit = np.sqrt(np.where(gaps, 0.0, np.square(X - mean)).sum(axis=0) / known)
+    unit = np.where(unit > 0.0, unit, 1.0)
+    Z = (X - mean) / unit
+    some = slice(None, None, max(-(-len(Z) // _MOST_RECORDS), 1))
+    middle, covariance = _distribution(Z[some], gaps[some])
+    out = np.where(gaps, mean + unit * expected(Z, gaps, middle, covariance).points, X)
+    return _with_values(out, gaps)
+
+
+def _distribution(Z: FloatArray, gaps: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and covariance of records with gaps, with what can be expected in these."""
+    d = Z.shape[1]
+    points, spread = np.where(gaps, 0.0, Z), np.zeros((d, d))
+    for _ in range(_ROUNDS):
+        mean = points.mean(axis=0)
+        covariance = ((points - mean).T @ (points - mean) + spread) / len(Z) + _VARIANCE * np.eye(d)
+        points, spread = expected(Z, gaps, mean, covariance)
+    return mean, covariance
+
+
+def _with_values(X: FloatArray, gaps: BoolArray) -> FloatArray:
+    """Return the same with possible values in place of features that are 0 or 1; overwrites it."""
+    is_truth = np.array([np.isin(column[~gap], (0.0, 1.0)).all() for column, gap in zip(X.T, gaps.T, strict=True)])
+    for group in _truth_groups(X, gaps, np.flatnonzero(is_truth)):
+        rows = np.flatnonzero(gaps[:, group].any(axis=1))
+        if len(group) == 1:
+            X[rows, group] = X[rows, group] >= 0.5
+        else:
+            likeliest = X[np.ix_(rows, group)].argmax(axis=1)
+            X[np.ix_(rows, group)] = np.arange(len(group)) == likeliest[:, None]
+    return X
+
+
+def _truth_groups(X: FloatArray, gaps: BoolArray, features: IntArray) -> list[IntArray]:
+    """Return the features of each category, and others that are 0 or 1 one by one."""
+    found: list[IntArray] = []
+    begins = np.flatnonzero((gaps[:, features[1:]] != gaps[:, features[:-1]]).any(axis=0)) + 1
+    for run in np.split(features, begins):
+        # The features of one category are missing together.
+        there = X[~gaps[:, run].any(axis=1)][:, run] if len(run) else X[:, :0]
+        groups = [run[group] for group in category_groups(len(there), there.sum(axis=0), there.T @ there)]
+        alone = np.setdiff1d(run, np.concatenate([*groups, run[:0]]))
+        found += [*groups, *alone[:, None]]
+    return found

@@ -1,17 +1,19 @@
-"""Mixtures: components of each class with their densities, and EM iterations that refine them.
+"""Mixtures: the components of each class and their densities, made of blocks of records and refined by EM iterations.
 
-A record of a block belongs to that block alone. In an EM iteration it belongs to each component of its class with a
+A component is the first two moments of records of one class, its covariance shrunk towards what all have in common. A
+record of a block belongs to that block alone. In an EM iteration it belongs to each component of its class with a
 probability, in proportion to the component's weight times its density there (E step). The components then get the
-counts, means and covariances of the records under these probabilities (M step), shrunk as those of blocks are
-(Dempster, Laird and Rubin, 1977). The densities that probabilities come from are almost normal, whatever the degrees of
-freedom of the mixture are.
+counts, means and covariances of the records under these probabilities (M step; Dempster, Laird and Rubin, 1977). The
+densities that these probabilities come from are almost normal, whatever the degrees of freedom of the mixture are.
 
-All that an iteration needs of the records is a sum over them, so it does not matter where they are.
+Records with gaps take part by the conditional mean of their missing values, given the moments of their component, and
+with the conditional covariance. All that an iteration needs of the records is a sum over them, so it does not matter
+where they are.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +22,61 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories, shares_of
-from sepc.model.components import Component, common_covariance, shrunken_covariance
+from sepc.model.constants import (
+    COMMON_RIDGE,
+    CONDITIONAL_MEANS,
+    DEGREES_OF_FREEDOM,
+    DEGREES_OF_FREEDOM_IN_EM,
+    RIDGE,
+    SHRINKAGE,
+)
 from sepc.model.densities import LocalDensities, components_of, log_sum_exp
-from sepc.model.incomplete import USUAL_TAILS, expected, has_gaps
+from sepc.model.incomplete import expected, has_gaps
 from sepc.model.quadratics import pairs
 
-# Degrees of freedom of the densities by which records belong to components: almost a normal mixture, whatever those of
-# the mixture are. With 8 the log loss of planted densities is worse by 1 to 6 %.
-_TAILS = 32.0
 # Numbers in a table of products.
 _TABLE = 1 << 15
 # Features from which on a table of all products of two costs more than a product for each component.
 _MANY = 48
 # A component that no record belongs to keeps this weight: it stays where it is named, and decides nothing.
 _LEAST_COUNT = 1e-9
-# How often moments are made of what can be expected in gaps, and that of the moments. Of 0, 1, 2 and 4 none gave the
-# least log loss on all sets that constants are chosen by; from 0 to 2 most sets gain.
-_EXPECTATIONS = 2
+
+
+class Component(NamedTuple):
+    """Points of one class: mean of shape (d,), sums of squares and products about it, and how many."""
+
+    code: int
+    mean: FloatArray
+    scatter: FloatArray
+    n: float
+
+
+def component_of_points(code: int, points: FloatArray, center: FloatArray, unit: FloatArray) -> Component:
+    """Return the moments of ``(points - center) / unit``; uses up the points."""
+    points -= center
+    points /= unit
+    mean = points.mean(axis=0)
+    points -= mean
+    return Component(code, mean, points.T @ points, len(points))
+
+
+def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the covariance that components have in common, from the sum of their scatters, shape (d, d)."""
+    return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + COMMON_RIDGE * np.eye(len(scatter)))
+
+
+def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: FloatArray) -> FloatArray:
+    """Return the covariance of a component of n points, shrunk towards the common one.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (..., d, d)
+    n : float or ndarray of shape (..., 1, 1)
+    common : ndarray of shape (d, d)
+    """
+    d = len(common)
+    strength = SHRINKAGE * (d + 1)
+    return np.asarray((scatter + strength * common) / (n + strength) + RIDGE * np.eye(d))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,15 +110,15 @@ class Mixture:
         center: FloatArray,
         unit: FloatArray,
         categories: Categories | None = None,
-        tails: float = USUAL_TAILS,
+        dof: float = DEGREES_OF_FREEDOM,
     ) -> Self:
         """Make the densities of components, with these degrees of freedom."""
-        densities = replace(densities_of(parts, class_count, center, unit, categories), tails=tails)
+        densities = replace(densities_of(parts, class_count, center, unit, categories), degrees_of_freedom=dof)
         return cls(list(parts), densities, class_count, center, unit, categories)
 
-    def with_tails(self, tails: float) -> Self:
+    def with_dof(self, dof: float) -> Self:
         """Return the same with other degrees of freedom."""
-        return replace(self, densities=replace(self.densities, tails=tails))
+        return replace(self, densities=replace(self.densities, degrees_of_freedom=dof))
 
     def log_joint_in(self, unit: FloatArray, points: FloatArray) -> FloatArray:
         """Return `LocalDensities.log_joint_in` of other units of length of all features, shape (d,)."""
@@ -112,7 +152,7 @@ class Mixture:
         out = np.zeros((n_products, len(self.parts)))
         with one_blas_thread(points.size):
             for code, components in self.densities.of_classes():
-                own = replace(self.densities.of_class(code), tails=_TAILS)
+                own = replace(self.densities.of_class(code), degrees_of_freedom=DEGREES_OF_FREEDOM_IN_EM)
                 mine = np.flatnonzero(codes == code)
                 for some in chunk_slices(len(mine), max(_TABLE // (n_products if d < _MANY else d), 1)):
                     x = points[mine[some]]
@@ -148,7 +188,7 @@ class Mixture:
         Of components that are made of stand-ins, moments and expectations follow from each other a few times.
         """
         z, mixture = (points - self.center) / self.unit, self
-        for _ in range(_EXPECTATIONS):
+        for _ in range(CONDITIONAL_MEANS):
             filled = z.copy()
             spreads = _fill(filled, gaps, mixture.parts, rows, mixture.common)
             parts = [
@@ -161,7 +201,7 @@ class Mixture:
     def _with(self, parts: Sequence[Component], class_count: NDArray[np.integer]) -> Self:
         if self.categories is not None:
             parts = [_with_possible_shares(part, self.categories, self.center, self.unit) for part in parts]
-        return self.of(parts, class_count, self.center, self.unit, self.categories, self.densities.tails)
+        return self.of(parts, class_count, self.center, self.unit, self.categories, self.densities.degrees_of_freedom)
 
 
 def _products(z: FloatArray, share: FloatArray) -> FloatArray:
@@ -273,3 +313,39 @@ def _numbers_alone(
     for part in parts:
         held.append(categories.held((center + unit * part.mean)[None])[0])
         yield part._replace(mean=part.mean[numbers], scatter=part.scatter[np.ix_(numbers, numbers)])
+
+
+def mixture_of_blocks(
+    points: FloatArray,
+    blocks: Iterable[tuple[int, IntArray]],
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
+    categories: Categories | None = None,
+    gaps: BoolArray | None = None,
+) -> Mixture:
+    """Read blocks of points as components.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    blocks : iterable of pairs
+        Class and rows of each, class by class.
+    class_count : ndarray of int, shape (n_classes,)
+        How many points of each class there are; their shares are the priors.
+    center, unit : ndarray of shape (d,)
+        A point among them, such as their mean, and the unit of length of each feature.
+    categories : Categories, optional
+        Those that stand apart.
+    gaps : ndarray of bool, shape (n, d), optional
+        Where values are missing; what stands there in the points is where to begin.
+
+    Returns
+    -------
+    Mixture
+    """
+    with one_blas_thread(points.size):
+        blocks = list(blocks)
+        parts = [component_of_points(code, points[rows], center, unit) for code, rows in blocks]
+        found = Mixture.of(parts, class_count, center, unit, categories)
+        return found if gaps is None else found.with_gaps(points, gaps, [rows for _, rows in blocks])

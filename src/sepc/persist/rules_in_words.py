@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 import sepc
 from sepc.common.errors import InputError
 from sepc.common.frames import plain, records
-from sepc.common.text import ENSEMBLE, TRUST_READINGS
+from sepc.common.text import ENSEMBLE, TRUST_TEXTS
 from sepc.estimators.base import TrustClassifier
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
@@ -19,7 +19,7 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.evidence import Extent
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 from sepc.explanations.explanation import rules_in_words
-from sepc.model.rules import Rules
+from sepc.model.density_model import DensityModel
 
 _VIEWS = {
     PLAIN: "values",
@@ -92,28 +92,28 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     model = clf.model_
     in_words = rules_in_words(model.grows)
     # Where densities decide, the rules only say which region and which counts go with a record.
-    decides = "is decided by" if model.densities is None else "would be decided, by the paper, by"
+    decides = "would be decided, by the paper, by" if isinstance(model, DensityModel) else "is decided by"
     problems, read_as = [], model.read_as()
-    for p, rules in zip(clf.partitions_, model.rules, strict=True):
+    for problem, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problems.append(
             {
                 "labels": list(rules.labels),
                 "n_isolated": len(rules.isolated),
                 "n_iter": p.n_iter,
                 "stopped": p.stopped,
-                "regions": [_region(clf, rules, k, block, read_as) for k, block in enumerate(p.blocks)],
+                "regions": [_region(clf, problem, k, block, read_as) for k, block in enumerate(p.blocks)],
             }
         )
     return {
-        "trust": TRUST_READINGS[model.trust].meaning,
+        "trust": TRUST_TEXTS[model.trust].meaning,
         "unit": model.unit,
         "rules": {rule: f"A record {decides} {rule} if {words}." for rule, words in in_words.items()},
         "problems": problems,
     }
 
 
-def _region(clf: SEPClassifier, rules: Rules, k: int, block: Any, read_as: dict[str, str]) -> dict[str, Any]:
-    row = clf._region(rules, k, block, read_as)
+def _region(clf: SEPClassifier, problem: int, k: int, block: Any, read_as: dict[str, str]) -> dict[str, Any]:
+    row = clf._region(problem, k, block, read_as)
     centers = clf.model_.original(block.ellipsoid.center).tolist()
     reach = {
         name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}
@@ -136,7 +136,7 @@ def _of_ensemble(clf: SEPEnsembleClassifier) -> dict[str, Any]:
         for m, member in enumerate(ensemble.members)
     ]
     return {
-        "trust": TRUST_READINGS[ENSEMBLE].meaning,
+        "trust": TRUST_TEXTS[ENSEMBLE].meaning,
         "leaning": [{"label": plain(label), "leaning": value} for label, value in leaning],
         "members": members,
     }

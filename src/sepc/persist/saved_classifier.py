@@ -1,13 +1,16 @@
 """SEPClassifier to arrays and JSON, and back."""
 
+from typing import Any
+
 import numpy as np
 
-from sepc.common.text import READINGS
+from sepc.common.text import TRUST_METHODS
 from sepc.estimators.classifier import SEPClassifier
+from sepc.model.count_model import CountModel
 from sepc.model.counts import RecordCounts
+from sepc.model.decision import DENSITY_METHODS
+from sepc.model.density_model import DensityModel
 from sepc.model.fitted_model import TrainingRecords
-from sepc.model.partition_model import PartitionModel
-from sepc.model.readings import DENSITY_READINGS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import Problem
@@ -26,16 +29,10 @@ from sepc.persist.saved_common import (
 from sepc.persist.saved_parts import (
     COUNTS,
     Header,
-    pack_calibration,
     pack_counts,
-    pack_densities,
-    pack_groups,
-    pack_held_out,
+    pack_fit,
     pack_partition,
-    unpack_calibration,
-    unpack_densities,
-    unpack_groups,
-    unpack_held_out,
+    unpack_fit,
     unpack_partition,
     unpack_rules,
     unpack_stored_rules,
@@ -56,11 +53,8 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
         counts = model.rules[0].training_counts
         if isinstance(counts, RecordCounts) and not counts.all_counted:
             writer.put("counted", counts.counted_rows)
-    if model.densities is not None:
-        pack_densities(writer.under("densities"), model.densities)
-        pack_groups(writer, model.groups)
-    pack_calibration(writer.under("calibration"), model.calibration)
-    pack_held_out(writer.under("parts"), model.held_out, training_rows)
+    if isinstance(model, DensityModel):
+        pack_fit(writer, model.fit, model.is_calibrated, training_rows)
     problems = []
     for k, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problem = writer.under(f"problem{k}")
@@ -80,13 +74,13 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
 def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     """Return a classifier as it was."""
     clf, summary = unpack_common(reader, header, SEPClassifier)
-    require(header["trust"] in READINGS and header["unit"] in _UNITS, "trust or unit")
+    require(header["trust"] in TRUST_METHODS and header["unit"] in _UNITS, "trust or unit")
     records = unpack_records(reader, summary) if summary.has_rows else None
     n_classes = len(summary.classes)
-    reads_densities = header["trust"] in DENSITY_READINGS
+    has_densities = header["trust"] in DENSITY_METHODS
     problems = summary.problems(len(header["problems"]), None if records is None else records.codes)
     # Labels by counts need a problem for each of several classes.
-    require(reads_densities or n_classes == 2 or len(problems) == n_classes, "number of problems")
+    require(has_densities or n_classes == 2 or len(problems) == n_classes, "number of problems")
     partitions = [
         unpack_partition(
             reader.under(f"problem{k}"), of_problem, summary.dim, summary.n, len(problem.labels), MOST_ROWS
@@ -95,24 +89,25 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     ]
     if records is not None:
         _require_rows_exist(partitions, records)
-    densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
-    clf.model_ = PartitionModel(
-        classes=summary.classes,
-        class_count=summary.class_count,
-        features=summary.features,
-        mean=reader.numbers("mean", (summary.dim,)),
-        scale=reader.positive("scale", (summary.dim,)),
-        unit=header["unit"],
-        records=records,
-        outline=unpack_outline(reader, summary),
-        rules=_rules(reader, header, summary, records, partitions, problems),
-        trust=header["trust"],
-        densities=densities,
-        calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
-        held_out=unpack_held_out(reader.under("parts"), records, summary.dim, densities),
-        groups=None if densities is None else unpack_groups(reader, densities, partitions),
-        policy=unpack_policy(reader, summary),
-    )
+    policy = unpack_policy(reader, summary)
+    whole: dict[str, Any] = {
+        "classes": summary.classes,
+        "class_count": summary.class_count,
+        "features": summary.features,
+        "mean": reader.numbers("mean", (summary.dim,)),
+        "scale": reader.positive("scale", (summary.dim,)),
+        "unit": header["unit"],
+        "records": records,
+        "outline": unpack_outline(reader, summary),
+        "rules": _rules(reader, header, summary, records, partitions, problems),
+        "trust": header["trust"],
+    }
+    if has_densities:
+        fit = unpack_fit(reader, summary.dim, summary.class_count, records, partitions, header["trust"] == "local")
+        clf.model_ = DensityModel(**whole, fit=fit, policy=policy)
+    else:
+        require(policy is None, "class priors or costs of a model that counts")
+        clf.model_ = CountModel(**whole)
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf.model_.mean, clf.model_.scale
     return clf

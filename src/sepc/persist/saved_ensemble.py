@@ -14,8 +14,8 @@ from sepc.estimators.ensemble.members import Member, Part
 from sepc.estimators.ensemble.plans import Plan
 from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
+from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import TrainingRecords
-from sepc.model.held_out import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.problems import problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts

@@ -15,8 +15,9 @@ from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
+from sepc.model.density_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.fitted_model import TrainingRecords
-from sepc.model.held_out import N_PARTS, HeldOutDensities
+from sepc.model.merging import is_any_merged
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -162,7 +163,7 @@ def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
     """Put local densities into arrays."""
     for name in ("center", "unit", "coefficients", "codes", "log_weights"):
         writer.put(name, getattr(densities, name))
-    writer.put("tails", [densities.tails])
+    writer.put("tails", [densities.degrees_of_freedom])
     if densities.shares is not None:
         categories = densities.shares.categories
         writer.put("category_features", categories.features)
@@ -187,20 +188,20 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
         log_weights=reader.numbers("log_weights", (len(codes),)),
         n_classes=n_classes,
         shares=shares,
-        tails=float(reader.positive("tails", (1,))[0]),
+        degrees_of_freedom=float(reader.positive("tails", (1,))[0]),
     )
 
 
 def pack_groups(writer: ArrayWriter, groups: IntArray | None) -> None:
-    """Put which component each region is read in into an array, if some are read as one."""
-    if groups is not None:
+    """Put which component each region belongs to into an array, if any are merged."""
+    if groups is not None and is_any_merged(groups):
         writer.put("groups", groups)
 
 
-def unpack_groups(reader: ArrayReader, densities: LocalDensities, partitions: Sequence[Partition]) -> IntArray | None:
-    """Return which component each region is read in; None where each has its own."""
-    found = reader.integers("groups", (None,), 0, len(densities.codes)) if "groups" in reader else None
-    groups = np.arange(len(densities.codes)) if found is None else found
+def unpack_groups(reader: ArrayReader, densities: LocalDensities, partitions: Sequence[Partition]) -> IntArray:
+    """Return which component each region belongs to, shape (n_regions,)."""
+    n = len(densities.codes)
+    groups = reader.integers("groups", (None,), 0, n) if "groups" in reader else np.arange(n)
     numbers, first = np.unique(groups, return_index=True)
     in_order = len(numbers) == len(densities.codes) and bool((np.diff(first) > 0).all())
     codes = densities.codes[groups]
@@ -210,7 +211,7 @@ def unpack_groups(reader: ArrayReader, densities: LocalDensities, partitions: Se
         n_ellipsoids = sum(block.side == side for block in partitions[problem].blocks)
         # The isolated points of a class are one more.
         require(0 <= np.count_nonzero(codes == k) - n_ellipsoids <= 1, "regions that are read as one")
-    return found
+    return groups
 
 
 def _shares(reader: ArrayReader, dim: int, n_components: int) -> CategoryShares:
@@ -249,29 +250,46 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
     return Calibration(temperature, correction, unexplained, level, share, left_out)
 
 
-def pack_held_out(writer: ArrayWriter, held_out: HeldOutDensities | None, training_rows: bool) -> None:
-    """Put densities without a part of the records into arrays, if there are any."""
-    if held_out is None:
+def pack_fit(writer: ArrayWriter, fit: DensityFit[LocalDensities], is_calibrated: bool, training_rows: bool) -> None:
+    """Put densities, and what held-out records show of them, into arrays."""
+    pack_densities(writer.under("densities"), fit.whole)
+    pack_groups(writer, fit.groups)
+    if not is_calibrated:
         return
-    for k, densities in enumerate(held_out.densities):
-        pack_densities(writer.under(f"part{k}"), densities)
+    pack_calibration(writer.under("calibration"), fit.calibration)
+    parts = writer.under("parts")
+    for k, densities in enumerate(fit.held_out):
+        pack_densities(parts.under(f"part{k}"), densities)
     if training_rows:
-        writer.put("part", held_out.part)
+        parts.put("part", fit.part)
 
 
-def unpack_held_out(
-    reader: ArrayReader, records: TrainingRecords | None, dim: int, densities: LocalDensities | None
-) -> HeldOutDensities | None:
-    """Return densities without a part of the records; None where a file has none."""
-    readers = [reader.under(f"part{k}") for k in range(N_PARTS)]
-    if densities is None or not any("codes" in part for part in readers):
-        return None
-    found = tuple(unpack_densities(part, dim, densities.n_classes) for part in readers if "codes" in part)
-    require(all(len(part.unit) == len(densities.unit) for part in found), "categories of a part")
-    require(all(part.tails == densities.tails for part in found), "tails of a part")
-    if records is None:
-        return HeldOutDensities.without_records(found)
-    return HeldOutDensities(found, reader.integers("part", (len(records.codes),), -1, len(found)))
+def unpack_fit(
+    reader: ArrayReader,
+    dim: int,
+    class_count: IntArray,
+    records: TrainingRecords | None,
+    partitions: Sequence[Partition],
+    is_calibrated: bool,
+) -> DensityFit[LocalDensities]:
+    """Return densities, and what held-out records show of them."""
+    n_classes = len(class_count)
+    densities = unpack_densities(reader.under("densities"), dim, n_classes)
+    groups = unpack_groups(reader, densities, partitions)
+    calibration = unpack_calibration(reader.under("calibration"), n_classes, int(class_count.sum()))
+    require((calibration is not None) == is_calibrated, "calibration")
+    if calibration is None:
+        return DensityFit(densities, groups, identity_calibration(class_count))
+    parts = reader.under("parts")
+    readers = [part for part in (parts.under(f"part{k}") for k in range(N_PARTS)) if "codes" in part]
+    held_out = tuple(unpack_densities(part, dim, n_classes) for part in readers)
+    require(all(len(part.unit) == len(densities.unit) for part in held_out), "categories of a part")
+    same_dof = all(part.degrees_of_freedom == densities.degrees_of_freedom for part in held_out)
+    require(same_dof, "degrees of freedom of a part")
+    if not held_out or records is None:
+        return DensityFit(densities, groups, calibration, held_out)
+    part_of_each = parts.integers("part", (len(records.codes),), -1, len(held_out))
+    return DensityFit(densities, groups, calibration, held_out, part_of_each)
 
 
 def _outside(reader: ArrayReader, n_ellipsoids: int, n_rows: int, n_sides: int) -> list[list[FloatArray]]:

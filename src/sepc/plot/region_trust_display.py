@@ -9,7 +9,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
-from sepc.model.readings import HELD_OUT_READINGS
+from sepc.model.decision import HELD_OUT_METHODS
 from sepc.plot.scores import assessed, labels_of, last_step, partitioned, require_positive
 from sepc.plot.style import GREY, TINY, Style, axes_for, class_styles, height_of, label_axes, short
 
@@ -231,7 +231,7 @@ def _of_training(clf: Any, display: str) -> _Table:
     counts[np.arange(len(kept)), codes] = own[kept]
     counts[np.arange(len(kept)), 1 - codes if binary else len(classes)] = others[kept]
     groups = classes.tolist() if binary else [*classes.tolist(), _OTHERS]
-    what = "held-out training points" if fitted.trust in HELD_OUT_READINGS else "training points"
+    what = "held-out training points" if fitted.trust in HELD_OUT_METHODS else "training points"
     return _Table(names[kept].tolist(), counts, trust[kept].astype(float), groups, classes, f"{what} in the region")
 
 

@@ -10,6 +10,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_share
+from sepc.model.density_model import DensityModel
 from sepc.model.policy import Policy
 from sepc.promises.calibration_verdicts import CalibrationVerdicts
 from sepc.promises.criteria import CostLimit, Criterion, ErrorLimit
@@ -109,7 +110,7 @@ def _by_region(
 ) -> tuple[Parts, list[Criterion]]:
     model = model_of(clf)
     required_regions(cal.main_region)
-    if model is None or model.densities is None:
+    if not isinstance(model, DensityModel):
         required_regions(None)
     densities, n = model.densities, int(model.class_count.sum())
     limit_of = dict(zip(cal.classes, limits.of(cal.classes), strict=True))

@@ -216,8 +216,8 @@ def _left_out(clf: Any) -> CalibrationVerdicts:
         proba = last.honest_proba_[model.records.rows]
         points = np.flatnonzero(np.isfinite(proba).all(axis=1))
         proba = proba[points]
-    elif hasattr(model, "left_out_probabilities"):
-        points, proba = model.left_out_probabilities()
+    elif hasattr(model, "held_out_probabilities"):
+        points, proba = model.held_out_probabilities()
     if not len(points):
         raise _nothing_was_left_out(clf)
     decision = decide_by_probability(proba, policy=model.policy)

@@ -11,6 +11,7 @@ from sepc.common.text import listed, percent
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.explanations.feature_terms import feature_terms
+from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
@@ -80,7 +81,7 @@ def column_terms(subject: Subject) -> ColumnTerms | None:
     model = subject.model
     if isinstance(model, EnsembleModel):
         terms, deciders = _of_members(subject, model), np.array(subject.labels, dtype=object)[subject.predicted]
-    elif isinstance(model, PartitionModel) and model.densities is not None:
+    elif isinstance(model, DensityModel):
         found = feature_terms(model.densities, subject.points, subject.predicted, subject.rival)
         terms, deciders = found.values, np.array(model.region_names(), dtype=object)[found.best]
     else:

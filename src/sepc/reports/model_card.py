@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import sepc
-from sepc.common.text import TRUST_READINGS
+from sepc.common.text import TRUST_TEXTS
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
@@ -45,7 +45,7 @@ def card(subject: Subject, date: str | None) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},
         },
-        "meaning": " ".join(TRUST_READINGS[model.trust]),
+        "meaning": " ".join(TRUST_TEXTS[model.trust]),
         "guaranteed": list(_GUARANTEED),
         "not_guaranteed": list(_NOT_GUARANTEED),
     }

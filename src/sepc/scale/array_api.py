@@ -19,7 +19,8 @@ from sepc.geometry.local_overlap import local_overlap
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
-from sepc.model.category_shares import BEYOND, CategoryShares
+from sepc.model.category_shares import CategoryShares
+from sepc.model.constants import BEYOND
 from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.quadratics import pairs
 
@@ -80,7 +81,7 @@ def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
     center, unit = place.put(densities.center), place.put(densities.unit)
     coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
     i, j = (place.put(which) for which in pairs(len(densities.unit) + 1))
-    power = -0.5 * (densities.tails + len(densities.unit))
+    power = -0.5 * (densities.degrees_of_freedom + len(densities.unit))
     numbers = place.put(np.arange(Z.shape[1])[densities.numbers])
     found = []
     for rows in _blocks(Z.shape[0], len(densities.coefficients)):
@@ -89,17 +90,17 @@ def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
         square = (xp.take(lifted, i, axis=1) * xp.take(lifted, j, axis=1)) @ coefficients
         square = xp.clip(square, 0.0, None)
         log_shares, beyond = _log_shares(densities.shares, Z[rows, :], place)
-        logs = log_weights + power * xp.log(1.0 + (square + beyond) / densities.tails) + log_shares
+        logs = log_weights + power * xp.log(1.0 + (square + beyond) / densities.degrees_of_freedom) + log_shares
         found.append(_by_class(densities, logs, xp))
     return xp.concat(found, axis=0)
 
 
-def posterior(calibration: Calibration | None, joint: Array, place: Place) -> Array:
-    """Return the probability of each class, as `Calibration.posterior` does; not calibrated if there is none.
+def posterior(calibration: Calibration, joint: Array, place: Place) -> Array:
+    """Return the probability of each class, as `Calibration.posterior` does.
 
     Parameters
     ----------
-    calibration : Calibration or None
+    calibration : Calibration
     joint : array of shape (n, n_classes)
         As `log_joint` returns it.
     place : Place
@@ -109,8 +110,6 @@ def posterior(calibration: Calibration | None, joint: Array, place: Place) -> Ar
     array of shape (n, n_classes)
     """
     xp = place.xp
-    if calibration is None:
-        return _softmax(joint, xp)
     far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -_EXPONENT, _EXPONENT)))
     background = calibration.unexplained + (1.0 - calibration.unexplained) * far
     by_regions = _softmax(joint / calibration.temperature + place.put(calibration.correction), xp)

@@ -15,7 +15,10 @@ from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
 from sepc.model.assessment import USUAL_TRUST, Assessment
 from sepc.model.calibration import STRANGE
-from sepc.model.decision import CONTESTED, Decision, decide_by_counts, decide_by_probability, deciding_problem
+from sepc.model.constants import CONTESTED
+from sepc.model.count_model import decide_by_counts
+from sepc.model.decision import Decision, decide_by_probability, deciding_problem
+from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.promise import Promise
 from sepc.model.verdicts import Verdicts
@@ -109,15 +112,15 @@ class _PointsThere:
     @cached_property
     def decision(self) -> Decision:
         """Numbers of labels, trust and probabilities."""
-        if self.model.densities is not None:
-            return self._by_joint(log_joint(self.model.densities, self.Z, self.place))
+        if isinstance(self.model, DensityModel):
+            return self._by_joint(self.model, log_joint(self.model.densities, self.Z, self.place))
         decision, _, which = self._by_counts
         label, trust, proba, contested = (self.place.look_up(values, which) for values in decision[:4])
         return Decision(label, trust, proba, contested)
 
-    def _by_joint(self, joint: Array) -> Decision:
-        """Return what `PartitionModel` makes of the logarithms of the classes' densities."""
-        xp, calibration = self.place.xp, self.model.calibration
+    def _by_joint(self, model: DensityModel, joint: Array) -> Decision:
+        """Return what `DensityModel` makes of the logarithms of the classes' densities."""
+        xp, calibration = self.place.xp, model.calibration
         proba = posterior(calibration, joint, self.place)
         in_order = xp.sort(proba, axis=1)
         return Decision(
@@ -125,25 +128,25 @@ class _PointsThere:
             in_order[:, -1],
             proba,
             in_order[:, -2] >= CONTESTED,
-            None if calibration is None else typicality(calibration, joint, self.place),
+            typicality(calibration, joint, self.place),
         )
 
     def _stability(self) -> Array:
         """Return the share of the partitions without a part of the records that give the same label, shape (n,)."""
-        xp, parts, densities = self.place.xp, self.model.held_out, self.model.densities
-        if densities is None or parts is None or not parts.densities:
+        xp, model = self.place.xp, self.model
+        if not isinstance(model, DensityModel) or not model.fit.held_out:
             return xp.full(self.Z.shape[0], xp.nan, dtype=xp.float64, device=self.place.device)
         same = xp.zeros(self.Z.shape[0], dtype=xp.float64, device=self.place.device)
-        for part in parts.densities:
-            shift = float(np.log(densities.unit).sum() - np.log(part.unit).sum())
-            label = self._by_joint(log_joint(part, self.Z, self.place) + shift).label
+        for part in model.fit.held_out:
+            shift = float(np.log(model.densities.unit).sum() - np.log(part.unit).sum())
+            label = self._by_joint(model, log_joint(part, self.Z, self.place) + shift).label
             same = same + xp.astype(label == self.decision.label, xp.float64)
-        return same / len(parts.densities)
+        return same / len(model.fit.held_out)
 
     def assessment(self) -> "ArrayAssessment":
         """Return a full record of each point."""
         model = self.model
-        decision, verdicts, which = self._by_counts if model.densities is None else self._by_density()
+        decision, verdicts, which = self._by_density() if isinstance(model, DensityModel) else self._by_counts
         of_cases = Assessment(
             decision,
             verdicts,

@@ -134,7 +134,7 @@ class TestSteps:
         assert np.array_equal(back.predict_proba(X[300:]), clf.predict_proba(X[300:]))
         back = stored(clf, tmp_path, training_rows=False)
         assert back.assess(X[300:]).region.tolist() == clf.assess(X[300:]).region.tolist()
-        quick, exact = clf.model_.decide_quickly(X[300:]), clf.model_.decide(X[300:])
+        quick, exact = clf.model_.for_search.decide(X[300:]), clf.model_.decide(X[300:])
         assert quick.proba == pytest.approx(exact.proba)
 
     def test_a_region_is_named_by_ranges_of_the_values(self, boxes):

@@ -9,7 +9,7 @@ import sepc
 from sepc import ModelFileError, SEPEnsembleClassifier
 from sepc.estimators.ensemble.growth import grow
 from sepc.estimators.ensemble.plans import Plan
-from sepc.model.incomplete import OTHER_TAILS
+from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict
 from sepc.reports.region_table import regions_table
@@ -60,11 +60,13 @@ class TestGrowth:
         assert all(np.bincount(part.densities.codes).min() >= 2 for part in member.parts)
 
     def test_tails_are_those_of_the_points(self, cut_clouds):
-        assert {part.densities.tails for part in of_one_member(*cut_clouds)[0].parts} == {max(OTHER_TAILS)}
+        assert {part.densities.degrees_of_freedom for part in of_one_member(*cut_clouds)[0].parts} == {
+            max(OTHER_DEGREES_OF_FREEDOM)
+        }
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
         X[600:] += [2.0, 1.0]
         member, *_ = of_one_member(X, np.repeat([0, 1], 600))
-        assert {part.densities.tails for part in member.parts} == {min(OTHER_TAILS)}
+        assert {part.densities.degrees_of_freedom for part in member.parts} == {min(OTHER_DEGREES_OF_FREEDOM)}
 
     def test_the_honest_opinion_is_that_of_the_parts_that_were_left_out(self, cut_clouds):
         X, y = cut_clouds
@@ -110,7 +112,7 @@ class TestSaved:
         for one, two in zip(found.model_.members, joined.model_.members, strict=True):
             for mine, its in zip(one.parts, two.parts, strict=True):
                 assert np.array_equal(mine.region_groups, its.region_groups)
-                assert mine.densities.tails == its.densities.tails
+                assert mine.densities.degrees_of_freedom == its.densities.degrees_of_freedom
 
     @pytest.mark.parametrize(
         "spoil",

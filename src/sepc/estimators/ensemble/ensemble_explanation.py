@@ -275,11 +275,11 @@ def explain_ensemble(
         ),
         neighbours=nearest_records(model, x, vocabulary),
         # Regions of members are regions of some features only: none that a whole record could be moved into.
-        counterfactual=counterfactual(model, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
+        counterfactual=counterfactual(model.for_search, x, label, vocabulary, limits, regions=np.empty((0, len(x)))),
         unit=model.unit,
         limits=limits.in_words(),
         policy=policy_note(model, proba),
-        missing=missing_note(model, x, float(a.trust[0]), vocabulary),
+        missing=missing_note(model.for_search, x, float(a.trust[0]), vocabulary),
     )
 
 

@@ -14,12 +14,12 @@ from sepc.estimators.ensemble.growth import Grown, grow
 from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 from sepc.estimators.ensemble.stacking import learn_stack, sharpened
 from sepc.estimators.ensemble.strangeness import learn_strangeness
-from sepc.estimators.fitting import ArrangedSet, class_slices
-from sepc.estimators.found_categories import found_categories, moments_about
-from sepc.estimators.left_out import groups_of
+from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
+from sepc.estimators.records import ArrangedSet, class_slices
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.extents import Extents
+from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
 

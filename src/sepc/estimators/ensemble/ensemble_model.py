@@ -1,7 +1,7 @@
 """The model of an ensemble: members, and the weights of their opinions."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -20,8 +20,8 @@ from sepc.estimators.ensemble.stacking import Stack
 from sepc.estimators.ensemble.strangeness import Strangeness
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
+from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.held_out import N_PARTS
 from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
@@ -104,13 +104,10 @@ class EnsembleModel:
         """Return labels, trust and probabilities."""
         return self._decided(X, self.opinions(X))
 
-    def decide_quickly(self, X: FloatArray) -> Decision:
-        """Return the same but for the last digits, sooner where there are few points."""
-        return self.decide(X) if has_gaps(X) else self._decided(X, self._quick.opinions(self.views(X)))
-
     @cached_property
-    def _quick(self) -> QuickMembers:
-        return QuickMembers.of(self.members)
+    def for_search(self) -> "EnsembleModel":
+        """The same model with decisions right but for the last digits, sooner where there are few points."""
+        return _QuickEnsemble(**{one.name: getattr(self, one.name) for one in fields(self)})
 
     def _decided(self, X: FloatArray, said: Opinion) -> Decision:
         """Return the decision by all members' opinions of points, with a first axis for the members."""
@@ -296,6 +293,18 @@ class EnsembleModel:
     def region_name(self, member: int, part: int, region: str) -> str:
         """Return the name of a region with the member and the part that it belongs to."""
         return f"{member + 1}{_PART_NAMES[part]}:{region}"
+
+
+class _QuickEnsemble(EnsembleModel):
+    """An ensemble that is asked about a few points again and again; the last digits depend on the other points."""
+
+    def opinions(self, X: FloatArray) -> Opinion:
+        """Return each member's opinion; the arrays have a first axis for the members."""
+        return super().opinions(X) if has_gaps(X) else self._quick.opinions(self.views(X))
+
+    @cached_property
+    def _quick(self) -> QuickMembers:
+        return QuickMembers.of(self.members)
 
 
 def member_name(number: int, features: Sequence[str]) -> str:

@@ -3,8 +3,8 @@
 The training points are dealt into three parts, equal ones into the same, unless it is a table of a few values. Each
 part is left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out
 is judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on
-points that did not shape it. By these opinions it also chooses how categories are read, how far regions are joined
-(see `model.joining`) and how heavy the tails of their densities are.
+points that did not shape it. By these opinions it also chooses how categories are read, how far regions are merged
+(see `model.merging`) and the degrees of freedom of their densities.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,20 +17,19 @@ from scipy.optimize import minimize_scalar
 
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
-from sepc.estimators.core import core_counts
+from sepc.estimators.density_fit import EM_STEPS, PASSES
 from sepc.estimators.ensemble.feature_views import STEPS
 from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
 from sepc.estimators.ensemble.members import Member, Opinion, Part, opinion_of
 from sepc.estimators.ensemble.plans import Plan
-from sepc.estimators.left_out import EM_STEPS, Groups
-from sepc.estimators.refinement import PASSES, added
+from sepc.estimators.held_out_parts import Groups
+from sepc.estimators.records import added, core_counts
 from sepc.geometry.chunks import chunk_slices
-from sepc.model.block_densities import joined_mixtures
 from sepc.model.category_shares import Categories
+from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
 from sepc.model.densities import LocalDensities, log_sum_exp
-from sepc.model.held_out import N_PARTS
-from sepc.model.incomplete import OTHER_TAILS
-from sepc.model.joining import EXTENTS, joint_name, members
+from sepc.model.density_model import N_PARTS
+from sepc.model.merging import LEVELS, members, merged_mixtures, merged_name
 from sepc.model.mixtures import Mixture
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
@@ -108,7 +107,8 @@ def grow(
     models = [judged(*read) for way in ways for read in _read(blocks, points, there, way)]
     best = min(models, key=lambda model: model.loss)  # the first one if nothing tells
     # One after the other: all pairs would be two to three times as many models.
-    tried = (judged([mixture.with_tails(tails) for mixture in best.mixtures], best.groups) for tails in OTHER_TAILS)
+    others = ([mixture.with_dof(dof) for mixture in best.mixtures] for dof in OTHER_DEGREES_OF_FREEDOM)
+    tried = (judged(mixtures, best.groups) for mixtures in others)
     best = min([best, *tried], key=lambda model: model.loss)
     best = _refined(best, blocks, there, codes, judged)
     mixtures = _over_all(best.mixtures, blocks, there, codes, dealt)
@@ -207,9 +207,9 @@ def _read(
         mine, by_class = one.sees(points[one.rows]), [(b.code, b.rows) for b in one.blocks]
         gaps = np.isnan(there[one.rows]) if points is not there else None
         units = one.class_count, *location_and_unit(mine)
-        by_part.append(joined_mixtures(mine, by_class, *units, EXTENTS, categories, gaps))
+        by_part.append(merged_mixtures(mine, by_class, *units, LEVELS, categories, gaps))
     before: list[int] = []
-    for extent in EXTENTS:
+    for extent in LEVELS:
         mixtures, groups = zip(*(found[extent] for found in by_part), strict=True)
         n_components = [len(mixture.parts) for mixture in mixtures]
         if n_components != before:  # each extent joins what the one before it does, and perhaps more
@@ -281,6 +281,6 @@ def _part(one: _Blocks, densities: LocalDensities, groups: IntArray | None, ther
     own = members(np.arange(len(one.blocks)) if groups is None else groups)
     claimed = np.zeros((len(own), len(one.class_count)), dtype=np.int64)
     np.add.at(claimed, (densities.claims(one.sees(there[one.out])), codes[one.out]), 1)
-    names = [joint_name([one.blocks[k].name for k in regions]) for regions in own]
+    names = [merged_name([one.blocks[k].name for k in regions]) for regions in own]
     sizes = np.array([sum(len(one.blocks[k].rows) for k in regions) for regions in own])
     return Part(one.partitions, one.rows, one.out, densities, names, sizes, claimed, one.steps, groups)

@@ -115,8 +115,8 @@ class QuickMembers(NamedTuple):
             for part_number, part in enumerate(member.parts):
                 densities = part.densities
                 n_components = len(densities.codes)
-                tails.append(np.full(n_components, densities.tails))
-                exponents.append(np.full(n_components, -0.5 * (densities.tails + len(densities.unit))))
+                tails.append(np.full(n_components, densities.degrees_of_freedom))
+                exponents.append(np.full(n_components, -0.5 * (densities.degrees_of_freedom + len(densities.unit))))
                 log_weights.append(densities.log_weights - np.log(densities.unit).sum())
                 if part.steps is not None:  # it sees what no other part does
                     parts.append(QuickParts.of(member, [part], len(groups)))

@@ -13,10 +13,11 @@ from sklearn.datasets import load_iris
 import sepc
 from sepc import ModelFileError, SEPClassifier
 from sepc.common.splits import IN_NO_PART
-from sepc.estimators import left_out
-from sepc.estimators.left_out import _Blocks, _clearly_better, _different, _Judged, _Records
-from sepc.model.incomplete import OTHER_TAILS, USUAL_TAILS
-from sepc.model.joining import members
+from sepc.estimators import density_fit
+from sepc.estimators.density_fit import HeldOutFit, Search, _clearly_better
+from sepc.estimators.records import Core
+from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
+from sepc.model.merging import is_any_merged, members
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict
 
@@ -25,8 +26,8 @@ from sepc.persist.rules_in_words import rules_dict
 def joined(cut_clouds):
     X, y = cut_clouds
     clf = SEPClassifier(n_imp=0.05).fit(X, y).calibrate(X[::2], y[::2])
-    assert clf.model_.groups is not None
-    assert len(clf.model_.densities.codes) < len(clf.model_.groups)
+    assert is_any_merged(clf.model_.fit.groups)
+    assert len(clf.model_.densities.codes) < len(clf.model_.fit.groups)
     return clf
 
 
@@ -50,24 +51,24 @@ class TestWhen:
         """Of 400 records with a standard deviation of 0.2 the standard error is 0.01."""
         losses = 1.0 + 0.5 * np.arange(400) / 400
         others = losses - gain - np.tile([0.2, -0.2], 200)
-        apart, other = (_Judged(None, None, given, 400) for given in (losses, others))
+        apart, other = (HeldOutFit(None, (), None, given, 400) for given in (losses, others))
         assert (_clearly_better(apart, [other]) is other) == is_joined
 
-    def test_extents_that_join_the_same_are_the_farthest_of_them(self):
+    def test_levels_that_merge_the_same_are_the_farthest_of_them(self):
         cloud = np.random.default_rng(0).normal(size=(400, 2))
         halves = (cloud[:, 0] < 0).astype(np.int64)
 
         def different(points, *numbers):
-            blocks = [_Blocks(np.arange(400), of_part) for of_part in numbers]
-            codes, part = np.zeros(400, dtype=np.int64), np.full(400, IN_NO_PART)
-            return list(_different(_Records(points, codes, 1, np.ones(2), part, blocks, None), None))
+            seen = [(np.arange(400), of_part) for of_part in numbers]
+            core = Core(points, np.zeros(400, dtype=np.int64))
+            return list(Search(core, 1, np.ones(2), np.full(400, IN_NO_PART), seen).different(None))
 
         found = different(cloud, halves, halves)
-        assert [extent for extent, _ in found] == [0, 3]
+        assert [level for level, _ in found] == [0, 3]
         assert [groups.tolist() for _, parts in found for groups in parts] == [[0, 1], [0, 1], [0, 0], [0, 0]]
         # Nothing to join: nothing speaks for going any further.
-        assert [extent for extent, _ in different(cloud + 40.0 * halves[:, None], halves)] == [0]
-        assert [extent for extent, _ in different(cloud, 0 * halves)] == [0]
+        assert [level for level, _ in different(cloud + 40.0 * halves[:, None], halves)] == [0]
+        assert [level for level, _ in different(cloud, 0 * halves)] == [0]
 
     def test_copies_are_no_further_witnesses(self, cut_clouds, monkeypatch):
         seen = []
@@ -76,7 +77,7 @@ class TestWhen:
             seen.append([usual, *others])
             return _clearly_better(usual, seen[-1][1:])
 
-        monkeypatch.setattr(left_out, "_clearly_better", noted)
+        monkeypatch.setattr(density_fit, "_clearly_better", noted)
         X, y = cut_clouds
         SEPClassifier(n_imp=0.05).fit(np.repeat(X[::2], 4, axis=0), np.repeat(y[::2], 4))
         of_copies, seen = seen, []
@@ -87,23 +88,25 @@ class TestWhen:
         assert of_copies[0][0].loss > 3 * seen[0][0].loss
 
     def test_of_those_the_best_one(self):
-        apart, worse, better, best = (_Judged(None, None, np.ones(100) - gain, 100) for gain in (0.0, -0.1, 0.2, 0.3))
+        apart, worse, better, best = (
+            HeldOutFit(None, (), None, np.ones(100) - gain, 100) for gain in (0.0, -0.1, 0.2, 0.3)
+        )
         assert _clearly_better(apart, [best, better, worse]) is best
         assert _clearly_better(apart, [worse, better, best]) is best
         assert _clearly_better(apart, [worse]) is apart
 
     def test_nothing_is_better_where_nothing_was_left_out(self):
-        apart, other = (_Judged(None, None, np.empty(0), 0) for _ in range(2))
+        apart, other = (HeldOutFit(None, (), None, np.empty(0), 0) for _ in range(2))
         assert _clearly_better(apart, [other]) is apart
 
-    def test_only_the_calibrated_reading_joins(self, cut_clouds):
-        assert SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds).model_.groups is None
+    def test_only_the_calibrated_model_merges(self, cut_clouds):
+        assert not is_any_merged(SEPClassifier(n_imp=0.05, trust="raw").fit(*cut_clouds).model_.fit.groups)
 
     def test_the_order_of_rows_does_not_matter(self, joined, cut_clouds):
         X, y = cut_clouds
         order = np.random.default_rng(2).permutation(len(X))
         other = SEPClassifier(n_imp=0.05).fit(X[order], y[order])
-        assert np.array_equal(other.model_.groups, joined.model_.groups)
+        assert np.array_equal(other.model_.fit.groups, joined.model_.fit.groups)
         assert np.array_equal(other.predict_proba(X), joined.predict_proba(X))
 
     def test_labels_are_those_of_the_likelier_normal_distribution(self, joined):
@@ -119,23 +122,26 @@ class TestTails:
     """Records that were left out tell how heavy they are."""
 
     def test_light_ones_of_normal_distributions(self, joined):
-        assert joined.model_.densities.tails == max(OTHER_TAILS)
-        assert {part.tails for part in joined.model_.held_out.densities} == {max(OTHER_TAILS)}
+        assert joined.model_.densities.degrees_of_freedom == max(OTHER_DEGREES_OF_FREEDOM)
+        assert {part.degrees_of_freedom for part in joined.model_.fit.held_out} == {max(OTHER_DEGREES_OF_FREEDOM)}
 
     def test_heavy_ones_of_heavy_tails(self):
         X = multivariate_t(np.zeros(2), df=2).rvs(1200, random_state=0)
         X[600:] += [2.0, 1.0]
         clf = SEPClassifier(n_imp=0.05).fit(X, np.repeat([0, 1], 600))
-        assert clf.model_.densities.tails == min(OTHER_TAILS)
+        assert clf.model_.densities.degrees_of_freedom == min(OTHER_DEGREES_OF_FREEDOM)
 
     def test_the_usual_ones_where_nothing_tells(self, cut_clouds):
         X, y = cut_clouds
-        assert SEPClassifier().fit(X[::100], y[::100]).model_.densities.tails == USUAL_TAILS
-        assert SEPClassifier(trust="raw").fit(X, y).model_.densities.tails == USUAL_TAILS
+        assert SEPClassifier().fit(X[::100], y[::100]).model_.densities.degrees_of_freedom == DEGREES_OF_FREEDOM
+        assert SEPClassifier(trust="raw").fit(X, y).model_.densities.degrees_of_freedom == DEGREES_OF_FREEDOM
 
     def test_models_with_other_tails_are_not_the_same(self, joined):
         model = joined.model_
-        others = [replace(model, densities=replace(model.densities, tails=tails)) for tails in (USUAL_TAILS, 3.0)]
+        others = [
+            replace(model, fit=replace(model.fit, whole=replace(model.densities, degrees_of_freedom=tails)))
+            for tails in (DEGREES_OF_FREEDOM, 3.0)
+        ]
         assert len({model.key(), *(other.key() for other in others)}) == 3
 
 
@@ -144,7 +150,7 @@ class TestNames:
         model = joined.model_
         assert model.region_names() == ["a#1+", "b#1+"]
         by_component = model.regions_by_component()
-        assert [len(regions) for regions in by_component] == [len(g) for g in members(model.groups)]
+        assert [len(regions) for regions in by_component] == [len(g) for g in members(model.fit.groups)]
         told = joined.regions()
         for name, regions in zip(model.region_names(), by_component, strict=True):
             assert set(told.region[told.read_as == name]) == {region for region in regions if "@" not in region}
@@ -184,9 +190,15 @@ class TestEverywhere:
     def test_a_saved_model_knows_it(self, joined, cut_clouds, tmp_path, training_rows):
         X, _ = cut_clouds
         found = stored(joined, tmp_path, training_rows=training_rows)
-        assert np.array_equal(found.model_.groups, joined.model_.groups)
-        assert found.model_.densities.tails == joined.model_.densities.tails != USUAL_TAILS
-        assert [part.tails for part in found.model_.held_out.densities] == [found.model_.densities.tails] * 3
+        assert np.array_equal(found.model_.fit.groups, joined.model_.fit.groups)
+        assert (
+            found.model_.densities.degrees_of_freedom
+            == joined.model_.densities.degrees_of_freedom
+            != DEGREES_OF_FREEDOM
+        )
+        assert [part.degrees_of_freedom for part in found.model_.fit.held_out] == [
+            found.model_.densities.degrees_of_freedom
+        ] * 3
         assert_same(told(found, X), told(joined, X))
         assert np.array_equal(found.assess(X).stability, joined.assess(X).stability)
 
@@ -213,7 +225,7 @@ class TestEverywhere:
     def test_a_file_with_impossible_tails_is_refused(self, joined, tmp_path, tails):
         sepc.save(joined, tmp_path / "model.sepc")
         header, arrays = FORMAT.read(tmp_path / "model.sepc")
-        assert arrays["densities/tails"].tolist() == [joined.model_.densities.tails]
+        assert arrays["densities/tails"].tolist() == [joined.model_.densities.degrees_of_freedom]
         spoilt = arrays | {"densities/tails": np.atleast_1d(tails)}
         FORMAT.write(tmp_path / "spoilt.sepc", header, spoilt)
         with pytest.raises(ModelFileError):
@@ -238,8 +250,8 @@ class TestEverywhere:
     def test_a_fit_elsewhere_joins_the_same(self, joined, cut_clouds, where):
         X, y = cut_clouds
         found = where(SEPClassifier(n_imp=0.05), X, y)
-        assert np.array_equal(found.model_.groups, joined.model_.groups)
-        assert found.model_.densities.tails == joined.model_.densities.tails
+        assert np.array_equal(found.model_.fit.groups, joined.model_.fit.groups)
+        assert found.model_.densities.degrees_of_freedom == joined.model_.densities.degrees_of_freedom
         np.testing.assert_allclose(found.predict_proba(X), joined.predict_proba(X), rtol=0, atol=1e-9)
 
     def test_arrays_elsewhere_get_the_same_answers(self, joined, cut_clouds, monkeypatch):
@@ -254,8 +266,8 @@ class TestEverywhere:
     def test_several_classes(self):
         X, y = load_iris(return_X_y=True)
         clf = SEPClassifier().fit(X, y)
-        assert clf.model_.groups is not None
-        codes = clf.model_.densities.codes[clf.model_.groups]
+        assert clf.model_.fit.groups is not None
+        codes = clf.model_.densities.codes[clf.model_.fit.groups]
         assert (np.diff(codes) >= 0).all()
         told = clf.regions()
         assert all(name.startswith(f"{label}#") for name, label in zip(told.read_as, told.label, strict=True))

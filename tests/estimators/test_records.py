@@ -9,7 +9,8 @@ from strategies import seeds
 from sepc import SEPClassifier
 from sepc.common.record_hashes import record_hashes
 from sepc.common.splits import IN_NO_PART
-from sepc.estimators.core import HashParts, core_counts, core_rows, evenly_by_hash, first_of_each
+from sepc.estimators.held_out_parts import HashParts
+from sepc.estimators.records import core_counts, core_rows, evenly_by_hash, first_of_each
 from sepc.model.incomplete import known_share
 
 
@@ -97,8 +98,8 @@ class TestFits:
         assert model.rules[0].training_counts.totals.sum() == 3000
         sizes = [model.densities.size(k, 3000) for k in range(len(model.densities.codes))]
         assert sum(sizes) == pytest.approx(3000, abs=len(sizes))
-        assert len(model.held_out.part) == 3000
-        assert len(model.left_out_probabilities()[0]) == 3000
+        assert len(model.fit.part) == 3000
+        assert len(model.held_out_probabilities()[0]) == 3000
 
     @pytest.mark.usefixtures("small_core")
     def test_trust_describes_the_model_that_was_fitted(self):
@@ -145,10 +146,10 @@ class TestFits:
         y = np.where(X[:, 0] + 0.5 * rng.normal(size=1000) > 0, "a", "b")
         alone = np.tile(rng.normal(size=2) + 6.0, (n_equal, 1))
         clf = SEPClassifier().fit(np.vstack([X, alone]), [*y, *["c"] * n_equal])
-        assert len(clf.model_.held_out.densities) == 3
-        assert set(clf.model_.held_out.part[-n_equal:]) == {IN_NO_PART}
+        assert len(clf.model_.fit.held_out) == 3
+        assert set(clf.model_.fit.part[-n_equal:]) == {IN_NO_PART}
         assert clf.predict(alone[:1]).tolist() == ["c"]
-        points, proba = clf.model_.left_out_probabilities()
+        points, proba = clf.model_.held_out_probabilities()
         right = clf.classes_[proba.argmax(axis=1)] == np.array([*y, *["c"] * n_equal])[clf.model_.rows[points]]
         assert proba.max(axis=1).mean() == pytest.approx(right.mean(), abs=0.02)
 
@@ -164,7 +165,7 @@ class TestFits:
         X, y = draw(4000)
         assert len(X) > small_core
         clf = SEPClassifier().fit(X, y)
-        part, cell = clf.model_.held_out.part, clf.model_.points @ [1.0, 100.0]
+        part, cell = clf.model_.fit.part, clf.model_.points @ [1.0, 100.0]
         for one in np.unique(cell):
             assert set(part[cell == one]) == {0, 1, 2}
         X_test, y_test = draw(20_000)

@@ -9,7 +9,7 @@ from strategies import seeds
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder
 from sepc.common.splits import IN_NO_PART
-from sepc.estimators.left_out import parts_of
+from sepc.estimators.held_out_parts import parts_of
 from sepc.model.calibration import log_density
 
 BUNDLED = [load_iris, load_wine, load_breast_cancer]

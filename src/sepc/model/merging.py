@@ -1,59 +1,58 @@
-"""Joining: which regions of a class are read as one, because their points look like those of one distribution.
+"""Merging: which regions of a class become one component, because their records look like those of one distribution.
 
 A partition cuts through a class wherever it touches others. Each piece of what was one cloud then becomes a density of
-its own, too narrow where it was cut, and the sum of the pieces has seams. Moments tell when that happens: with n points
-of scatter W in each of several components, and their shrunken covariance S, the logarithm of the likelihood of the
-points, each under the normal distribution of its own component, is up to what joining does not change the sum of
+its own, too narrow where it was cut, and the sum of the pieces has seams. Moments show when that happens: with n
+records of scatter W in each of several components, and their shrunken covariance S, the log likelihood of the records,
+each under the normal distribution of its own component, is up to what merging does not change the sum of
 
     n log n - n log(det S) / 2 - trace(W / S) / 2,
 
 plus for each category n times the sum of p log p over the shares p of its values. Pieces of one normal distribution
-gain by being joined. Distributions of their own lose, if they lie further apart than about three and a half standard
-deviations, and are of many points. Two regions are joined at a time, always those that gain most.
+gain by being merged. Distributions of their own lose, if they lie further apart than about three and a half standard
+deviations, and are of many records. Two components are merged at a time, always those that gain most.
 
-How far to go is a matter of the data, and records that were left out tell it (`estimators.left_out`): not at all, as
-long as the likelihood gains, as long as it loses less than the Bayesian information criterion grants for the numbers
-that one component less saves, or as long as there is no gap between two. The last is for heavy tails: a normal
-distribution knows none, and the criterion keeps a core and what lies around it.
+There are several levels, and held-out records choose one (`estimators.density_search`): no merging; as long as the
+likelihood gains; as long as it loses less than a penalty, by the Bayesian information criterion, for the parameters
+that one component less saves; or as long as there is no gap between two components. The last is for heavy tails: a
+normal distribution knows none, and the criterion keeps a core and what lies around it.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories
-from sepc.model.components import Component, common_covariance, shrunken_covariance, together
+from sepc.model.constants import MERGE_PENALTIES, NO_GAP
+from sepc.model.mixtures import Component, Mixture, common_covariance, component_of_points, shrunken_covariance
 
-# How far regions may be joined, the first one not at all: prices of the numbers that one component less saves, in terms
-# of the Bayesian information criterion. Between 0 and 1 nothing was better on most sets that constants are chosen by.
-# Whatever it costs, only those are joined that lie no further from each other than so many standard deviations.
-APART = 0
-_PRICES = (0.0, 1.0)
-_NO_GAP = 3.5
-EXTENTS = range(2 + len(_PRICES))
+# Levels of merging: none, by a penalty, without gaps.
+UNMERGED = 0
+LEVELS = range(2 + len(MERGE_PENALTIES))
 
 
 def groupings(
     parts: Sequence[Component], categories: Categories | None, center: FloatArray, unit: FloatArray
 ) -> list[IntArray]:
-    """Return which regions are read as one, for each of `EXTENTS`.
+    """Return the component of each region, for each of `LEVELS`.
 
     Parameters
     ----------
     parts : sequence of Component
         The regions, class by class.
     categories : Categories, optional
-        Those that stand apart.
+        Those read by the shares of their values.
     center, unit : ndarray of shape (d,)
         The moments are those of ``(x - center) / unit``.
 
     Returns
     -------
     list of ndarray of int, shape (n_regions,)
-        The component that each region goes into; numbered class by class, by their first regions.
+        Components are numbered class by class, by their first regions.
     """
     counts = np.array([float(part.n) for part in parts])
     held = np.empty((len(parts), 0))
@@ -65,26 +64,38 @@ def groupings(
         numbers, values = categories.numbers(len(unit)), categories.slices
     scatters = np.array([part.scatter[np.ix_(numbers, numbers)] for part in parts])
     common = common_covariance(scatters.sum(axis=0), counts)
-    found: list[list[IntArray]] = [[] for _ in EXTENTS]
+    found: list[list[IntArray]] = [[] for _ in LEVELS]
     for _, regions in groupby(range(len(parts)), lambda k: parts[k].code):
         own = list(regions)
         means = np.array([parts[k].mean[numbers] for k in own])
         cloud = _Class(counts[own], means, scatters[own], held[own], values, common)
-        found[APART].append(cloud.first.copy())
-        for so_far, price in zip(found[1:-1], _PRICES, strict=True):
-            cloud.join(price)
+        found[UNMERGED].append(cloud.first.copy())
+        for so_far, penalty in zip(found[1:-1], MERGE_PENALTIES, strict=True):
+            cloud.merge(penalty)
             so_far.append(cloud.first.copy())
-        cloud.join_without_gaps()
+        cloud.merge_without_gaps()
         found[-1].append(cloud.first)
     return [_numbered(firsts) for firsts in found]
 
 
-def joined(parts: Sequence[Component], groups: IntArray) -> list[Component]:
-    """Return the components that regions make together."""
+def together(parts: Sequence[Component]) -> Component:
+    """Return the component of the points of several, all of one class."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.array([part.n for part in parts])
+    means = np.array([part.mean for part in parts])
+    mean = counts @ means / counts.sum()
+    away = means - mean
+    scatter = np.sum([part.scatter for part in parts], axis=0) + (away * counts[:, None]).T @ away
+    return Component(parts[0].code, mean, scatter, float(counts.sum()))
+
+
+def merged(parts: Sequence[Component], groups: IntArray) -> list[Component]:
+    """Return the components of merged regions."""
     return [together([parts[k] for k in regions]) for regions in members(groups)]
 
 
-def is_any_joined(groups: IntArray) -> bool:
+def is_any_merged(groups: IntArray) -> bool:
     """Return whether any component has more than one region."""
     return len(np.unique(groups)) < len(groups)
 
@@ -94,16 +105,59 @@ def members(groups: IntArray) -> list[IntArray]:
     return [np.flatnonzero(groups == k) for k in range(groups.max(initial=-1) + 1)]
 
 
-def joint_name(regions: Sequence[str]) -> str:
-    """Return what regions are called together: as the first, with a ``+`` behind it if there are more."""
+def merged_name(regions: Sequence[str]) -> str:
+    """Return the name of a component: that of its first region, with a ``+`` if there are more."""
     return regions[0] + ("+" if len(regions) > 1 else "")
 
 
-class _Class:
-    """The regions of one class, some of them joined already.
+def merged_mixtures(
+    points: FloatArray,
+    blocks: Sequence[tuple[int, IntArray]],
+    class_count: NDArray[np.integer],
+    center: FloatArray,
+    unit: FloatArray,
+    levels: Iterable[int],
+    categories: Categories | None = None,
+    gaps: BoolArray | None = None,
+) -> list[tuple[Mixture, IntArray]]:
+    """Make mixtures of blocks of points, one for each of several levels of merging.
 
-    A component has the place of the first of its regions, and `first` tells it for each region. `gains[i, j]`, with i
-    before j, is what the likelihood gains where two components are joined; minus infinity for all other pairs.
+    Parameters
+    ----------
+    points, blocks, class_count, center, unit, categories, gaps
+        As for `mixture_of_blocks`.
+    levels : iterable of int
+        Some of `LEVELS`. Where values are missing, what stands there decides.
+
+    Returns
+    -------
+    mixture : Mixture
+    groups : ndarray of int, shape (n_blocks,)
+        The component that each block belongs to.
+    """
+    found: list[tuple[Mixture, IntArray]] = []
+    with one_blas_thread(points.size):
+        regions = [component_of_points(code, points[rows], center, unit) for code, rows in blocks]
+        by_level = groupings(regions, categories, center, unit)
+        before = None
+        for groups in (by_level[level] for level in levels):
+            if before is not None and np.array_equal(groups, before):
+                found.append(found[-1])
+                continue
+            before = groups
+            mixture = Mixture.of(merged(regions, groups), class_count, center, unit, categories)
+            if gaps is not None:
+                rows = [np.sort(np.concatenate([blocks[k][1] for k in own])) for own in members(groups)]
+                mixture = mixture.with_gaps(points, gaps, rows)
+            found.append((mixture, groups))
+    return found
+
+
+class _Class:
+    """The regions of one class, some of them merged already.
+
+    A component has the place of the first of its regions; `first` has that place for each region. `gains[i, j]`, with i
+    before j, is what the likelihood gains where two components are merged; minus infinity for all other pairs.
     """
 
     def __init__(
@@ -126,16 +180,16 @@ class _Class:
         n_numbers = (d + 1) * (d + 2) / 2 + sum(max(at.stop - at.start - 1, 1) for at in self.values)
         self.saved = 0.5 * n_numbers * float(np.log(counts.sum()))
 
-    def join(self, price: float) -> None:
-        """Join two components at a time, as long as that loses less likelihood than what it saves is worth."""
+    def merge(self, penalty: float) -> None:
+        """Merge two components at a time, as long as that loses less likelihood than the penalty for what it saves."""
         while len(self.counts) > 1:
             i, j = divmod(int(self.gains.argmax()), len(self.counts))
-            if not self.gains[i, j] > -price * self.saved:
+            if not self.gains[i, j] > -penalty * self.saved:
                 return
-            self._join(i, j)
+            self._merge(i, j)
 
-    def join_without_gaps(self) -> None:
-        """Join two components at a time, as long as there are two without a gap between them, whatever that loses."""
+    def merge_without_gaps(self) -> None:
+        """Merge two components at a time, as long as there are two without a gap between them, whatever that loses."""
         touch = np.zeros_like(self.gains, dtype=bool)
         places = np.unique(self.first)
         for k, place in enumerate(places):
@@ -144,13 +198,13 @@ class _Class:
             i, j = divmod(int(np.where(touch, self.gains, -np.inf).argmax()), len(self.counts))
             if not touch[i, j]:
                 return
-            self._join(i, j)
+            self._merge(i, j)
             touch[j], touch[:, j] = False, False
             others = np.unique(self.first)
             others = others[others != i]
             touch[np.minimum(i, others), np.maximum(i, others)] = self._touch(i, others)
 
-    def _join(self, i: int, j: int) -> None:
+    def _merge(self, i: int, j: int) -> None:
         n, (scatter,), (held,) = self.counts[i] + self.counts[j], *self._together(i, np.array([j]))
         self.means[i] = (self.counts[i] * self.means[i] + self.counts[j] * self.means[j]) / n
         self.counts[i], self.scatters[i], self.held[i] = n, scatter, held
@@ -161,7 +215,7 @@ class _Class:
         self._compare(i, others[others != i])
 
     def _compare(self, i: int, others: IntArray) -> None:
-        """Note what is gained where one component is joined with each of several others."""
+        """Note what is gained where one component is merged with each of several others."""
         apart = self.likelihood[i] + self.likelihood[others]
         gained = self._likelihood(self.counts[i] + self.counts[others], *self._together(i, others)) - apart
         self.gains[np.minimum(i, others), np.maximum(i, others)] = gained
@@ -173,7 +227,7 @@ class _Class:
         )
         away = self.means[others] - self.means[i]
         squares = np.einsum("ki,ki->k", away, np.linalg.solve(0.5 * (mine + theirs), away[..., None])[..., 0])
-        return np.asarray(squares <= _NO_GAP**2)
+        return np.asarray(squares <= NO_GAP**2)
 
     def _together(self, i: int, others: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return scatters and shares of values of one component together with each of several others."""

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from sepc.estimators.found_categories import found_categories, moments_about
 from sepc.geometry.extents import Extents
+from sepc.model.category_shares import found_categories, moments_about
 
 
 def found(X, mean=None, scale=None):

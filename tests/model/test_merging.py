@@ -9,10 +9,9 @@ from scipy.spatial.distance import mahalanobis
 from scipy.stats import entropy, multivariate_normal
 from strategies import seeds
 
-from sepc.model.block_densities import joined_mixtures, mixture_of_blocks
 from sepc.model.category_shares import Categories
-from sepc.model.components import common_covariance, component_of_points, shrunken_covariance
-from sepc.model.joining import APART, EXTENTS, groupings, joined, members
+from sepc.model.merging import LEVELS, UNMERGED, groupings, members, merged, merged_mixtures, together
+from sepc.model.mixtures import common_covariance, component_of_points, mixture_of_blocks, shrunken_covariance
 
 
 def pieces(rng, n_classes=2):
@@ -151,10 +150,9 @@ class TestDensities:
         ends = np.cumsum([0, *(len(part) for _, part in found)])
         blocks = [(code, np.arange(a, b)) for (code, _), a, b in zip(found, ends[:-1], ends[1:], strict=True)]
         how = np.array([sum(len(p) for c, p in found if c == k) for k in range(2)]), np.zeros(2), np.ones(2)
-        for extent, (mixture, groups) in enumerate(joined_mixtures(points, blocks, *how, EXTENTS)):
+        for level, (mixture, groups) in enumerate(merged_mixtures(points, blocks, *how, LEVELS)):
             densities = mixture.densities
-            assert extent != APART or groups is None
-            groups = np.arange(len(blocks)) if groups is None else groups
+            assert level != UNMERGED or groups.tolist() == list(range(len(blocks)))
             whole = [
                 (blocks[regions[0]][0], np.concatenate([blocks[k][1] for k in regions])) for regions in members(groups)
             ]
@@ -172,7 +170,7 @@ class TestDensities:
         points[gaps] = 0.0
         halves = [(0, np.flatnonzero(points[:, 0] < 0)), (0, np.flatnonzero(points[:, 0] >= 0))]
         how = np.array([300]), np.zeros(2), np.ones(2)
-        ((mixture, groups),) = joined_mixtures(points, halves, *how, [2], None, gaps)
+        ((mixture, groups),) = merged_mixtures(points, halves, *how, [2], None, gaps)
         densities = mixture.densities
         assert groups.tolist() == [0, 0]
         expected = mixture_of_blocks(points, [(0, np.arange(300))], *how, None, gaps).densities
@@ -181,5 +179,24 @@ class TestDensities:
 
 def test_regions_are_their_own_components_if_nothing_is_joined():
     parts = components([(0, np.arange(8.0).reshape(4, 2)), (1, np.arange(8.0).reshape(4, 2))])
-    assert EXTENTS[0] == APART
-    assert [part.n for part in joined(parts, np.array([0, 1]))] == [4, 4]
+    assert LEVELS[0] == UNMERGED
+    assert [part.n for part in merged(parts, np.array([0, 1]))] == [4, 4]
+
+
+@settings(max_examples=40)
+@given(seeds())
+def test_several_together_have_the_moments_of_all_their_points(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 5))
+    clouds = [rng.normal(rng.normal(0.0, 5.0, d), size=(int(n), d)) for n in rng.integers(1, 9, size=4)]
+    center, unit = rng.normal(size=d), rng.uniform(0.5, 2.0, d)
+    parts = [component_of_points(3, cloud.copy(), center, unit) for cloud in clouds]
+    found, whole = together(parts), component_of_points(3, np.concatenate(clouds), center, unit)
+    assert (found.code, found.n) == (whole.code, whole.n)
+    assert found.mean == pytest.approx(whole.mean, abs=1e-12)
+    assert found.scatter == pytest.approx(whole.scatter, abs=1e-9)
+
+
+def test_one_alone_is_itself():
+    part = component_of_points(0, np.array([[1.0], [3.0]]), np.zeros(1), np.ones(1))
+    assert together([part]) is part
