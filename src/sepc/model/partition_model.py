@@ -113,17 +113,25 @@ class PartitionModel:
 
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
         """Return the decision on points in the model's units, and the verdicts of each problem on them."""
-        verdicts = [rules.judge(Z) for rules in self.rules]
+        verdicts = self._verdicts(Z)
         if self.densities is None:
             return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
+        return self._judged_by_densities(Z), verdicts
+
+    def _verdicts(self, Z: FloatArray) -> list[Verdicts]:
+        return [rules.judge(Z) for rules in self.rules]
+
+    def _judged_by_densities(self, Z: FloatArray) -> Decision:
+        """Return the decision on points in the model's units, with typicalities."""
+        assert self.densities is not None
         joint = self.densities.log_joint(Z)
         decision = self._by_densities(joint, known_share(Z))
         if self.calibration is None:
-            return decision, verdicts
+            return decision
         typicality = self.calibration.typicality(log_density(joint))
         if decision.known is not None:
             typicality[decision.known == 0.0] = np.nan  # nothing is there that could be strange
-        return decision._replace(typicality=typicality), verdicts
+        return decision._replace(typicality=typicality)
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
@@ -189,12 +197,12 @@ class PartitionModel:
         return np.concatenate(points), np.concatenate(proba)
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point."""
+        """Return a full record of each point; where densities decide, regions are looked up when they are asked for."""
         Z = self.units(X)
-        decision, verdicts = self.judge(Z)
-        return Assessment(
+        decision, verdicts = self.judge(Z) if self.densities is None else (self._judged_by_densities(Z), None)
+        return Assessment.of(
             decision,
-            verdicts,
+            partial(self._verdicts, Z) if verdicts is None else verdicts,
             self.rules,
             self.classes,
             frames,

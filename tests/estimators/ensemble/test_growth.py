@@ -7,10 +7,9 @@ from saved_models import stored
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.ensemble import growth
-from sepc.estimators.ensemble.feature_views import PLAIN, STEPS
+from sepc.estimators.ensemble.feature_views import PLAIN, STEPS, learn_label_steps
 from sepc.estimators.ensemble.growth import grow
-from sepc.estimators.ensemble.label_steps import learn_label_steps
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.members import Plan
 
 
 class TestGrown:

@@ -18,10 +18,8 @@ from scipy.optimize import minimize_scalar
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.estimators.core import core_counts
-from sepc.estimators.ensemble.feature_views import STEPS
-from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
-from sepc.estimators.ensemble.members import Member, Opinion, Part, opinion_of
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.feature_views import STEPS, LabelSteps, learn_label_steps
+from sepc.estimators.ensemble.members import Member, Opinion, Part, Plan, opinion_of
 from sepc.estimators.left_out import EM_STEPS, Groups
 from sepc.estimators.refinement import PASSES, added
 from sepc.geometry.chunks import chunk_slices
