@@ -39,7 +39,7 @@ class TestGrown:
         assert np.isfinite(honest.log_probability[:8]).all()
 
     def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
-        monkeypatch.setattr(growth, "_MOST_POINTS", 30)
+        monkeypatch.setattr(growth, "MOST_POINTS", 30)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
         member, honest, _ = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)

@@ -10,6 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.constants import ALL_AT_MOST, FEW_FEATURES, HALF_AT_MOST, RELEVANCE_FLOOR, ROUND
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
 from sepc.estimators.ensemble.growth import Grown, grow
@@ -24,18 +25,6 @@ from sepc.geometry.extents import Extents
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
 
-# Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
-# dimension; all of them show what only many features together tell. The time of an ellipsoid grows with the sixth power
-# of their number.
-_ALL_AT_MOST = 40
-_HALF_AT_MOST = 8
-_FEW = 4
-# What a column without relevance gets of the chances of the most relevant one: relevance alone misses what only two
-# columns together tell.
-_FLOOR = 0.2
-# Of so many members the last one sees steps: with one in three the rank on the sets that constants are chosen by is no
-# better. The others see the values and their scores by turns.
-_ROUND = 5
 # Points whose honest opinions weights are learnt from, or up to twice as many: more would not change them.
 _MOST_ASKED = 40_000
 # Points that are judged at a time.
@@ -62,7 +51,7 @@ class EnsembleSettings(NamedTuple):
         """Return the numbers of columns, of d, that members take turns with; a category is one column."""
         asked = self.max_features
         if isinstance(asked, str) and asked == "auto":
-            return [min(_ALL_AT_MOST, d), min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
+            return [min(ALL_AT_MOST, d), min(HALF_AT_MOST, max(2, -(-d // 2))), FEW_FEATURES]
         if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
             return [min(int(asked), d)]
         if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
@@ -116,7 +105,7 @@ def fit_ensemble(
     few = slice(None, None, max(len(codes) // _MOST_ASKED, 1))
     chances = column_chances(X[few], codes[few], columns)
     equal = groups_of(X, codes)
-    at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
+    at_most, has_numbers = max(ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
     asked = np.arange(len(codes))[few]
     jobs = (
@@ -230,7 +219,7 @@ def plans(
     widths = np.array([len(column) for column in columns])
     out = []
     for k in range(n_members):
-        view, turn = _turn(k, _ROUND if has_numbers else n_members + 1)
+        view, turn = _turn(k, ROUND if has_numbers else n_members + 1)
         size = min(sizes[turn % len(sizes)], able)
         drawn = rng.choice(len(chances), size, replace=False, p=chances)
         fitting = max(int(np.searchsorted(np.cumsum(widths[drawn]), most_features, side="right")), 1)
@@ -278,5 +267,5 @@ def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) 
     if not varies.any():
         return np.full(len(columns), 1.0 / len(columns))
     relevance = np.sqrt(between / np.where(varies, total, 1.0))
-    chances = np.where(varies, relevance + _FLOOR * relevance.max() + 1e-9, 0.0)
+    chances = np.where(varies, relevance + RELEVANCE_FLOOR * relevance.max() + 1e-9, 0.0)
     return np.asarray(chances / chances.sum())

@@ -19,6 +19,7 @@ from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.constants import LEAST_POINTS_IN_RANGE, MOST_RANGES, RANGE_PRIOR
 from sepc.geometry.chunks import chunk_slices
 from sepc.partitions.units import location_and_scale
 
@@ -33,12 +34,6 @@ _LARGEST_SCORE = 3.0
 _EDGE = 1e-7
 # Points that are looked at together.
 _CHUNK = 1 << 14
-# Of 8 and 16 ranges, and of at least 5 and 10 points in each, these ranked best on the sets that constants are chosen
-# by; ranges with the same number of points in each did worse.
-_MOST_RANGES = 8
-_LEAST_POINTS = 10
-# How many points the shares of the classes among all weigh in those of a range.
-_DRAWN_TO_ALL = 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -202,8 +197,8 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
             values.append(np.zeros(1))
             continue
         feature, of_class = (column, codes) if known.all() else (column[known], codes[known])
-        tree = DecisionTreeClassifier(max_leaf_nodes=_MOST_RANGES, min_samples_leaf=_LEAST_POINTS, random_state=0)
-        grown = tree.fit(feature[:, None], of_class).tree_
+        limits = {"max_leaf_nodes": MOST_RANGES, "min_samples_leaf": LEAST_POINTS_IN_RANGE}
+        grown = DecisionTreeClassifier(**limits, random_state=0).fit(feature[:, None], of_class).tree_
         at = np.sort(grown.threshold[grown.feature >= 0])
         which = np.searchsorted(at, feature)
         counts = np.zeros((len(at) + 1, n_classes))
@@ -219,7 +214,7 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
 
 def _said(counts: FloatArray, share: FloatArray) -> FloatArray:
     """Return one number for each range, shape (n_ranges,), from how many points of each class it has."""
-    drawn = counts + _DRAWN_TO_ALL * share
+    drawn = counts + RANGE_PRIOR * share
     logs = np.log(drawn / drawn.sum(axis=1, keepdims=True))
     if len(share) == 2:
         return np.asarray(logs[:, 1] - logs[:, 0])

@@ -1,6 +1,6 @@
 """Members of an ensemble: some features, partitioned three times, and what they say of points.
 
-Each partition leaves a part of the training points out, by which its ellipsoids are counted; see `growth`.
+Each partition holds a fold of the training points out, by which its ellipsoids are counted; see `growth`.
 """
 
 from collections.abc import Sequence
@@ -46,17 +46,17 @@ class Part:
     out : ndarray of int
         Training points that are counted.
     densities : LocalDensities
-        One component for each region, or for several that are read as one, class by class.
+        One component for each region, or for several merged ones, class by class.
     names : list of str
         Of the components.
     sizes : ndarray of int, shape (n_components,)
         How many training points shaped each.
     claimed : ndarray of int, shape (n_components, n_classes)
-        How many points of each class, of those that were left out, belong to each more likely than to others.
+        Held-out points of each class that belong to each more likely than to others.
     steps : LabelSteps or None
         Learnt from `rows`, where the member sees steps.
     groups : ndarray of int, shape (n_regions,), or None
-        Which component each region is read in, class by class; None where each has its own.
+        The component that each region is merged into, class by class; None where each has its own.
     """
 
     partitions: list[Partition]
@@ -79,7 +79,7 @@ class Part:
 
     @property
     def region_groups(self) -> IntArray:
-        """Which component each region is read in, shape (n_regions,)."""
+        """The component that each region is merged into, shape (n_regions,)."""
         return np.arange(len(self.names)) if self.groups is None else self.groups
 
     def ellipsoids(self, component: int) -> list[Ellipsoid]:
@@ -114,7 +114,7 @@ class Member:
         points : ndarray of shape (n, n_features)
             Of the member's features.
         dealt : ndarray of int, shape (n,)
-            The part that each was left out in; NaN is said of those in none.
+            The part that held out each; the opinion of those in none is NaN.
         """
         out = Opinion(np.full((len(points), len(self.classes)), np.nan), np.full(len(points), np.nan))
         for k, part in enumerate(self.parts):
@@ -128,7 +128,7 @@ class Member:
         return views[SEEN_IN[self.plan.view]][rows][:, self.plan.features]
 
     def rules(self, views: Sequence[FloatArray], codes: IntArray, part: int) -> list[Rules]:
-        """Return the rules of a part's partitions, counted on the points that were left out.
+        """Return the rules of a part's partitions, counted on the held-out points.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Citation(NamedTuple):
     regions : ndarray of str, shape (n,)
         Their names, with the member and the part.
     claimed : ndarray of int, shape (n, n_classes)
-        Training points of each class that were left out and belong there, too.
+        Held-out training points of each class that belong there, too.
     """
 
     rows: IntArray

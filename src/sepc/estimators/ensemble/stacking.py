@@ -16,28 +16,19 @@ from scipy.special import logsumexp, softmax
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.ensemble.constants import (
+    BEYOND_PENALTY,
+    CLEARLY,
+    LEANING_PENALTY,
+    STRANGE_TO_MEDIAN,
+    SUM_PENALTY,
+    WEIGHT_PENALTY,
+)
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import BELOW_STRANGE, NOWHERE, Calibration, strange_below
 
-# How strongly weights are drawn together, and the leanings to 0. From a tenth of it to five times as much the
-# scoreboard hardly changes.
-_DRAWN_TOGETHER = 0.02
-_NO_LEANING = 0.01
-# The sum of the weights is drawn to 1 as by this many points. Without it the weights of members that are right on all
-# points would grow without end, and with them the certainty.
-_DRAWN_TO_ONE = 1.0
 # Points from which weights are learnt: more would not change them.
 _MOST_POINTS = 20_000
-_MOST_STEPS = 200
-# Standard errors by which a background must lower the log loss: where it does not, it costs some of the ranking.
-_CLEARLY = 2.0
-# The score's unit: between the middle of the records left out and those that are strange lie so many. With the
-# background's density below these by a fixed number of units, that sets where it takes over.
-_FROM_STRANGE_TO_MIDDLE = 8.0
-# What a value beyond the training records takes from the score, for each unit of the logarithm of 1 plus its distance
-# in standard deviations. Of 0 to 3, on the sets that constants are chosen by (bench/novelty.py): from 2 on hardly any
-# record with one column in another unit is accepted; more calls more ordinary records strange.
-_FOR_BEYOND = 2.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,7 +57,7 @@ class Stack:
 
 
 def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
-    """Learn the weights under which the members' opinions foretell the classes best.
+    """Learn the weights of the members' opinions that have the least log loss.
 
     Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
 
@@ -96,21 +87,21 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
         slope = (np.exp(log_posterior) - is_class) / n
         apart = weights - weights.mean()
         value = -np.sum(log_posterior * is_class) / n
-        value += _DRAWN_TOGETHER * n_members * np.square(apart).sum() + _NO_LEANING * np.square(leaning).mean()
+        value += WEIGHT_PENALTY * n_members * np.square(apart).sum() + LEANING_PENALTY * np.square(leaning).mean()
         excess = weights.sum() - 1.0
-        value += _DRAWN_TO_ONE / n * excess**2
-        of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * _DRAWN_TOGETHER * n_members * apart
-        of_weights += 2.0 * _DRAWN_TO_ONE / n * excess
-        return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
+        value += SUM_PENALTY / n * excess**2
+        of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * WEIGHT_PENALTY * n_members * apart
+        of_weights += 2.0 * SUM_PENALTY / n * excess
+        return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * LEANING_PENALTY * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
     with one_blas_thread():
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
     return Stack(found[:n_members], found[n_members:])
 
 
 def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[Stack, float]:
-    """Return a stack beside a background that all labels have in common, and that background's share.
+    """Return a stack beside a background component that all labels share, and the background's weight.
 
     Weighted opinions alone cannot tell labels that are mostly clear, and wrong now and then wherever records lie, from
     labels that are nowhere clear. With a background they can: weights may then be larger.
@@ -133,7 +124,7 @@ def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: 
     proba, own = stack.posterior(opinions), (np.arange(len(codes)), codes)
     learnt = learn_calibration(np.log(proba), codes, class_count)
     gains = np.log(learnt.posterior(np.log(proba))[own]) - np.log(proba[own])
-    if gains.sum() <= _CLEARLY * np.sqrt(len(gains)) * gains.std():
+    if gains.sum() <= CLEARLY * np.sqrt(len(gains)) * gains.std():
         return stack, 0.0
     weights, leaning = stack.weights / learnt.temperature, stack.leaning / learnt.temperature + learnt.correction
     return Stack(weights, leaning), learnt.unexplained
@@ -164,7 +155,7 @@ class Strangeness:
         beyond : ndarray of shape (n,)
             How far the farthest of a point's values lies beyond the training points, in standard deviations.
         """
-        return _by_members(log_densities, self.middle, self.spread) - _FOR_BEYOND * np.log1p(beyond)
+        return _by_members(log_densities, self.middle, self.spread) - BEYOND_PENALTY * np.log1p(beyond)
 
 
 def learn_strangeness(
@@ -195,8 +186,8 @@ def learn_strangeness(
     spread = np.where(spread > 0.0, spread, 1.0)
     scores = np.sort(_by_members(log_densities, middle, spread))
     width = float(np.median(scores)) - strange_below(scores)
-    spread *= width / _FROM_STRANGE_TO_MIDDLE if width > 0.0 else 1.0
-    scores = np.sort(_by_members(log_densities, middle, spread) - _FOR_BEYOND * np.log1p(beyond))
+    spread *= width / STRANGE_TO_MEDIAN if width > 0.0 else 1.0
+    scores = np.sort(_by_members(log_densities, middle, spread) - BEYOND_PENALTY * np.log1p(beyond))
     level = strange_below(scores) - BELOW_STRANGE
     return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), unexplained, level, share, scores))
 
