@@ -25,7 +25,7 @@ from sets import names_with_numbers, numbers
 from sklearn import config_context
 
 from sepc import SEPClassifier
-from sepc.scale import file_training, scattered_records
+from sepc.scale import dispatch, scattered_records
 
 N_CHUNKS = 12
 FIELDS = ("label", "rule", "region", "counts")
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=50_000, help="leave out sets with more rows")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    file_training.OUT_OF_CORE_BYTES = 0
+    dispatch.OUT_OF_CORE_BYTES = 0
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
     table("set", "rows", "features", "classes", "parts", *options.on)
     with ExitStack() as stack:

@@ -155,9 +155,9 @@ def fit_of(path: str, where: str, n_jobs: int) -> dict[str, Any]:
 
 
 def one_fit(path: str, where: str, n_jobs: int) -> dict[str, Any]:
-    from sepc.scale import file_training
+    from sepc.scale import dispatch
 
-    file_training.OUT_OF_CORE_BYTES = 0
+    dispatch.OUT_OF_CORE_BYTES = 0
     found, training = measured(np.load(path, mmap_mode=None if where == "memory" else "r"), n_jobs)
     return found if training is None else {**found, "passes": training.records.n_passes}
 
@@ -165,9 +165,9 @@ def one_fit(path: str, where: str, n_jobs: int) -> dict[str, Any]:
 def both(path: str) -> dict[str, Any]:
     """Fit the same rows in memory and from a file, and compare the two models."""
     from sepc import SEPClassifier
-    from sepc.scale import file_training
+    from sepc.scale import dispatch
 
-    file_training.OUT_OF_CORE_BYTES = 0
+    dispatch.OUT_OF_CORE_BYTES = 0
     X = np.load(path, mmap_mode="r")
     y = np.arange(len(X)) % 2
     models = [SEPClassifier().fit(*rows) for rows in ((np.array(X), y), (X, y), (np.array(X[:-1]), y[:-1]))]

@@ -39,9 +39,9 @@ def small_chunks(monkeypatch):
     """Keep every file out of memory, in chunks of a few rows; Dask works in this process."""
     import dask
 
-    from sepc.scale import file_training, scattered_records
+    from sepc.scale import dispatch, scattered_records
 
-    monkeypatch.setattr(file_training, "OUT_OF_CORE_BYTES", 0)
+    monkeypatch.setattr(dispatch, "OUT_OF_CORE_BYTES", 0)
     monkeypatch.setattr(scattered_records, "CHUNK_BYTES", 1500)
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn insists on it
     with dask.config.set(scheduler="synchronous"):

@@ -12,7 +12,8 @@ from sklearn.model_selection import train_test_split
 from sepc import SEPClassifier, SEPEnsembleClassifier, report
 from sepc.common.atomic_files import written_whole
 from sepc.common.text import percent
-from sepc.model.assessment import REFUSALS, Assessment
+from sepc.model.acceptance import REFUSALS
+from sepc.model.assessment import Assessment
 
 _MIN_TRUST = 0.99
 _WIDTH = 110

@@ -10,7 +10,7 @@ from strategies import class_codes, seeds
 
 from sepc.common.splits import IN_NO_PART, deal
 from sepc.estimators.ensemble.growth import N_PARTS, grow
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.members import Plan
 from sepc.estimators.n_imp_selection import _folds
 from sepc.estimators.records import _third_of_each_class
 from sepc.feedback.held_out_models import parts_of

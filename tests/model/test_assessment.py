@@ -1,4 +1,4 @@
-"""Assessments: labels that are accepted or not, odds, the deciding region, the local overlap."""
+"""Assessments: odds, the deciding region, the local overlap, columns that are made when they are asked for."""
 
 import pickle
 
@@ -7,40 +7,15 @@ import pytest
 from normal_reading import largest_local_overlap
 from sklearn.datasets import load_iris
 
-import sepc
 from sepc import SEPClassifier
+from sepc.model.rules import Rules
 
 
-class TestAbstaining:
-    def test_accepted_labels_have_the_trust_asked_for(self, cancer, fitted):
-        X, _ = cancer
-        a = fitted.assess(X)
-        assert np.array_equal(a.accepted(0.99), a.trust >= 0.99)
-        assert not a.accepted(0.0, allow_outside=False)[a.rule == "R3"].any()
-        limits = {"benign": 0.9, "malignant": 0.999}
-        expected = a.trust >= np.where(a.label == "benign", 0.9, 0.999)
-        assert np.array_equal(a.accepted(limits), expected)
-        labels = fitted.predict_or_abstain(X, limits)
-        assert labels.dtype == object
-        assert np.array_equal([label is not None for label in labels], expected)
-        asked = fitted.predict_or_abstain(X, limits, abstain_label="?")
-        assert np.array_equal(asked == "?", ~expected)
-        assert np.array_equal(asked[expected], a.label[expected])
-
-    @pytest.mark.parametrize("min_trust", [-0.1, 1.5, "high", None, {"benign": 0.5}, {"benign": 2.0, "malignant": 0.5}])
-    def test_bad_thresholds_are_refused(self, cancer, fitted, min_trust):
-        with pytest.raises(sepc.InputError, match="min_trust"):
-            fitted.predict_or_abstain(cancer[0][:3], min_trust)
-
-    def test_a_promise_that_could_not_be_given_is_no_threshold(self, cancer, fitted):
-        with pytest.raises(sepc.InputError, match=r"min_trust is None, as select_min_trust returns it"):
-            fitted.predict_or_abstain(cancer[0][:3], None)
-
-    def test_odds(self, cancer, fitted):
-        a = fitted.assess(cancer[0])
-        sure = a.trust == 1
-        assert np.isinf(a.odds[sure]).all()
-        assert a.odds[~sure] == pytest.approx(a.trust[~sure] / (1 - a.trust[~sure]))
+def test_odds(cancer, fitted):
+    a = fitted.assess(cancer[0])
+    sure = a.trust == 1
+    assert np.isinf(a.odds[sure]).all()
+    assert a.odds[~sure] == pytest.approx(a.trust[~sure] / (1 - a.trust[~sure]))
 
 
 def test_the_winner_s_problem_gives_rule_region_counts_and_trust():
@@ -92,3 +67,22 @@ class TestLocalOverlap:
         halves = a.taken(np.arange(150)), pickle.loads(pickle.dumps(a.taken(np.arange(150, 300))))
         for same, expected in ((a.taken(rows), a.local_overlap[rows]), (a.joined(halves), a.local_overlap)):
             np.testing.assert_array_equal(same.local_overlap, expected)
+
+
+class TestColumns:
+    def test_regions_are_looked_up_when_they_are_asked_for(self, cancer, fitted, monkeypatch):
+        asked, judge = [], Rules.judge
+        monkeypatch.setattr(Rules, "judge", lambda rules, Z: asked.append(len(Z)) or judge(rules, Z))
+        a = fitted.assess(cancer[0])
+        assert a.accepted().any()
+        assert not asked
+        assert set(a.rule) <= {"R1", "R2a", "R2b", "R3"}
+        assert len(a.region) == len(a.reason) == asked[0] == len(a)
+        assert len(asked) == 1
+
+    def test_what_is_no_column_is_missed_as_ever(self, cancer, fitted):
+        a = fitted.assess(cancer[0][:3])
+        assert {"label", "region", "odds"} <= set(dir(a))
+        with pytest.raises(AttributeError, match="'Assessment' object has no attribute 'lable'"):
+            a.lable  # noqa: B018
+        assert not hasattr(a, "agreement")

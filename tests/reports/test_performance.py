@@ -10,7 +10,7 @@ from sepc import (
     metrics,
     report,
 )
-from sepc.model.assessment import REFUSALS
+from sepc.model.acceptance import REFUSALS
 
 
 @pytest.mark.parametrize("ensemble", [False, True])

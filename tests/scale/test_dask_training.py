@@ -11,7 +11,7 @@ from scattered_fits import agree, in_file, iris, same_partitions
 from sklearn.datasets import make_moons
 
 from sepc import SEPClassifier
-from sepc.scale.cluster_records import ClusterRecords
+from sepc.scale.dask_training import ClusterRecords
 
 pytestmark = [
     pytest.mark.usefixtures("small_chunks"),

@@ -16,7 +16,7 @@ from sepc.common.record_hashes import record_hashes
 from sepc.geometry.extents import Extents
 from sepc.partitions.units import location_and_unit
 from sepc.scale import training_sets
-from sepc.scale.cluster_records import ClusterRecords
+from sepc.scale.dask_training import ClusterRecords
 from sepc.scale.scattered_records import Chunk, SlicedRecords, in_order
 from sepc.scale.training_sets import ScatteredTrainingSet
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from sepc.cli.usage import UsageError
-from sepc.model.assessment import USUAL_TRUST
+from sepc.model.acceptance import DEFAULT_TRUST
 
 
 def under_policy(model: Any, options: Namespace) -> Any:
@@ -37,4 +37,4 @@ def under_policy(model: Any, options: Namespace) -> Any:
 
 def least_trust(options: Namespace) -> float:
     """Return the trust from which a label is accepted: what was asked for, or what is usual."""
-    return USUAL_TRUST if options.min_trust is None else float(options.min_trust)
+    return DEFAULT_TRUST if options.min_trust is None else float(options.min_trust)

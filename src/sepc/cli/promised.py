@@ -12,7 +12,8 @@ from sepc.cli.console import note
 from sepc.cli.labelled_tables import LabelledTable, require_columns
 from sepc.common.errors import InputError
 from sepc.common.text import percent
-from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.model.acceptance import DEFAULT_TRUST
+from sepc.model.assessment import Assessment
 from sepc.promises import PartPromises, TrustThreshold, preview_promise, select_min_trust
 from sepc.promises.parts import ALL, LABEL, REGION
 from sepc.promises.trust_threshold import stated_of
@@ -132,7 +133,7 @@ class Acceptance:
         self.min_typicality = float(options.min_typicality)
         self.promise: TrustThreshold | PartPromises | None = None
         self.holds = True
-        self.min_trust = USUAL_TRUST if options.min_trust is None else float(options.min_trust)
+        self.asked_trust = None if options.min_trust is None else float(options.min_trust)
         if options.min_trust is None and getattr(model, "promise", None) is not None:
             self.promise = model.promise
             self._note_what_voids(model)
@@ -147,6 +148,11 @@ class Acceptance:
                 f"the promise does not hold with --min-typicality {self.min_typicality:g}: it was made for rows that "
                 f"are accepted with {_USUAL_TYPICALITY:g}."
             )
+
+    @property
+    def min_trust(self) -> float:
+        """Trust from which labels are accepted where there is no promise; with costs none is needed by default."""
+        return DEFAULT_TRUST if self.asked_trust is None else self.asked_trust
 
     @property
     def group_column(self) -> str | None:
@@ -165,7 +171,9 @@ class Acceptance:
 
     def refusals(self, a: Assessment, groups: Any) -> NDArray[np.object_]:
         """Return why labels are not accepted, shape (n,); None where they are."""
-        return a.refusals(self.min_trust if self.promise is None else self.promise, self.min_typicality, groups=groups)
+        return a.refusals(
+            self.asked_trust if self.promise is None else self.promise, self.min_typicality, groups=groups
+        )
 
     def promised(self, a: Assessment, refusals: NDArray[np.object_], groups: Any) -> list[str | None]:
         """Return what is promised of each label that is accepted; nothing where the promise does not hold."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -31,10 +30,8 @@ def is_of(package: str, X: Any) -> bool:
 
 def stays_on_device(X: Any) -> bool:
     """Return whether `X` is an array of another library than NumPy, and scikit-learn is set to keep it there."""
-    if not get_config()["array_api_dispatch"]:
-        return False
-    xp, is_array = get_namespace(X)
-    return bool(is_array and not _is_numpy_namespace(xp))
+    of_numpy = isinstance(X, (np.ndarray, np.generic))
+    return bool(get_config()["array_api_dispatch"]) and hasattr(X, "device") and not of_numpy
 
 
 class TrainingSet(NamedTuple):

@@ -1,6 +1,6 @@
 """The base of all classifiers with a trust score: predictions of a fitted model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
@@ -11,19 +11,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.common.validation import new_points
+from sepc.common.validation import is_of, new_points, stays_on_device
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
-from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.model.acceptance import MinTrust
+from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
 from sepc.model.promise import Promise, require_key
 from sepc.promises.trust_threshold import warn_if_stated_otherwise
-from sepc.scale import predict_in_memory
-from sepc.scale.dispatch import predictor_for
+from sepc.scale.dispatch import points_elsewhere
 
 
 class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
@@ -47,7 +48,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     def sign(self, promise: Promise | None) -> Self:
         """Keep a promise with the classifier; a file of it holds the promise, too.
 
-        A later `fit` forgets it. ``clf.predict_or_abstain(X, clf.promise)`` accepts by it, as ``sepc predict`` does.
+        By default labels are accepted by it, as ``sepc predict`` does. A later `fit` forgets it.
 
         Parameters
         ----------
@@ -144,8 +145,11 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [0, 1]
         """
         check_is_fitted(self)
-        labels: NDArray[Any] = predictor_for(X).predict(self, X)
-        return labels
+        elsewhere = points_elsewhere(self, X)
+        if elsewhere is not None:
+            labels: NDArray[Any] = elsewhere.label
+            return labels
+        return np.asarray(self.classes_[self.model_.decide(new_points(self, X)).label])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label.
@@ -170,7 +174,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [[0.92, 0.08]]
         """
         check_is_fitted(self)
-        return predictor_for(X).decide(self, X).proba
+        elsewhere = points_elsewhere(self, X)
+        return (self.model_.decide(new_points(self, X)) if elsewhere is None else elsewhere).proba
 
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label.
@@ -192,7 +197,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [0.92]
         """
         check_is_fitted(self)
-        return predictor_for(X).decide(self, X).trust
+        elsewhere = points_elsewhere(self, X)
+        return (self.model_.decide(new_points(self, X)) if elsewhere is None else elsewhere).trust
 
     def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts and distance of each point.
@@ -206,8 +212,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Returns
         -------
         Assessment
-            A `sepc.scale.predict_dask.DaskAssessment` if `X` is a Dask array or data frame, a
-            `sepc.scale.predict_array_api.ArrayAssessment` if it is an array that stays on its device.
+            Its columns are Dask arrays if `X` is a Dask array or data frame; if `X` is an array that stays on its
+            device, those that are numbers stay there, too.
 
         Examples
         --------
@@ -218,7 +224,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         """
         check_is_fitted(self)
         clf = self._under_if_asked(class_prior, costs)
-        assessment: Assessment = predictor_for(X).assess(clf, X)
+        elsewhere = points_elsewhere(clf, X)
+        if elsewhere is not None:
+            assessment: Assessment = elsewhere.assessment()
+        else:
+            assessment = clf.model_.assess(new_points(clf, X), FrameMaker.like(X))
+        assessment.promise = clf.promise
         return assessment
 
     def _under_if_asked(self, class_prior: Any, costs: Any) -> Self:
@@ -227,7 +238,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_trust: MinTrust = None,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
@@ -243,9 +254,10 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
+        min_trust : float, dict, TrustThreshold or PartPromises, optional
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
-            one that bounds the error. By default 0 with costs, which then decide.
+            one that bounds the error. By default the promise that was signed; without one 0 with costs, which then
+            decide, else 0.95.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
             Typicality from which a label is given; 0 gives those of strange points too.
@@ -266,12 +278,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [1, None, None]
         """
         clf = self._under_if_asked(class_prior, costs)
-        warn_if_stated_otherwise(min_trust, clf)
+        warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def _is_unknown(self, X: Any) -> BoolArray:
         """Return which points in memory have no value at all, shape (n, 1)."""
-        if predictor_for(X) is not predict_in_memory:
+        if is_of("dask", X) or stays_on_device(X):
             return super()._is_unknown(X)
         return np.asarray(np.isnan(new_points(self, X)).all(axis=1, keepdims=True))
 

@@ -90,7 +90,8 @@ def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> list[float]:
         theta, (value, gradient, hessian) = after, found
         if moved <= _CONVERGED:
             break
-    return (loss.projection @ theta).tolist()
+    found: list[float] = (loss.projection @ theta).tolist()
+    return found
 
 
 class _Loss:

@@ -118,7 +118,7 @@ def fit_densities(
     n_imp: int | float | None,
     options: PartitionOptions,
     calibrated: bool,
-) -> DensityFit[Mixture]:
+) -> tuple[DensityFit[Mixture], Choice]:
     """Make densities of the blocks of a core's partition.
 
     Parameters
@@ -138,7 +138,9 @@ def fit_densities(
 
     Returns
     -------
-    DensityFit of Mixture
+    fit : DensityFit of Mixture
+    choice : Choice
+        How the blocks became its densities.
     """
     class_count, there, codes = np.bincount(core.codes, minlength=len(classes)), core.there, core.codes
 
@@ -150,15 +152,16 @@ def fit_densities(
             mixture = mixture.step(there, codes)
         return mixture, groups
 
-    def judged(one: HeldOutFit) -> tuple[float, DensityFit[Mixture]]:
-        """Return the mean log loss of the records of the core by the mixture of a choice, and the fit."""
+    def judged(one: HeldOutFit) -> tuple[float, DensityFit[Mixture], Choice]:
+        """Return the mean log loss of the records of the core by the mixture of a choice, the fit and the choice."""
         mixture, groups = mixture_by(one.choice)
         proba = one.calibration.posterior(mixture.densities.log_joint(there), known_share(there))
         loss = float(-np.log(proba[np.arange(len(codes)), codes]).mean())
-        return loss, DensityFit(mixture, groups, one.calibration, one.mixtures, search.part)
+        return loss, DensityFit(mixture, groups, one.calibration, one.mixtures, search.part), one.choice
 
     if not calibrated:
-        return DensityFit(*mixture_by(Choice(categories)), identity_calibration(class_count))
+        choice = Choice(categories)
+        return DensityFit(*mixture_by(choice), identity_calibration(class_count)), choice
     search = Search.of(core, classes, unit, n_imp, options)
     found = search.best(categories)
     whole = [judged(found[0])]
@@ -166,7 +169,8 @@ def fit_densities(
     # chosen: with few records EM iterations may end in different places. Then its own records decide.
     if whole[0][0] > found[0].mean_loss:
         whole += map(judged, found[1:])
-    return min(whole, key=lambda one: one[0])[1]
+    _, fit, choice = min(whole, key=lambda one: one[0])
+    return fit, choice
 
 
 class Search:
@@ -221,7 +225,7 @@ class Search:
         As long as nothing else is clearly better, no block is merged, with the default degrees of freedom, and EM
         iterations must be clearly better than the best without them.
         """
-        with one_blas_thread():  # SciPy's L-BFGS-B solves small systems of equations
+        with one_blas_thread():  # calibrations solve small systems of equations
             models = [self._of_levels(way) for way in ([None] if categories is None else [categories, None])]
             default = min([next(of_way) for of_way in models], key=_loss)  # the first one if nothing tells
             best = _clearly_better(default, chain.from_iterable(models))
@@ -344,12 +348,16 @@ def _blocks(
 
 
 def refined(
-    fit: DensityFit[Mixture], records: Records, core: Core, class_count: IntArray, calibrated: bool
+    fit: DensityFit[Mixture], choice: Choice, records: Records, core: Core, class_count: IntArray, calibrated: bool
 ) -> DensityFit[Mixture]:
-    """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew."""
+    """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew.
+
+    Where the held-out records of the core prefer its blocks as they are, one iteration brings in all records: on adult
+    three of them raise the log loss of new records from .344 to .380.
+    """
     assert core.hashes is not None
     parts, mixtures = HashParts.of(core.hashes, core.codes), (*fit.held_out, fit.whole)
-    for _ in range(PASSES):
+    for _ in range(PASSES if choice.em_steps else 1):
         sums = records.total(partial(_sums, mixtures, parts))
         mixtures = tuple(
             mixture.after(own, np.rint(of_classes).astype(np.int64))

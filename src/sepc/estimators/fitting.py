@@ -133,9 +133,10 @@ def _densities(
     categories = found_categories(records.extents, records.moments, records.mean, records.scale)
     blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
     n_imp, options = settings.n_imp, settings.partition_options
-    fit = fit_densities(core, blocks, classes, records.center, records.unit, categories, n_imp, options, calibrated)
+    units, how = (records.center, records.unit), (n_imp, options, calibrated)
+    fit, choice = fit_densities(core, blocks, classes, *units, categories, *how)
     if core.hashes is not None:
-        fit = refined(fit, records, core, records.extents.n, calibrated)
+        fit = refined(fit, choice, records, core, records.extents.n, calibrated)
     held_out = tuple(mixture.densities for mixture in fit.held_out)
     part = fit.part if records.kept is not None else fit.part[:0]
     return DensityFit(fit.whole.densities, fit.groups, fit.calibration, held_out, part)

@@ -392,7 +392,7 @@ def explain(
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
     decision, verdicts = model.judge(z[None])
-    a = Assessment(decision, verdicts, model.rules, model.classes, FrameMaker())
+    a = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker())
     label = int(decision.label[0])
     rules = model.rules[int(deciding_problem(decision.label, len(model.rules))[0][0])]
     place = place_of(model, rules, x, a, vocabulary)

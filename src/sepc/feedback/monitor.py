@@ -28,7 +28,8 @@ from sepc.feedback.promise_watch import PromiseDrift, PromiseTest
 from sepc.feedback.refits import refitted
 from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 from sepc.feedback.watched import Watched
-from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.model.acceptance import MinTrust
+from sepc.model.assessment import Assessment
 from sepc.model.promise import key_of
 from sepc.promises.parts import GROUP, GROUPS
 
@@ -314,7 +315,7 @@ class FeedbackMonitor:
         share: float = 0.05,
         seed: int = 0,
         *,
-        min_trust: Any = USUAL_TRUST,
+        min_trust: MinTrust = None,
         by_trust: bool = False,
         groups: Any = None,
     ) -> Audit:
@@ -331,8 +332,8 @@ class FeedbackMonitor:
         seed : int, default=0
             The same seed picks the same records of the same batch, whatever their order; other batches have picks
             of their own.
-        min_trust : float, dict or promise, default=0.95
-            Trust from which a label is accepted, as for `Assessment.accepted`.
+        min_trust : float, dict or promise, optional
+            Trust from which a label is accepted; by default as for `Assessment.accepted`.
         by_trust : bool, default=False
             Whether to pick more where the trust is low: chances then rise with one minus the trust, from half of the
             share on.

@@ -2,52 +2,35 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.model import acceptance
+from sepc.model.acceptance import NO_VALUES, MinTrust, Terms
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
 from sepc.model.promise import Promise
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
-REASONS = ("inside", "overlap", "outside", "contested", "strange", "incomplete", "no values")
-_REASON_OF_RULE = np.array([0, 1, 1, 2, 5])  # R1, R2a, R2b, R3, unknown
-_CONTESTED, _STRANGE, _NO_VALUES = 3, 4, 6
-
-# Why a label is not accepted; of several reasons the first.
-NO_REGION, IS_STRANGE, IS_CONTESTED, IS_OUTSIDE, LOW_TRUST = "no region", "strange", "contested", "outside", "trust"
-TOO_DEAR, NO_VALUES, NO_PROMISE = "cost", REASONS[_NO_VALUES], "promise"
-# Reasons of records with gaps: nothing is said of them where there are none.
+REASONS = ("inside", "overlap", "outside", "contested", "strange", "incomplete", NO_VALUES)
+# Reasons of records with missing values: they are not mentioned where there are none.
 OF_GAPS = ("incomplete", NO_VALUES)
-REFUSALS = {
-    NO_VALUES: "all values of the record are missing",
-    NO_REGION: "the model has no region to stand on",
-    IS_STRANGE: "the record is strange",
-    IS_CONTESTED: "another label is nearly as likely, or the records there are divided",
-    IS_OUTSIDE: "the record is outside of every region",
-    NO_PROMISE: "nothing is promised of such records",
-    LOW_TRUST: "the trust is too low",
-    TOO_DEAR: "asking a person costs less",
-}
-
-
-class UsualTrust(float):
-    """Trust from which a label is accepted if nobody asks for another; where costs decide, none is needed."""
-
-
-USUAL_TRUST = UsualTrust(0.95)
 # What holds for all points of an assessment alike.
-_OF_MODEL = ("_classes", "_has_regions", "_has_costs", "model_key")
+_SHARED = ("classes", "has_regions", "has_costs", "model_key", "promise")
+
+T = TypeVar("T")
+Maker = Callable[["Assessment"], Any]
 
 
 class Assessment:
     """One record per point: which label, how sure, why.
+
+    Columns are made when they are first asked for, but for those that every decision has.
 
     Attributes
     ----------
@@ -79,17 +62,27 @@ class Assessment:
         Share of the features that are there: 1 unless values are missing.
     typicality : ndarray of shape (n,)
         Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
-        near 0 is strange. NaN where it is not known: for other readings than "local".
+        near 0 is strange. NaN where it is not known: for other trust methods than "local".
     stability : ndarray of shape (n,)
-        Share of the partitions without a part of the training records that give the same label, made when it is asked
-        for; NaN where there are none.
+        Share of the partitions without a part of the training records that give the same label; NaN where there are
+        none.
     main_region : ndarray of object, shape (n,)
-        Name of the label's region that gives most of its probability, made when it is asked for; None where regions
-        give none, as for other readings than "local" and "raw", and in ensembles.
+        Name of the label's region that gives most of its probability; None where regions give none, as for other
+        trust methods than "local" and "raw", and in ensembles.
     local_overlap : ndarray of shape (n,)
-        How alike the ellipsoids of different labels that hold the point are there, up to one half; NaN where no two do.
+        How alike the ellipsoids of different labels that hold the point are there. Of two ellipsoids, each taken for a
+        normal distribution, with the densities f and g at the point it is ``min(f, g) / (f + g)``; of several the
+        largest: one half where nothing distinguishes them, near 0 where one of them is far the denser. NaN where no
+        two ellipsoids of different labels hold the point. It bounds no error, and is no probability of one: it knows
+        neither how frequent the labels are, nor the other ellipsoids around the point.
     expected_cost, asking_cost : ndarray of shape (n,)
         What giving the label, and asking a person instead, can be expected to cost; NaN where it is not known.
+    agreement : ndarray of shape (n,)
+        Of an ensemble alone: weight of the members whose own label is the same, as a share of all weight.
+    odds : ndarray of shape (n,)
+        Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1.
+    promise : Promise or None
+        The signed promise of the classifier that made it; by default it decides which labels are accepted.
 
     Examples
     --------
@@ -102,86 +95,88 @@ class Assessment:
     [True, False]
     """
 
-    # What makes up an assessment; all the rest follows from it.
-    _FIELDS: ClassVar[tuple[str, ...]] = (
-        "label",
-        "trust",
-        "rule",
-        "reason",
-        "contested",
-        "region",
-        "counts",
-        "distance",
-        "typicality",
-        "stability",
-        "main_region",
-        "local_overlap",
-        "expected_cost",
-        "asking_cost",
-        "known",
-    )
+    label: NDArray[Any]
+    trust: FloatArray
+    odds: FloatArray
+    rule: NDArray[np.str_]
+    reason: NDArray[np.str_]
+    contested: BoolArray
+    region: NDArray[np.object_]
+    counts: IntArray
+    distance: FloatArray
+    typicality: FloatArray
+    stability: FloatArray
+    main_region: NDArray[np.object_]
+    local_overlap: FloatArray
+    expected_cost: FloatArray
+    asking_cost: FloatArray
+    known: FloatArray
+    agreement: FloatArray
+    model_key: str | None
+    promise: Promise | None = None
 
     def __init__(
         self,
+        columns: Mapping[str, Any],
+        frames: FrameMaker,
+        classes: NDArray[Any],
+        has_regions: bool,
+        has_costs: bool,
+        key: Callable[[], str] | None = None,
+    ) -> None:
+        # A column is an array of any library, or a function that makes it of the assessment when it is asked for.
+        self.names, self._frames = tuple(columns), frames
+        self._makers: dict[str, Maker] = {"odds": _odds, "reason": _reason}
+        self._makers |= {name: column for name, column in columns.items() if callable(column)}
+        self._makers["model_key"] = lambda _: None if key is None else key()
+        vars(self).update({name: column for name, column in columns.items() if not callable(column)})
+        self.classes, self.has_regions, self.has_costs = classes, has_regions, has_costs
+
+    @classmethod
+    def of(
+        cls,
         decision: Decision,
-        verdicts: Sequence[Verdicts],
+        verdicts: Sequence[Verdicts] | Callable[[], Sequence[Verdicts]],
         rules: Sequence[Rules],
         classes: NDArray[Any],
         frames: FrameMaker,
         stability: Callable[[], FloatArray] | None = None,
         main_region: Callable[[], NDArray[np.object_]] | None = None,
         key: Callable[[], str] | None = None,
-    ) -> None:
-        problem = deciding_problem(decision.label, len(verdicts))[0]
-        rows = np.arange(len(problem))
-        rule, distance = (
-            np.stack([getattr(v, field) for v in verdicts])[problem, rows] for field in ("rule", "distance")
-        )
-        self.label = classes[decision.label]
-        self.trust = decision.trust
-        self.counts = label_counts(decision.label, verdicts)
-        self.distance = distance
-        self.rule = np.array([r.name for r in Rule])[rule]
-        self.typicality = np.full(len(rows), np.nan) if decision.typicality is None else decision.typicality
-        self.known = np.ones(len(rows)) if decision.known is None else decision.known
-        self.reason = self.reasons(rule, decision.contested, self.typicality, self.known)
-        self._classes, self._problem = classes, problem
-        self._rules, self._verdicts, self._stability = rules, verdicts, stability
-        self._main_region, self._key = main_region, key
-        self._frames = frames
-        self.contested, self._has_regions = decision.contested, any(len(r.sides) for r in rules)
-        self._take_costs(decision)
+    ) -> Self:
+        """Return the assessment of points in memory by one partition.
 
-    def _take_costs(self, decision: Decision) -> None:
-        """Take over what labels, and asking a person, can be expected to cost."""
-        unknown = np.full(len(self), np.nan)
-        self._has_costs = decision.cost is not None
-        self.expected_cost = unknown if decision.cost is None else decision.cost
-        self.asking_cost = unknown if decision.asking is None else decision.asking
+        Parameters
+        ----------
+        decision : Decision
+        verdicts : sequence of Verdicts, or callable
+            Of each binary problem; a function returns them when a column that needs them is asked for.
+        rules : sequence of Rules
+            Of the same problems.
+        classes : ndarray of shape (n_classes,)
+        frames : FrameMaker
+        stability, main_region, key : callable, optional
+            Return the columns, and the key of the model.
+        """
+        columns = {
+            **decision_columns(decision, classes),
+            **_VerdictColumns(decision.label, verdicts, rules).makers(),
+            "stability": stability_where_known(stability),
+            "main_region": lambda a: np.full(len(a), None, dtype=object) if main_region is None else main_region(),
+        }
+        has_regions = any(len(r.sides) for r in rules)
+        return cls(columns, frames, classes, has_regions, decision.cost is not None, key)
 
-    @staticmethod
-    def reasons(rule: IntArray, contested: BoolArray, typicality: FloatArray, known: FloatArray) -> NDArray[np.str_]:
-        """Return the reason that goes with each rule, or that the label is contested, or the point strange or empty."""
-        reason = np.where(contested, _CONTESTED, _REASON_OF_RULE[rule])
-        reason = np.where(typicality < STRANGE, _STRANGE, reason)
-        return np.array(REASONS)[np.where(known > 0.0, reason, _NO_VALUES)]
+    def __getattr__(self, name: str) -> Any:
+        """Make a column, or what else is made when it is first asked for."""
+        makers = vars(self).get("_makers", {})
+        if name not in makers:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made = vars(self)[name] = makers[name](self)
+        return made
 
-    @cached_property
-    def stability(self) -> FloatArray:
-        """Share of the partitions without a part of the training records that give the same label, shape (n,)."""
-        unknown = np.full(len(self), np.nan)
-        # Where no value is known there is nothing to agree on.
-        return unknown if self._stability is None else np.where(self.known > 0.0, self._stability(), unknown)
-
-    @cached_property
-    def main_region(self) -> NDArray[np.object_]:
-        """Name of the label's region that gives most of its probability, shape (n,); None where regions give none."""
-        return np.full(len(self), None, dtype=object) if self._main_region is None else self._main_region()
-
-    @cached_property
-    def model_key(self) -> str | None:
-        """What tells the model that made it from others; None where that is not known."""
-        return None if self._key is None else self._key()
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._makers]
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -194,12 +189,8 @@ class Assessment:
         >>> Assessment.joined([clf.assess([[0.5]]), clf.assess([[8.0]])]).label.tolist()
         [0, 1]
         """
-        first = parts[0]
-        whole = type(first).__new__(type(first))
-        fields = {name: np.concatenate([getattr(part, name) for part in parts]) for name in first._FIELDS}
-        frames = FrameMaker.joined([part._frames for part in parts])
-        vars(whole).update(fields, **first._of_model(), _frames=frames)
-        return whole
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in parts[0].names}
+        return parts[0]._with_columns(columns, FrameMaker.joined([part._frames for part in parts]))
 
     def taken(self, rows: IntArray) -> Self:
         """Return the assessment of some of the points, of each as often as it is in `rows`, as for plain arrays.
@@ -211,61 +202,26 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).taken(np.array([1, 0, 1])).label.tolist()
         [1, 0, 1]
         """
-        some = type(self).__new__(type(self))
-        fields = {name: getattr(self, name)[rows] for name in self._FIELDS}
-        vars(some).update(fields, **self._of_model(), _frames=FrameMaker())
-        return some
+        return self._with_columns({name: getattr(self, name)[rows] for name in self.names}, FrameMaker())
+
+    def _with_columns(self, columns: Mapping[str, Any], frames: FrameMaker) -> Self:
+        """Return an assessment of other points by the same model."""
+        other = type(self).__new__(type(self))
+        Assessment.__init__(other, columns, frames, self.classes, self.has_regions, self.has_costs)
+        other.model_key, other.promise = self.model_key, self.promise
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies for other processes hold what is said of the points, and no training records.
-        return {name: getattr(self, name) for name in (*self._FIELDS, "_frames")} | self._of_model()
-
-    def _of_model(self) -> dict[str, Any]:
-        """Return what holds for all points alike."""
-        return {name: getattr(self, name) for name in _OF_MODEL}
+        # Copies for other processes hold the columns, and no training records.
+        made = {name: getattr(self, name) for name in (*self.names, *_SHARED)}
+        return made | {"names": self.names, "_frames": self._frames, "_makers": {"odds": _odds, "reason": _reason}}
 
     def __len__(self) -> int:
-        return len(self.trust)
-
-    @cached_property
-    def region(self) -> NDArray[np.object_]:
-        """Name of the deciding region, shape (n,)."""
-        region = np.empty(len(self), dtype=object)
-        for k, rows in self._by_problem():
-            region[rows] = self._verdicts[k].regions.names(rows)
-        return region
-
-    @cached_property
-    def local_overlap(self) -> FloatArray:
-        """How alike the ellipsoids of different labels that hold the point are there, shape (n,).
-
-        Two ellipsoids, each read as a normal distribution, have densities f and g at the point; the number is
-        ``min(f, g) / (f + g)`` of the two of different labels that hold the point and are most alike there: one half
-        where nothing tells them apart, next to 0 where one of them is far the denser. NaN where no two ellipsoids of
-        different labels hold the point.
-
-        It compares two densities at one point. It bounds no error, and is no probability of one: it knows neither how
-        frequent the labels are, nor the other ellipsoids around the point.
-        """
-        overlap = np.full(len(self), np.nan)
-        for k, rows in self._by_problem():
-            between = rows[self._verdicts[k].between_labels[rows]]
-            overlap[between] = self._rules[k].local_overlaps(self._verdicts[k].points[between])
-        return overlap
-
-    def _by_problem(self) -> Iterator[tuple[int, IntArray]]:
-        for k in np.unique(self._problem).tolist():
-            yield k, np.flatnonzero(self._problem == k)
-
-    @property
-    def odds(self) -> FloatArray:
-        """Trust as odds, ``trust / (1 - trust)``; infinite for a trust of 1."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.trust / (1.0 - self.trust))
+        return int(self.trust.shape[0])
 
     def accepted(
         self,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_trust: MinTrust = None,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
         *,
@@ -280,9 +236,10 @@ class Assessment:
 
         Parameters
         ----------
-        min_trust : float, dict or promise, default=0.95
+        min_trust : float, dict or promise, optional
             Trust from which a label is accepted, between 0 and 1; a dict gives one number for each label. What
-            `sepc.select_min_trust` returns goes here as it is. By default 0 where costs are known.
+            `sepc.select_min_trust` returns goes here as it is. By default the promise that the classifier has signed;
+            without one 0 where costs are known, which then decide, else 0.95.
         min_typicality : float, default=0.01
             Typicality from which a label is accepted: about this share of ordinary points is refused as strange. A
             typicality that is not known refuses nothing.
@@ -302,12 +259,11 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        refused = self._refused(min_trust, min_typicality, allow_outside, groups)
-        return np.asarray(~np.logical_or.reduce(list(refused.values())))
+        return self._asked(acceptance.accepted, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def refusals(
         self,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_trust: MinTrust = None,
         min_typicality: float = STRANGE,
         allow_outside: bool = True,
         *,
@@ -334,46 +290,17 @@ class Assessment:
         >>> clf.assess([[0.5], [3.5], [4.0]]).refusals(min_trust=0.9).tolist()
         [None, 'contested', 'trust']
         """
-        why = np.full(len(self), None, dtype=object)
-        refused = self._refused(min_trust, min_typicality, allow_outside, groups)
-        for reason in reversed(REFUSALS):
-            why[refused[reason]] = reason
-        return why
-
-    def _refused(
-        self,
-        min_trust: float | Mapping[Any, float] | Promise,
-        min_typicality: float,
-        allow_outside: bool,
-        groups: Any,
-    ) -> dict[str, BoolArray]:
-        """Return which points are refused, by reason, each of shape (n,)."""
-        limits, least = self.limits(min_trust, groups), _as_share(min_typicality, "min_typicality")
-        return {
-            NO_VALUES: self.known == 0.0,
-            NO_REGION: np.full(len(self), not self._has_regions),
-            IS_STRANGE: self.typicality < least,
-            IS_CONTESTED: self.contested & (not self._has_costs),
-            IS_OUTSIDE: (self.rule == Rule.R3.name) & (not allow_outside),
-            NO_PROMISE: np.isinf(limits),
-            LOW_TRUST: self.trust < limits,
-            TOO_DEAR: self.expected_cost > self.asking_cost,
-        }
+        return self._asked(acceptance.refusals, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def label_or(
-        self,
-        abstain_label: Any,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
-        min_typicality: float = STRANGE,
-        *,
-        groups: Any = None,
+        self, abstain_label: Any, min_trust: MinTrust = None, min_typicality: float = STRANGE, *, groups: Any = None
     ) -> NDArray[np.object_]:
         """Return the accepted labels, and `abstain_label` in place of the others.
 
         Parameters
         ----------
         abstain_label : object
-        min_trust : float, dict or promise, default=0.95
+        min_trust : float, dict or promise, optional
         min_typicality : float, default=0.01
         groups : array-like, optional
             As for `accepted`.
@@ -389,9 +316,24 @@ class Assessment:
         >>> clf.assess([[0.5], [3.5]]).label_or("unsure").tolist()
         [0, 'unsure']
         """
-        labels = self.label.astype(object)
-        labels[~self.accepted(min_trust, min_typicality, groups=groups)] = abstain_label
-        return labels
+        terms = Terms(min_trust, min_typicality, groups=groups)
+        return self._asked(acceptance.label_or, terms, abstain_label)
+
+    def _asked(self, question: Callable[..., T], terms: Terms, *args: Any) -> T:
+        """Return the answer to a question of `acceptance`; assessments elsewhere ask where their columns are."""
+        return question(self, terms, *args)
+
+    def limits(self, min_trust: MinTrust = None, groups: Any = None) -> FloatArray:
+        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
+
+        Examples
+        --------
+        >>> from sepc import SEPClassifier
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
+        [0.9, 0.8]
+        """
+        return acceptance.trust_limits(self, min_trust, groups)
 
     def no_more_typical_than(self, typicality: FloatArray) -> Self:
         """Return the same assessment with typicalities that are at most these, shape (n,); what is strange says so.
@@ -406,46 +348,13 @@ class Assessment:
         return self.with_numbers(typicality=np.fmin(self.typicality, typicality))
 
     def with_numbers(self, **numbers: Any) -> Self:
-        """Return the same assessment with other values of some fields, of shape (n,), and the reasons that follow."""
+        """Return the same assessment with other values of some columns, of shape (n,), and what follows from them."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self))  # what is made when it is asked for stays so
-        for name, values in numbers.items():
-            setattr(other, name, np.broadcast_to(values, len(self)))
-        rule = np.array([Rule[name] for name in self.rule], dtype=np.int64)
-        other.reason = self.reasons(rule, other.contested, other.typicality, other.known)
+        for derived in ("odds", "reason"):
+            vars(other).pop(derived, None)
+        vars(other).update({name: np.broadcast_to(values, len(self)) for name, values in numbers.items()})
         return other
-
-    def limits(self, min_trust: float | Mapping[Any, float] | Promise, groups: Any = None) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
-        [0.9, 0.8]
-        """
-        if isinstance(min_trust, Promise):
-            return min_trust.limits(self, groups)
-        if groups is not None:
-            raise InputError(
-                f"groups were given, and min_trust={min_trust!r} does not ask for them; expected a promise by groups "
-                "in its place. Pass what select_min_trust(..., by=groups) returned."
-            )
-        if isinstance(min_trust, UsualTrust) and self._has_costs:
-            return np.zeros(len(self))
-        if not isinstance(min_trust, Mapping):
-            return np.full(len(self), _as_share(min_trust, "min_trust"))
-        missing = [label for label in self._classes.tolist() if label not in min_trust]
-        if missing:
-            raise InputError(
-                f"min_trust has no entry for {missing}; expected one number for each label. "
-                "Add these labels, or give one number for all."
-            )
-        limits = np.empty(len(self))
-        for label in self._classes.tolist():
-            limits[self.label == label] = _as_share(min_trust[label], f"min_trust[{label!r}]")
-        return limits
 
     def to_frame(self) -> Any:
         """Return one row per point as a data frame.
@@ -460,22 +369,17 @@ class Assessment:
            label  trust region  n_label  n_others
         0      0   0.92    0#1        3         0
         """
-        return self._frames.frame(self._columns(), rows=True)
+        return self._frames.frame(self.shown(), rows=True)
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
+    def shown(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of the frame."""
+        costs = ("expected_cost", "asking_cost") if self.has_costs else ()
+        names = ("distance", "typicality", "stability", *costs, *[n for n in self.names if n == "agreement"])
         return {
-            "label": self.label,
-            "trust": self.trust,
-            "odds": self.odds,
-            "rule": self.rule,
-            "reason": self.reason,
-            "region": self.region,
+            **{name: getattr(self, name) for name in ("label", "trust", "odds", "rule", "reason", "region")},
             "n_label": self.counts[:, 0],
             "n_others": self.counts[:, 1],
-            "distance": self.distance,
-            "typicality": self.typicality,
-            "stability": self.stability,
-            **({"expected_cost": self.expected_cost, "asking_cost": self.asking_cost} if self._has_costs else {}),
+            **{name: getattr(self, name) for name in names},
         }
 
     def __repr__(self) -> str:
@@ -490,12 +394,100 @@ class Assessment:
         return f"<p>{self!r}</p>{self.to_frame()._repr_html_()}"
 
 
-def _as_share(value: Any, name: str) -> float:
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
-        return float(value)
-    if value is None:
-        raise InputError(
-            f"{name} is None, as select_min_trust returns it where no threshold can promise what was asked; expected a "
-            "number between 0 and 1. Accept no label, or ask for a promise that can be kept."
-        )
-    raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
+def _odds(a: Assessment) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return a.trust / (1.0 - a.trust)
+
+
+def _reason(a: Assessment) -> NDArray[np.str_]:
+    """Return the first that holds: no value, strange, contested, or the reason that goes with the rule."""
+    holds = [
+        a.known == 0.0,
+        a.typicality < STRANGE,
+        a.contested,
+        a.rule == Rule.R1.name,
+        a.rule == Rule.R3.name,
+        a.rule == Rule.unknown.name,
+    ]
+    names = [NO_VALUES, "strange", "contested", "inside", "outside", "incomplete"]
+    which = np.select(holds, [REASONS.index(name) for name in names], REASONS.index("overlap"))
+    return np.asarray(np.array(REASONS)[which])
+
+
+def decision_columns(decision: Decision, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of an assessment that a decision has."""
+    unknown = np.full(len(decision.label), np.nan)
+    return {
+        "label": classes[decision.label],
+        "trust": decision.trust,
+        "contested": decision.contested,
+        "typicality": unknown if decision.typicality is None else decision.typicality,
+        "known": np.ones(len(unknown)) if decision.known is None else decision.known,
+        "expected_cost": unknown if decision.cost is None else decision.cost,
+        "asking_cost": unknown if decision.asking is None else decision.asking,
+    }
+
+
+def stability_where_known(stability: Callable[[], FloatArray] | None) -> Maker:
+    """Return a maker of the column: NaN where there are no other partitions, or no value to agree on."""
+    return lambda a: np.where(a.known > 0.0, np.nan if stability is None else stability(), np.nan)
+
+
+class _VerdictColumns:
+    """The columns of an assessment that the verdicts of the binary problems have, of shape (n,).
+
+    Parameters
+    ----------
+    label : ndarray of int, shape (n,)
+        Numbers of classes.
+    verdicts : sequence of Verdicts, or callable
+    rules : sequence of Rules
+    """
+
+    def __init__(
+        self,
+        label: IntArray,
+        verdicts: Sequence[Verdicts] | Callable[[], Sequence[Verdicts]],
+        rules: Sequence[Rules],
+    ) -> None:
+        self._label, self._given, self._rules = label, verdicts, rules
+
+    def makers(self) -> dict[str, Maker]:
+        """Return makers of the columns."""
+        return {
+            "rule": lambda _: np.array([r.name for r in Rule])[self._deciding("rule")],
+            "distance": lambda _: self._deciding("distance"),
+            "counts": lambda _: label_counts(self._label, self._verdicts),
+            "region": self._region,
+            "local_overlap": self._local_overlap,
+        }
+
+    @cached_property
+    def _verdicts(self) -> Sequence[Verdicts]:
+        return self._given() if callable(self._given) else self._given
+
+    @cached_property
+    def _problem(self) -> IntArray:
+        """The problem that decides each label."""
+        return deciding_problem(self._label, len(self._rules))[0]
+
+    def _deciding(self, field: str) -> Any:
+        """Return what the deciding problem's verdict on each point has in a field."""
+        return np.stack([getattr(v, field) for v in self._verdicts])[self._problem, np.arange(len(self._label))]
+
+    def _by_problem(self) -> Iterator[tuple[int, IntArray]]:
+        for k in np.unique(self._problem).tolist():
+            yield k, np.flatnonzero(self._problem == k)
+
+    def _region(self, a: Assessment) -> NDArray[np.object_]:
+        region = np.empty(len(a), dtype=object)
+        for k, rows in self._by_problem():
+            region[rows] = self._verdicts[k].regions.names(rows)
+        return region
+
+    def _local_overlap(self, a: Assessment) -> FloatArray:
+        overlap = np.full(len(a), np.nan)
+        for k, rows in self._by_problem():
+            between = rows[self._verdicts[k].between_labels[rows]]
+            overlap[between] = self._rules[k].local_overlaps(self._verdicts[k].points[between])
+        return overlap

@@ -25,7 +25,7 @@ class CountModel(PartitionModel):
 
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
         """Return the decision on points in the model's units, and the verdicts of each problem on them."""
-        verdicts = [rules.judge(Z) for rules in self.rules]
+        verdicts = self.verdicts(Z)
         return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
 
     def decide_in_units(self, Z: FloatArray) -> Decision:

@@ -1,7 +1,8 @@
 """Models whose regions are components of class densities: labels by Bayes' formula, calibrated on held-out records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -89,15 +90,14 @@ class DensityModel(PartitionModel):
         """Whether held-out records have calibrated the densities."""
         return self.trust == "local"
 
-    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
-        """Return the decision on points in the model's units, and the verdicts of each problem on them."""
-        verdicts = [rules.judge(Z) for rules in self.rules]
+    def judge(self, Z: FloatArray) -> tuple[Decision, Callable[[], list[Verdicts]]]:
+        """Return the decision on points in the model's units, and what makes the verdicts of each problem on them."""
         joint = self.densities.log_joint(Z)
         decision = self._decided(joint, known_share(Z))
         typicality = self.calibration.typicality(log_density(joint))
         if decision.known is not None:
             typicality[decision.known == 0.0] = np.nan  # no value is known that could be strange
-        return decision._replace(typicality=typicality), verdicts
+        return decision._replace(typicality=typicality), partial(self.verdicts, Z)
 
     def decide_in_units(self, Z: FloatArray) -> Decision:
         """Return labels, trust and probabilities of points in the model's units."""

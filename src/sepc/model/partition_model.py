@@ -1,7 +1,7 @@
 """What all models of one partitioned training set share: units, records, regions and their names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -90,9 +90,13 @@ class PartitionModel(ABC):
         """Return points in the units that they came in."""
         return np.asarray(Z * self.scale + self.mean)
 
+    def verdicts(self, Z: FloatArray) -> list[Verdicts]:
+        """Return the verdicts of each problem on points in the model's units."""
+        return [rules.judge(Z) for rules in self.rules]
+
     @abstractmethod
-    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
-        """Return the decision on points in the model's units, and the verdicts of each problem on them."""
+    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts] | Callable[[], list[Verdicts]]]:
+        """Return the decision on points in the model's units, and the verdicts of each problem or what makes them."""
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
@@ -103,10 +107,10 @@ class PartitionModel(ABC):
         """Return the same of points in the model's units."""
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point."""
+        """Return a full record of each point; where densities decide, regions are looked up when they are asked for."""
         Z = self.units(X)
         decision, verdicts = self.judge(Z)
-        return Assessment(
+        return Assessment.of(
             decision,
             verdicts,
             self.rules,

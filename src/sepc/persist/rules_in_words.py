@@ -16,8 +16,8 @@ from sepc.estimators.base import TrustClassifier
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.evidence import Extent
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
+from sepc.estimators.ensemble.members import Extent
 from sepc.explanations.explanation import rules_in_words
 from sepc.model.density_model import DensityModel
 

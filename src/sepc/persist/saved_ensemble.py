@@ -8,12 +8,9 @@ from sklearn.preprocessing import QuantileTransformer
 from sepc.common.typing import IntArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS, VIEWS, FeatureViews
-from sepc.estimators.ensemble.label_steps import LabelSteps
-from sepc.estimators.ensemble.members import Member, Part
-from sepc.estimators.ensemble.plans import Plan
-from sepc.estimators.ensemble.stacking import Stack
-from sepc.estimators.ensemble.strangeness import Strangeness
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS, VIEWS, FeatureViews, LabelSteps
+from sepc.estimators.ensemble.members import Member, Part, Plan
+from sepc.estimators.ensemble.stacking import Stack, Strangeness
 from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.rules import Rules

@@ -10,7 +10,7 @@ from typing import Any
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
-from sepc.model.assessment import USUAL_TRUST, UsualTrust
+from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.reports.html import as_html
 from sepc.reports.markdown import as_markdown
 from sepc.reports.record_verdicts import OnStep
@@ -127,7 +127,7 @@ def report(
     *,
     title: str | None = None,
     date: str | None = None,
-    min_trust: float = USUAL_TRUST,
+    min_trust: float | None = None,
     max_records: int | None = None,
     training_rows: bool = True,
     rows_from: int = 0,
@@ -147,9 +147,10 @@ def report(
     title : str, optional
     date : str, optional
         Shown as it is. No clock is read: the same input gives the same report, byte for byte.
-    min_trust : float, default=0.95
+    min_trust : float, optional
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it. By
-        default 0 for a classifier with costs (`SEPClassifier.under`), which then decide.
+        default 0 for a classifier with costs (`SEPClassifier.under`), which then decide, else 0.95. What a signed
+        promise accepts is shown beside it.
     max_records : int, optional
         Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
         200; of an ensemble, which takes several times as long to explain, 25.
@@ -176,9 +177,9 @@ def report(
     if max_records is not None and (type(max_records) is not int or max_records < 0):
         raise InputError(f"max_records is {max_records!r}; expected a whole number of records, 0 or more, such as 200.")
     subject = Subject.of(clf, X_test, y_test)
+    if min_trust is None:
+        min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
     subject.verdicts.accepted(min_trust)  # what is wrong with it is told before anything is computed
-    if isinstance(min_trust, UsualTrust) and subject.has_costs:
-        min_trust = 0.0
     if max_records is None:
         max_records = _N_RECORDS if subject.ensemble is None else _N_RECORDS_OF_ENSEMBLE
     return Report(

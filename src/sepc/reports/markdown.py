@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sepc.common.text import percent
-from sepc.model.assessment import LOW_TRUST
+from sepc.model.acceptance import LOW_TRUST
 from sepc.reports.report_tables import cell, exact, number
 from sepc.reports.scores import plain_methods, scores
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from sepc import metrics
 from sepc.common.intervals import exact_interval
-from sepc.model.assessment import OF_GAPS, REASONS, REFUSALS
+from sepc.model.acceptance import REFUSALS
+from sepc.model.assessment import OF_GAPS, REASONS
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject

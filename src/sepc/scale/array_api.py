@@ -6,11 +6,11 @@ NumPy arrays. Points in no ellipsoid are a case each.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_cupy_array, is_torch_array, to_device
 from numpy.typing import NDArray
-from sklearn.utils._array_api import _convert_to_numpy
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
@@ -49,13 +49,19 @@ class Place:
     xp: Any
     device: Any
 
+    @classmethod
+    def of(cls, array: Array) -> Self:
+        """Return where an array is."""
+        return cls(array_namespace(array), device(array))
+
     def put(self, values: NDArray[Any]) -> Array:
         """Return a copy of a NumPy array there."""
         return self.xp.asarray(np.array(values), device=self.device)
 
     def fetch(self, array: Array) -> NDArray[Any]:
         """Return an array from there as a NumPy array."""
-        return np.asarray(_convert_to_numpy(array, self.xp))
+        gives_cpu = is_cupy_array(array) or is_torch_array(array)
+        return np.asarray(to_device(array, "cpu" if gives_cpu else self.xp.__array_namespace_info__().default_device()))
 
     def look_up(self, table: NDArray[Any], rows: Array) -> Array:
         """Return some rows of a NumPy array as an array there."""

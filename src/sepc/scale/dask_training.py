@@ -1,10 +1,15 @@
-"""Training sets in Dask arrays and data frames, which stay where they are."""
+"""Training sets in Dask arrays and data frames, which stay where they are.
 
-from collections.abc import Sequence
-from typing import Any
+The workers of a cluster keep the chunks, and make those again that are lost with one of them. Without a cluster, each
+pass makes them anew: they need not fit into memory.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import dask
 import numpy as np
+from dask.base import get_scheduler
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -18,9 +23,14 @@ from sepc.common.label_kinds import (
 )
 from sepc.common.typing import IntArray
 from sepc.common.validation import different_labels, names_of
-from sepc.scale.cluster_records import ClusterRecords
-from sepc.scale.scattered_records import Chunk
+from sepc.geometry.chunks import chunk_slices
+from sepc.scale.scattered_records import Chunk, ScatteredRecords
 from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes
+
+# Answers that a worker merges at a time.
+_AT_ONCE = 8
+
+T = TypeVar("T")
 
 
 def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
@@ -112,3 +122,69 @@ def _kinds_and_labels(labels: NDArray[Any], start: int) -> tuple[dict[str, Label
     """Return the kinds of labels in a block, and, if there is but one, the different labels."""
     kinds = kinds_of(labels, start)
     return kinds, different_labels(labels) if len(kinds) == 1 and MISSING not in kinds else labels[:0]
+
+
+class ClusterRecords(ScatteredRecords):
+    """Records in chunks that Dask makes.
+
+    Parameters
+    ----------
+    chunks : sequence of Delayed
+        Of `Chunk`.
+    sizes : sequence of int
+        Numbers of records in them.
+    dim : int
+
+    Attributes
+    ----------
+    bytes_received : list of int
+        Bytes that came back from the workers in each pass.
+    """
+
+    def __init__(self, chunks: Sequence[Delayed], sizes: Sequence[int], dim: int) -> None:
+        super().__init__(sum(sizes), dim)
+        kept = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
+        self.chunks: list[Delayed] = list(dask.persist(*kept)) if _has_workers() else kept
+        self.bytes_received: list[int] = []
+
+    def _answers(self, question: Callable[[Chunk], T]) -> Iterable[T]:
+        return self._received(self._asked(question))
+
+    def _merged(self, question: Callable[[Chunk], T], merge: Callable[[Iterable[T]], T]) -> T:
+        """Return the answers as one; the workers merge them."""
+        answers = self._asked(question)
+        while len(answers) > 1:
+            answers = [_merged_answers(merge, answers[some]) for some in chunk_slices(len(answers), _AT_ONCE)]
+        found: T = self._received(answers)[0]
+        return found
+
+    def _asked(self, question: Callable[[Chunk], T]) -> list[Delayed]:
+        given = delayed(question, pure=False, traverse=False)
+        return [_answer(given, chunk) for chunk in self.chunks]
+
+    def _received(self, asked: list[Delayed]) -> list[Any]:
+        answers = list(dask.compute(*asked))
+        self.bytes_received.append(sum(map(_n_bytes, answers)))
+        return answers
+
+
+def _has_workers() -> bool:
+    """Return whether a cluster does the work: its workers put chunks on their disks when their memory is full."""
+    return hasattr(getattr(get_scheduler(), "__self__", None), "scheduler_info")
+
+
+@delayed
+def _answer(question: Callable[[Chunk], Any], chunk: Chunk) -> Any:
+    return question(chunk)
+
+
+@delayed
+def _merged_answers(merge: Callable[[Iterable[Any]], Any], answers: list[Any]) -> Any:
+    return merge(answers)
+
+
+def _n_bytes(answer: Any) -> int:
+    """Return the size of the arrays and numbers of an answer."""
+    if isinstance(answer, np.ndarray):
+        return answer.nbytes
+    return sum(map(_n_bytes, answer)) if isinstance(answer, tuple | list) else 8

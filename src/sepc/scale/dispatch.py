@@ -1,15 +1,37 @@
-"""Dispatch by the kind of input: which training sets are not in memory, and who predicts for which points."""
+"""Dispatch by where the records are: in memory, in mapped files, on devices, or on clusters."""
 
-from typing import Any, Protocol
+import mmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils._array_api import get_namespace
 
-from sepc.common.validation import is_of, stays_on_device
-from sepc.model.decision import Decision
-from sepc.scale import predict_array_api, predict_in_memory
-from sepc.scale.training_sets import ScatteredTrainingSet
+from sepc.common.errors import SepcError
+from sepc.common.typing import FloatArray
+from sepc.common.validation import is_of, labels_of, stays_on_device
+from sepc.scale.scattered_records import SlicedRecords
+from sepc.scale.training_sets import ScatteredTrainingSet, require_shape
+
+if TYPE_CHECKING:
+    from sepc.scale.predict_array_api import DevicePoints
+    from sepc.scale.predict_dask import DaskPoints
+
+# Smaller files are read into memory as any other array.
+OUT_OF_CORE_BYTES = 1 << 28
+
+
+def points_elsewhere(clf: Any, X: Any) -> "DaskPoints | DevicePoints | None":
+    """Return new points that are not in memory, which know what a fitted classifier says of them; None in memory."""
+    if is_of("dask", X):
+        from sepc.scale.predict_dask import DaskPoints
+
+        return DaskPoints(clf, X)
+    if stays_on_device(X):
+        _require_array_api_compat()
+        from sepc.scale.predict_array_api import device_points
+
+        return device_points(clf, X)
+    return None
 
 
 def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None) -> ScatteredTrainingSet | None:
@@ -21,6 +43,7 @@ def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None
         A Dask array or data frame, a large array that is mapped from a file, or, under scikit-learn's
         ``array_api_dispatch``, an array on a device.
     y : array-like of shape (n,)
+        Of the same library, or of NumPy.
     standardize : bool
     n_jobs : int or None
         How many chunks of a file, or of a device, are read at the same time.
@@ -33,34 +56,58 @@ def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None
         from sepc.scale.dask_training import cluster_set
 
         return cluster_set(X, y, standardize)
-    if isinstance(X, np.memmap):
-        from sepc.scale.file_training import is_mapped, mapped_set
-
-        return mapped_set(X, y, standardize, effective_n_jobs(n_jobs)) if is_mapped(X) else None
+    if is_mapped(X):
+        return mapped_set(X, y, standardize, effective_n_jobs(n_jobs))
     if stays_on_device(X):
-        from sepc.scale.device_training import device_set
-
-        return device_set(get_namespace(X)[0], X, y, standardize, effective_n_jobs(n_jobs))
+        return device_set(X, y, standardize, effective_n_jobs(n_jobs))
     return None
 
 
-class Predictor(Protocol):
-    """Predictions for one kind of input: a module with these functions."""
-
-    def predict(self, clf: Any, X: Any) -> Any:
-        """Return the label of each point, shape (n,)."""
-
-    def decide(self, clf: Any, X: Any) -> Decision:
-        """Return numbers of labels, trust and probabilities, as arrays of the same kind as `X`."""
-
-    def assess(self, clf: Any, X: Any) -> Any:
-        """Return a full record of each point, an `Assessment` or what has its fields."""
+def is_mapped(X: Any) -> bool:
+    """Return whether X is mapped from a file that is too large to be copied without need."""
+    return isinstance(X, np.memmap) and X.base is not None and X.ndim == 2 and X.nbytes >= OUT_OF_CORE_BYTES
 
 
-def predictor_for(X: Any) -> Predictor:
-    """Return who predicts for points like these."""
-    if is_of("dask", X):
-        from sepc.scale import predict_dask  # only they who use Dask need it
+def mapped_set(X: Any, y: Any, standardize: bool, n_threads: int) -> ScatteredTrainingSet:
+    """Return a training set that stays on disk; `n_threads` chunks are read at the same time."""
+    classes, codes = labels_of(y)
+    require_shape(X.shape, len(codes))
 
-        return predict_dask
-    return predict_array_api if stays_on_device(X) else predict_in_memory
+    def read(rows: slice) -> FloatArray:
+        points = np.array(X[rows], dtype=np.float64, order="C")
+        _forget(X)
+        return points
+
+    return ScatteredTrainingSet.of(SlicedRecords(read, codes, X.shape[1], n_threads), classes, None, standardize)
+
+
+def _forget(array: Any) -> None:
+    """Give back the memory that mapped pages take; they are read again when they are needed."""
+    pages = getattr(array, "_mmap", None)
+    if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def device_set(X: Any, y: Any, standardize: bool, n_threads: int) -> ScatteredTrainingSet:
+    """Return a training set that stays on its device; `n_threads` chunks at a time come into memory."""
+    _require_array_api_compat()
+    from sepc.scale.array_api import Place
+
+    place = Place.of(X)
+    is_there = hasattr(y, "device") and not isinstance(y, np.ndarray)
+    classes, codes = labels_of(place.fetch(y).ravel() if is_there else y)
+    require_shape(X.shape, len(codes))
+
+    def read(rows: slice) -> FloatArray:
+        return place.fetch(X[rows, :]).astype(np.float64, order="C", copy=False)
+
+    return ScatteredTrainingSet.of(SlicedRecords(read, codes, X.shape[1], n_threads), classes, None, standardize)
+
+
+def _require_array_api_compat() -> None:
+    try:
+        import array_api_compat  # noqa: F401
+    except ImportError as error:
+        raise SepcError(
+            "arrays on devices need array-api-compat, which is not installed. Run: pip install array-api-compat"
+        ) from error

@@ -1,26 +1,24 @@
 """Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._array_api import _max_precision_float_dtype, get_namespace_and_device
 from sklearn.utils.validation import validate_data
 
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
-from sepc.model.assessment import USUAL_TRUST, Assessment
-from sepc.model.calibration import STRANGE
+from sepc.model.acceptance import Terms, accepted, asked_for
+from sepc.model.assessment import Assessment
 from sepc.model.constants import CONTESTED
 from sepc.model.count_model import decide_by_counts
 from sepc.model.decision import Decision, decide_by_probability, deciding_problem
 from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
-from sepc.model.promise import Promise
 from sepc.model.verdicts import Verdicts
 from sepc.scale.array_api import (
     Array,
@@ -34,9 +32,11 @@ from sepc.scale.array_api import (
     typicality,
 )
 
+_COSTS = ("expected_cost", "asking_cost")
 
-def predict(clf: Any, X: Array) -> Array:
-    """Return the label of each point of an array of another library, which scikit-learn is set to keep there.
+
+def device_points(clf: Any, X: Array) -> "DevicePoints":
+    """Return points of an array of another library, which scikit-learn is set to keep there; checked there.
 
     Parameters
     ----------
@@ -44,28 +44,7 @@ def predict(clf: Any, X: Array) -> Array:
         Fitted.
     X : array of shape (n, n_features)
         Numbers of less than double precision are converted.
-
-    Returns
-    -------
-    array of shape (n,)
-        A NumPy array if the classes are no numbers.
     """
-    points = _points(clf, X)
-    return _labels(clf.classes_, points.decision.label, points.place)
-
-
-def decide(clf: Any, X: Array) -> Decision:
-    """Return numbers of labels, trust and probabilities of all points, where these are."""
-    return _points(clf, X).decision
-
-
-def assess(clf: Any, X: Array) -> "ArrayAssessment":
-    """Return a full record of each point."""
-    return _points(clf, X).assessment()
-
-
-def _points(clf: Any, X: Array) -> "_PointsThere":
-    """Return points of another library in the model's units, checked where they are."""
     if not isinstance(clf.model_, PartitionModel):
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
@@ -76,18 +55,19 @@ def _points(clf: Any, X: Array) -> "_PointsThere":
             f"X is an array of {type(X).__module__.partition('.')[0]}, and class_prior or costs are given; these are "
             "for NumPy arrays, data frames and Dask alone. Convert it with numpy.asarray."
         )
-    xp, _, device = get_namespace_and_device(X)
-    if _max_precision_float_dtype(xp, device) != xp.float64:
+    place = Place.of(X)
+    xp = place.xp
+    if "float64" not in xp.__array_namespace_info__().dtypes(device=place.device, kind="real floating"):
         raise InputError(
-            f"X is on the device {device}, which has no numbers of double precision; the geometry needs them. Move X "
-            "to a device that has, or convert it with numpy.asarray."
+            f"X is on the device {place.device}, which has no numbers of double precision; the geometry needs them. "
+            "Move X to a device that has, or convert it with numpy.asarray."
         )
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
-    place, model = Place(xp, device), clf.model_
+    model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
     Z = X - place.put(model.mean)
     Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in
-    return _PointsThere(model, Z, place)
+    return DevicePoints(model, Z, place)
 
 
 def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
@@ -99,7 +79,7 @@ def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None
     require_numbers(place.fetch(xp.take(X, xp.nonzero(is_bad)[0], axis=0)), names)
 
 
-class _PointsThere:
+class DevicePoints:
     """Points in an array of another library, in the model's units and double precision.
 
     Points of which the same is to be said are one case: few cases are decided here, by the code that decides NumPy
@@ -108,6 +88,21 @@ class _PointsThere:
 
     def __init__(self, model: PartitionModel, Z: Array, place: Place) -> None:
         self.model, self.Z, self.place = model, Z, place
+
+    @property
+    def label(self) -> Array:
+        """Label of each point, shape (n,); a NumPy array if the classes are no numbers."""
+        return _labels(self.model.classes, self.decision.label, self.place)
+
+    @property
+    def proba(self) -> Array:
+        """Probability of each label, shape (n, n_classes)."""
+        return self.decision.proba
+
+    @property
+    def trust(self) -> Array:
+        """Trust in the label, shape (n,)."""
+        return self.decision.trust
 
     @cached_property
     def decision(self) -> Decision:
@@ -147,14 +142,7 @@ class _PointsThere:
         """Return a full record of each point."""
         model = self.model
         decision, verdicts, which = self._by_density() if isinstance(model, DensityModel) else self._by_counts
-        of_cases = Assessment(
-            decision,
-            verdicts,
-            model.rules,
-            model.classes,
-            FrameMaker(),
-            key=model.key,
-        )
+        of_cases = Assessment.of(decision, verdicts, model.rules, model.classes, FrameMaker(), key=model.key)
         problem = deciding_problem(decision.label, len(verdicts))[0]
         between = np.stack([v.between_labels for v in verdicts])[problem, np.arange(len(problem))]
         local_overlap = partial(self._local_overlap, np.where(between, problem, -1), which)
@@ -222,11 +210,11 @@ class _PointsThere:
         ]
 
 
-class ArrayAssessment:
-    """One record per point of an array of another library; its fields are those of `sepc.Assessment`.
+class ArrayAssessment(Assessment):
+    """One record per point of an array of another library.
 
     Numbers are where the points are. Text is made when it is asked for, as NumPy arrays, and so is `label` if the
-    classes are no numbers.
+    classes are no numbers; `refusals` and `label_or` return NumPy arrays, too.
 
     Parameters
     ----------
@@ -251,119 +239,52 @@ class ArrayAssessment:
         stability: Callable[[], Array],
         place: Place,
     ) -> None:
-        self.trust, self.contested = decision.trust, decision.contested
-        xp, n = place.xp, len(self)
-        self.typicality: Array = decision.typicality
-        if decision.typicality is None:
-            self.typicality = xp.full(n, xp.nan, dtype=xp.float64, device=place.device)
         self._cases, self._which, self._place = cases, which, place
-        self._local_overlap, self._stability = local_overlap, stability
-
-    def __len__(self) -> int:
-        return int(self.trust.shape[0])
+        unknown = partial(place.xp.full, decision.trust.shape[0], place.xp.nan, device=place.device)
+        columns = {
+            "label": lambda _: _labels(cases.label, which, place),
+            "trust": decision.trust,
+            "contested": decision.contested,
+            "typicality": unknown() if decision.typicality is None else decision.typicality,
+            "stability": lambda _: stability(),
+            "local_overlap": lambda _: local_overlap(),
+            "reason": lambda _: self.to_numpy().reason,
+            **{name: partial(self._text, name) for name in ("rule", "region", "main_region")},
+            **{name: partial(self._numbers, name) for name in ("counts", "distance", "known", *_COSTS)},
+        }
+        super().__init__(columns, FrameMaker(), cases.classes, cases.has_regions, cases.has_costs)
 
     @cached_property
     def _codes(self) -> IntArray:
         """The case of each point, here."""
         return self._place.fetch(self._which)
 
-    def _text(self, name: str) -> NDArray[Any]:
+    def _text(self, name: str, _: Assessment) -> NDArray[Any]:
         return np.asarray(getattr(self._cases, name)[self._codes])
 
-    def _numbers(self, name: str) -> Array:
+    def _numbers(self, name: str, _: Assessment) -> Array:
         return self._place.look_up(getattr(self._cases, name), self._which)
 
-    @property
-    def label(self) -> Array:
-        """Label of each point, shape (n,)."""
-        return _labels(self._cases.label, self._which, self._place)
-
-    @property
-    def odds(self) -> Array:
-        """Trust as odds, shape (n,)."""
-        with np.errstate(divide="ignore"):  # for libraries that rest on NumPy
-            return self.trust / (1.0 - self.trust)
-
-    @cached_property
-    def rule(self) -> NDArray[np.str_]:
-        """Rule that decides, shape (n,)."""
-        return self._text("rule")
-
-    @cached_property
-    def reason(self) -> NDArray[np.str_]:
-        """Reason: how the label came about, shape (n,)."""
-        return self.to_numpy().reason
-
-    @cached_property
-    def region(self) -> NDArray[np.object_]:
-        """Name of the deciding region, shape (n,)."""
-        return self._text("region")
-
-    @cached_property
-    def counts(self) -> Array:
-        """Training points of that label, and of all others, in the region, shape (n, 2)."""
-        return self._numbers("counts")
-
-    @cached_property
-    def distance(self) -> Array:
-        """To the nearest ellipsoid or isolated point, shape (n,)."""
-        return self._numbers("distance")
-
-    @cached_property
-    def local_overlap(self) -> Array:
-        """How alike ellipsoids of different labels are at the point, shape (n,)."""
-        return self._local_overlap()
-
-    @cached_property
-    def stability(self) -> Array:
-        """Share of the partitions without a part of the records that give the same label, shape (n,)."""
-        return self._stability()
-
-    def accepted(
-        self,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
-        min_typicality: float = STRANGE,
-        allow_outside: bool = True,
-        *,
-        groups: Any = None,
-    ) -> Array:
-        """Return which labels to accept, shape (n,); see `Assessment.accepted`."""
-        if groups is not None:
-            return self._place.put(self.to_numpy().accepted(min_trust, min_typicality, allow_outside, groups=groups))
+    def _asked(self, question: Callable[..., Any], terms: Terms, *args: Any) -> Any:
+        if question is not accepted:
+            return question(self.to_numpy(), terms, *args)
+        if terms.groups is not None:
+            return self._place.put(accepted(self.to_numpy(), terms))
+        terms = terms._replace(min_trust=asked_for(self, terms.min_trust))
         # Whatever their numbers, the points of a case may be refused; their numbers decide where they are.
         alike = self._cases.with_numbers(trust=1.0, contested=False, typicality=np.nan)
-        may_be = self._place.look_up(alike.accepted(min_trust, min_typicality, allow_outside), self._which)
-        enough = self.trust >= self._place.look_up(self._cases.limits(min_trust), self._which)
-        return may_be & enough & ~self.contested & ~(self.typicality < min_typicality)
-
-    def refusals(
-        self,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
-        min_typicality: float = STRANGE,
-        allow_outside: bool = True,
-        *,
-        groups: Any = None,
-    ) -> NDArray[np.object_]:
-        """Return why labels are not accepted, as a NumPy array of shape (n,); see `Assessment.refusals`."""
-        return self.to_numpy().refusals(min_trust, min_typicality, allow_outside, groups=groups)
-
-    def label_or(
-        self,
-        abstain_label: Any,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
-        min_typicality: float = STRANGE,
-        *,
-        groups: Any = None,
-    ) -> NDArray[np.object_]:
-        """Return the accepted labels, and `abstain_label` in place of the others, as a NumPy array of shape (n,)."""
-        return self.to_numpy().label_or(abstain_label, min_trust, min_typicality, groups=groups)
+        may_be = self._place.look_up(accepted(alike, terms), self._which)
+        enough = self.trust >= self._place.look_up(self._cases.limits(terms.min_trust), self._which)
+        return may_be & enough & ~self.contested & ~(self.typicality < terms.min_typicality)
 
     def to_numpy(self) -> Assessment:
         """Return the same assessment as for a NumPy array."""
         numbers = ("trust", "contested", "typicality", "stability", "local_overlap")
-        return self._cases.taken(self._codes).with_numbers(
+        here = self._cases.taken(self._codes).with_numbers(
             **{name: self._place.fetch(getattr(self, name)) for name in numbers}
         )
+        here.promise = self.promise
+        return here
 
     def to_frame(self) -> Any:
         """Return one row per point as a pandas data frame."""

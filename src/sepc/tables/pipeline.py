@@ -24,7 +24,8 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.explanation import Explanation
-from sepc.model.assessment import USUAL_TRUST, Assessment
+from sepc.model.acceptance import MinTrust
+from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import PartitionModel
 from sepc.model.promise import Promise
@@ -251,7 +252,7 @@ class TablePipeline(LinkedToSite, Pipeline):
     def predict_or_abstain(
         self,
         X: Any,
-        min_trust: float | Mapping[Any, float] | Promise = USUAL_TRUST,
+        min_trust: MinTrust = None,
         abstain_label: Any = None,
         *,
         min_typicality: float = STRANGE,
@@ -264,8 +265,9 @@ class TablePipeline(LinkedToSite, Pipeline):
         Parameters
         ----------
         X : table of shape (n, n_columns)
-        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
-            Trust from which a label is given; a dict gives one number for each label.
+        min_trust : float, dict, TrustThreshold or PartPromises, optional
+            Trust from which a label is given; a dict gives one number for each label. By default the promise that was
+            signed; without one 0 with costs, which then decide, else 0.95.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
             Typicality from which a label is given; 0 gives those of strange rows too.
@@ -285,7 +287,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         [1, None]
         """
         clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
-        warn_if_stated_otherwise(min_trust, clf)
+        warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:

@@ -7,10 +7,9 @@ from saved_models import stored
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.ensemble import growth
-from sepc.estimators.ensemble.feature_views import PLAIN, STEPS
+from sepc.estimators.ensemble.feature_views import PLAIN, STEPS, learn_label_steps
 from sepc.estimators.ensemble.growth import grow
-from sepc.estimators.ensemble.label_steps import learn_label_steps
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.members import Plan
 
 
 class TestGrown:
@@ -40,7 +39,7 @@ class TestGrown:
         assert np.isfinite(honest.log_probability[:8]).all()
 
     def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
-        monkeypatch.setattr(growth, "_MOST_POINTS", 30)
+        monkeypatch.setattr(growth, "MOST_POINTS", 30)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
         member, honest, _ = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)

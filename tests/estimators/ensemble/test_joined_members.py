@@ -8,7 +8,7 @@ from scipy.stats import multivariate_t
 import sepc
 from sepc import ModelFileError, SEPEnsembleClassifier
 from sepc.estimators.ensemble.growth import grow
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.members import Plan
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict

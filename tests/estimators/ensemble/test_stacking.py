@@ -1,14 +1,16 @@
-"""Stacked opinions: the weights that members of an ensemble learn."""
+"""Stacked opinions: the weights that members of an ensemble learn, and how strange points are to all of them."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
+from sklearn.datasets import load_breast_cancer, load_iris
 from strategies import seeds
 
+from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble import stacking
-from sepc.estimators.ensemble.stacking import Stack, learn_stack
+from sepc.estimators.ensemble.stacking import Stack, learn_stack, learn_strangeness
 
 
 def opinions_of(seed, n=60):
@@ -82,3 +84,87 @@ class TestStack:
 class Found:
     def __init__(self, x):
         self.x = x
+
+
+def test_members_of_many_features_count_as_those_of_few():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=500), rng.normal(size=500)
+    one = learn_strangeness(np.array([few, many]), np.zeros(500), np.array([250, 250]))
+    two = learn_strangeness(np.array([few, 40 * many - 300]), np.zeros(500), np.array([250, 250]))
+    np.testing.assert_allclose(one.calibration.left_out, two.calibration.left_out, rtol=1e-9, atol=1e-9)
+
+
+def test_scores_of_the_records_left_out_are_theirs():
+    rng = np.random.default_rng(1)
+    logs, beyond = rng.normal(size=(3, 200)), np.maximum(rng.normal(size=200), 0.0)
+    found = learn_strangeness(logs, beyond, np.array([100, 100]))
+    np.testing.assert_allclose(np.sort(found.score(logs, beyond)), found.calibration.left_out, rtol=1e-12, atol=1e-12)
+
+
+def test_a_value_beyond_all_training_records_makes_strange_the_farther_the_more():
+    logs = np.random.default_rng(1).normal(size=(3, 200))
+    found = learn_strangeness(logs, np.zeros(200), np.array([100, 100]))
+    scores = found.score(np.repeat(np.median(logs, axis=1)[:, None], 4, axis=1), np.array([0.0, 1.0, 10.0, 1000.0]))
+    assert (np.diff(scores) < 0).all()
+    typicality = found.calibration.typicality(scores)
+    assert typicality[0] > 0.4
+    assert typicality[-1] < 0.01
+
+
+def test_a_member_that_finds_the_same_density_everywhere_says_nothing():
+    logs = np.array([np.zeros(50), np.linspace(0, 1, 50)])
+    found = learn_strangeness(logs, np.zeros(50), np.array([25, 25]))
+    assert np.isfinite(found.calibration.left_out).all()
+
+
+def test_without_records_nothing_is_known():
+    found = learn_strangeness(np.empty((2, 0)), np.empty(0), np.array([1, 1]))
+    scores = found.score(np.zeros((2, 3)), np.zeros(3))
+    assert np.isnan(found.calibration.typicality(scores)).all()
+    assert found.calibration.background(scores).max() == 0.0
+
+
+@pytest.fixture(scope="module")
+def wdbc():
+    X, y = load_breast_cancer(return_X_y=True)
+    return SEPEnsembleClassifier(n_estimators=6).fit(X[::2], y[::2]), X[1::2], y[1::2]
+
+
+class TestEnsemble:
+    def test_ordinary_records_are_seldom_strange(self, wdbc):
+        clf, X, _ = wdbc
+        assert (clf.assess(X).reason == "strange").mean() < 0.03
+
+    @pytest.mark.parametrize("factor", [0.0, 10.0, 1000.0])
+    def test_records_in_other_units_are_refused(self, wdbc, factor):
+        clf, X, _ = wdbc
+        assert set(clf.assess(factor * X).refusals().tolist()) <= {"strange", "contested", "trust"}
+
+    def test_one_value_in_another_unit_is_enough_and_named(self, wdbc):
+        clf, X, _ = wdbc
+        spoilt = X[:20].copy()
+        column = np.arange(20) % X.shape[1]
+        spoilt[np.arange(20), column] = 1000.0 * X[:, column].max(axis=0)
+        assert not clf.assess(spoilt).accepted().any()
+        for x, j in zip(spoilt[:3], column[:3], strict=True):
+            assert clf.explain(x).strangest_to[0] == f"x{j}"
+
+    def test_along_rays_probabilities_end_at_the_shares_of_the_classes(self, wdbc):
+        clf, X, _ = wdbc
+        share = clf.class_count_ / clf.class_count_.sum()
+        for direction in np.random.default_rng(0).normal(size=(5, X.shape[1])):
+            far = X.mean(axis=0) + 1e8 * X.std(axis=0) * direction
+            np.testing.assert_allclose(clf.predict_proba(far[None])[0], share, atol=1e-6)
+
+    def test_stability_is_that_of_three_ensembles(self, wdbc):
+        clf, X, _ = wdbc
+        a = clf.assess(X)
+        assert set(np.round(3 * a.stability, 9)) <= {0.0, 1.0, 2.0, 3.0}
+        assert a.stability.mean() > 0.9
+
+    def test_a_label_is_contested_where_another_has_a_third_of_the_probability(self):
+        X, y = load_iris(return_X_y=True)
+        clf = SEPEnsembleClassifier(n_estimators=3).fit(X[:, :2], y)
+        a = clf.assess(X[:, :2])
+        assert 0 < a.contested.sum() < len(a)
+        assert np.array_equal(a.contested, np.sort(clf.predict_proba(X[:, :2]), axis=1)[:, -2] >= 1 / 3)

@@ -87,7 +87,8 @@ class _ComparedRows:
     def _verdicts(self, predictor: BatchPredictor, batch: pa.RecordBatch, rows_before: int) -> tuple[Any, ...]:
         table = predictor.table(batch, rows_before)
         a = predictor.assess(table, rows_before)
-        accepted = a.accepted(least_trust(self.options), self.options.min_typicality)
+        by_cost_alone = a.has_costs and self.options.min_trust is None
+        accepted = a.accepted(0.0 if by_cost_alone else least_trust(self.options), self.options.min_typicality)
         known = predictor.learned_from(table)
         self.n_learned[predictor] += 0 if known is None else int(np.count_nonzero(known))
         return _texts(a.label), a.trust, accepted, predictor.probabilities(table)

@@ -20,7 +20,8 @@ from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
 from sepc.common.text import many, percent, shortened
-from sepc.model.assessment import REFUSALS, Assessment, UsualTrust
+from sepc.model.acceptance import REFUSALS
+from sepc.model.assessment import Assessment
 
 ADDED_COLUMNS = (
     "label",
@@ -201,7 +202,7 @@ class _CountedPredictions:
         if not self.predictor.has_costs:
             return trusted
         cheap = "an expected cost no larger than that of " + ("asking a person" if self.predictor.can_ask else "others")
-        by_cost_alone = self.acceptance.promise is None and isinstance(self.acceptance.min_trust, UsualTrust)
+        by_cost_alone = self.acceptance.promise is None and self.acceptance.asked_trust is None
         return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:

@@ -10,7 +10,7 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import in_words, percent, plural, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
-from sepc.estimators.ensemble.evidence import Citation, Evidence
+from sepc.estimators.ensemble.members import Citation, Evidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none

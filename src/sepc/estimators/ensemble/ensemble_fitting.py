@@ -1,19 +1,21 @@
 """Fits of an ensemble: from a checked training set to members and the weights of their opinions."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.constants import ALL_AT_MOST, FEW_FEATURES, HALF_AT_MOST, RELEVANCE_FLOOR, ROUND
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
+from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
 from sepc.estimators.ensemble.growth import Grown, grow
-from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
-from sepc.estimators.ensemble.stacking import learn_stack, sharpened
-from sepc.estimators.ensemble.strangeness import learn_strangeness
+from sepc.estimators.ensemble.members import Plan
+from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness, sharpened
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
@@ -23,12 +25,6 @@ from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
 
-# Sizes of the feature subsets by turns: all of them, about half, few. Few features leave more points for each
-# dimension; all of them show what only many features together tell. The time of an ellipsoid grows with the sixth power
-# of their number.
-_ALL_AT_MOST = 40
-_HALF_AT_MOST = 8
-_FEW = 4
 # Points whose honest opinions weights are learnt from, or up to twice as many: more would not change them.
 _MOST_ASKED = 40_000
 # Points that are judged at a time.
@@ -55,7 +51,7 @@ class EnsembleSettings(NamedTuple):
         """Return the numbers of columns, of d, that members take turns with; a category is one column."""
         asked = self.max_features
         if isinstance(asked, str) and asked == "auto":
-            return [min(_ALL_AT_MOST, d), min(_HALF_AT_MOST, max(2, -(-d // 2))), _FEW]
+            return [min(ALL_AT_MOST, d), min(HALF_AT_MOST, max(2, -(-d // 2))), FEW_FEATURES]
         if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
             return [min(int(asked), d)]
         if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
@@ -109,7 +105,7 @@ def fit_ensemble(
     few = slice(None, None, max(len(codes) // _MOST_ASKED, 1))
     chances = column_chances(X[few], codes[few], columns)
     equal = groups_of(X, codes)
-    at_most, has_numbers = max(_ALL_AT_MOST, *sizes), len(columns) > len(groups)
+    at_most, has_numbers = max(ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
     asked = np.arange(len(codes))[few]
     jobs = (
@@ -179,3 +175,97 @@ def _in_rows(values: FloatArray, training: ArrangedSet) -> FloatArray:
     out = np.full((training.n_rows, values.shape[1]), np.nan)
     out[training.rows] = values
     return out
+
+
+def columns_of(d: int, groups: Sequence[IntArray]) -> list[IntArray]:
+    """Return d features as columns: those of one category together, others by themselves, in their order."""
+    alone = np.setdiff1d(np.arange(d), np.concatenate([*groups, np.empty(0, dtype=np.int64)]))
+    return sorted([*groups, *alone[:, None]], key=lambda column: int(column[0]))
+
+
+def plans(
+    columns: Sequence[IntArray],
+    chances: FloatArray,
+    n_members: int,
+    sizes: Sequence[int],
+    most_features: int,
+    has_numbers: bool,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Choose views and features of the members.
+
+    Views take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int
+        Features of each column.
+    chances : ndarray of shape (n_columns,)
+        As `column_chances` returns them.
+    n_members : int
+    sizes : sequence of int
+        Numbers of columns; at most those that vary are drawn.
+    most_features : int
+        Columns that come last in a draw are left out where all of them together have more features.
+    has_numbers : bool
+        Whether a column is more than a category: else there is nothing to cut into steps.
+    rng : Generator
+
+    Returns
+    -------
+    list of Plan
+    """
+    able = int(np.count_nonzero(chances))
+    widths = np.array([len(column) for column in columns])
+    out = []
+    for k in range(n_members):
+        view, turn = _turn(k, ROUND if has_numbers else n_members + 1)
+        size = min(sizes[turn % len(sizes)], able)
+        drawn = rng.choice(len(chances), size, replace=False, p=chances)
+        fitting = max(int(np.searchsorted(np.cumsum(widths[drawn]), most_features, side="right")), 1)
+        features = np.sort(np.concatenate([columns[j] for j in drawn[:fitting]]))
+        out.append(Plan(view, features, int(rng.integers(2**31))))
+    return out
+
+
+def _turn(k: int, in_round: int) -> tuple[int, int]:
+    """Return the view of the k-th member, from 0, and the number of its size among all turns."""
+    rounds, place = divmod(k, in_round)
+    if place == in_round - 1:
+        return STEPS, rounds
+    pair, which = divmod(k - rounds, 2)
+    return (PLAIN, SCORES)[which], pair
+
+
+def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) -> FloatArray:
+    """Return the chance of each column to be drawn first: by how much its ranks differ between the classes.
+
+    The measure is the correlation ratio of the ranks, of a category that of all its features together. Columns that do
+    not vary are never drawn.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+    columns : sequence of ndarray of int
+        Features of each column.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+        Their sum is 1.
+    """
+    ranks = rankdata(X, axis=0)
+    ranks -= ranks.mean(axis=0)
+    total = np.square(ranks).sum(axis=0)
+    between = np.zeros(X.shape[1])
+    for k in range(codes.max() + 1):
+        mine = ranks[codes == k]
+        between += len(mine) * np.square(mine.mean(axis=0))
+    total, between = (np.array([values[column].sum() for column in columns]) for values in (total, between))
+    varies = total > 0.0
+    if not varies.any():
+        return np.full(len(columns), 1.0 / len(columns))
+    relevance = np.sqrt(between / np.where(varies, total, 1.0))
+    chances = np.where(varies, relevance + RELEVANCE_FLOOR * relevance.max() + 1e-9, 0.0)
+    return np.asarray(chances / chances.sum())

@@ -1,6 +1,6 @@
 """The model of an ensemble: members, and the weights of their opinions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.text import ENSEMBLE, shortened
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.ensemble_assessment import EnsembleAssessment
-from sepc.estimators.ensemble.evidence import Citation, Evidence, Extent, Lead
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
-from sepc.estimators.ensemble.members import Member, Opinion, mean_opinion
+from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, Member, Opinion, mean_opinion
 from sepc.estimators.ensemble.quick_members import QuickMembers
-from sepc.estimators.ensemble.stacking import Stack
-from sepc.estimators.ensemble.strangeness import Strangeness
+from sepc.estimators.ensemble.stacking import Stack, Strangeness
+from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
 from sepc.model.density_model import N_PARTS
@@ -26,6 +24,7 @@ from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.policy import Policy
 from sepc.model.promise import key_of
 from sepc.model.rules import Rules
+from sepc.model.verdicts import Rule
 
 _PART_NAMES = "abc"
 # Of so many points what each part of each member says is kept: it is asked for again.
@@ -124,15 +123,28 @@ class EnsembleModel:
             typicality[known == 0.0] = np.nan
         return decide_by_probability(proba, typicality, self.policy)._replace(known=known)
 
-    def assess(self, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
+    def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
         """Return a full record of each point."""
         return self.assess_by(self.evidence(X), X, frames)
 
-    def assess_by(self, evidence: Evidence, X: FloatArray, frames: FrameMaker) -> EnsembleAssessment:
-        """Return the same where the evidence on the points is known."""
-        stability = partial(self.stability, X, evidence)
-        leads = self.leads(X, evidence)
-        return EnsembleAssessment(evidence, leads, self, frames, stability)
+    def assess_by(self, evidence: Evidence, X: FloatArray, frames: FrameMaker) -> Assessment:
+        """Return the same where the evidence on the points is known.
+
+        Region, rule, counts and distance are those of the member that speaks most for the label. The region
+        ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member; `counts` are the
+        training points of the label, and of all others, that belong there and did not shape it.
+        """
+        decision = evidence.decision
+        worth = self.stack.weights if self.stack.weights.any() else np.ones(len(self.members))
+        same = evidence.opinions.argmax(axis=2) == decision.label
+        columns = {
+            **decision_columns(decision, self.classes),
+            **_LeadColumns(partial(self.leads, X, evidence)).makers(),
+            "stability": stability_where_known(partial(self.stability, X, evidence)),
+            "main_region": lambda a: np.full(len(a), None, dtype=object),
+            "agreement": np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum()),
+        }
+        return Assessment(columns, frames, self.classes, self.has_regions, decision.cost is not None, self.key)
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
@@ -310,3 +322,55 @@ class _QuickEnsemble(EnsembleModel):
 def member_name(number: int, features: Sequence[str]) -> str:
     """Return what a member is called in texts."""
     return f"member {number + 1} ({shortened(features, 3)})"
+
+
+class _LeadColumns:
+    """The columns of an assessment that follow from the members that speak most for the labels.
+
+    Parameters
+    ----------
+    leads : callable
+        Returns these members' leads when a column is asked for.
+    """
+
+    def __init__(self, leads: Callable[[], Iterable[Lead]]) -> None:
+        self._given = leads
+
+    def makers(self) -> dict[str, Maker]:
+        """Return makers of the columns."""
+        return {
+            "rule": lambda a: np.array([r.name for r in Rule])[self._filled(a, 0, lambda lead: lead.verdicts.rule)],
+            "distance": lambda a: self._filled(a, 0.0, lambda lead: lead.verdicts.distance),
+            "counts": self._counts,
+            "region": self._region,
+            "local_overlap": self._local_overlap,
+        }
+
+    @cached_property
+    def _leads(self) -> list[Lead]:
+        return list(self._given())
+
+    def _filled(self, a: Assessment, start: Any, values: Callable[[Lead], NDArray[Any]]) -> NDArray[Any]:
+        """Return the values that leads have for their points, shape (n,)."""
+        column = np.full(len(a), start)
+        for lead in self._leads:
+            column[lead.citation.rows] = values(lead)
+        return column
+
+    def _counts(self, a: Assessment) -> IntArray:
+        own = self._filled(a, 0, lambda lead: lead.citation.claimed[:, lead.citation.code])
+        counts = np.column_stack([own, self._filled(a, 0, lambda lead: lead.citation.claimed.sum(axis=1)) - own])
+        counts[a.known == 0.0] = 0
+        return np.asarray(counts)
+
+    def _region(self, a: Assessment) -> NDArray[np.object_]:
+        region = self._filled(a, None, lambda lead: lead.citation.regions)
+        region[a.known == 0.0] = Rule.unknown.name
+        return region
+
+    def _local_overlap(self, a: Assessment) -> FloatArray:
+        overlap = np.full(len(a), np.nan)
+        for lead in self._leads:
+            between = lead.verdicts.between_labels
+            overlap[lead.citation.rows[between]] = lead.rules.local_overlaps(lead.verdicts.points[between])
+        return overlap

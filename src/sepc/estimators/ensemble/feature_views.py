@@ -1,18 +1,25 @@
 """Views of the same features: in standard deviations, as normal scores, and in steps.
 
 Normal scores replace a value by the normal quantile of its rank. Skewed and heavy-tailed features become bell-shaped,
-which ellipsoids describe better; the order of values, and with it what a range of values means, stays. Steps are made
-of standard deviations by each part of a member itself: see `label_steps`.
+which ellipsoids describe better; the order of values, and with it what a range of values means, stays.
+
+In steps each feature is cut where the labels change, into a few ranges, and a value is replaced by what its range says:
+the log odds of the two classes among the points in it, or, of several classes, the direction in which their log shares
+differ most. An ellipsoid of such numbers is a box, or several, of the features as they came: what a rule over
+thresholds describes, and no ellipsoid of the values themselves can. Steps must not be learnt from points that they are
+to judge: each part of a member makes its own, of standard deviations.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.preprocessing import QuantileTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.ensemble.constants import LEAST_POINTS_IN_RANGE, MOST_RANGES, RANGE_PRIOR
 from sepc.geometry.chunks import chunk_slices
 from sepc.partitions.units import location_and_scale
 
@@ -119,3 +126,101 @@ def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
         scores[quantiles[0] > x - _EDGE] = 0.0
         np.clip(ndtri(scores, out=scores), -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
     return ranked
+
+
+class LabelSteps(NamedTuple):
+    """Steps of d features.
+
+    Attributes
+    ----------
+    cuts : tuple of d ndarray of float
+        Where each feature is cut, ascending; a value that is cut at belongs to the range below.
+    values : tuple of d ndarray of float
+        What stands for the values of each range, one number more than there are cuts.
+    """
+
+    cuts: tuple[FloatArray, ...]
+    values: tuple[FloatArray, ...]
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Return points of shape (n, d) with each value replaced by what its range says; what is missing stays so."""
+        out = np.empty(points.shape)
+        for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
+            out[:, j] = values[np.searchsorted(cuts, points[:, j])]
+        out[np.isnan(points)] = np.nan
+        return out
+
+    def reach(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return from where to where values lie whose ranges say a number between two ends.
+
+        Parameters
+        ----------
+        low, high : ndarray of shape (d,)
+
+        Returns
+        -------
+        low, high : ndarray of shape (d,)
+            Infinite where the first or the last range is among them; of ranges with others in between both ends count.
+        """
+        ends = np.empty((2, len(self.cuts)))
+        for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
+            inside = np.flatnonzero((values >= low[j]) & (values <= high[j]))
+            if not len(inside):  # between the numbers of two ranges: the nearer one
+                inside = np.abs(values - 0.5 * (low[j] + high[j])).argmin()[None]
+            bounds = np.concatenate([[-np.inf], cuts, [np.inf]])
+            ends[:, j] = bounds[inside[0]], bounds[inside[-1] + 1]
+        return ends[0], ends[1]
+
+
+def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> LabelSteps:
+    """Cut features where the labels change.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Missing values, NaN, tell nothing.
+    codes : ndarray of int, shape (n,)
+        Their classes.
+    n_classes : int
+
+    Returns
+    -------
+    LabelSteps
+        Of mean 0 and deviation 1 over these points, where a feature is cut at all.
+    """
+    share = np.bincount(codes, minlength=n_classes) / len(codes)
+    cuts, values = [], []
+    for column in points.T:
+        known = ~np.isnan(column)
+        if not known.any():  # no value tells anything
+            cuts.append(np.empty(0))
+            values.append(np.zeros(1))
+            continue
+        feature, of_class = (column, codes) if known.all() else (column[known], codes[known])
+        limits = {"max_leaf_nodes": MOST_RANGES, "min_samples_leaf": LEAST_POINTS_IN_RANGE}
+        grown = DecisionTreeClassifier(**limits, random_state=0).fit(feature[:, None], of_class).tree_
+        at = np.sort(grown.threshold[grown.feature >= 0])
+        which = np.searchsorted(at, feature)
+        counts = np.zeros((len(at) + 1, n_classes))
+        np.add.at(counts, (which, of_class), 1.0)
+        said = _said(counts, share)
+        size = counts.sum(axis=1)
+        said -= (size * said).sum() / size.sum()
+        deviation = np.sqrt((size * np.square(said)).sum() / size.sum())
+        cuts.append(at)
+        values.append(said / deviation if deviation > 0.0 else said)
+    return LabelSteps(tuple(cuts), tuple(values))
+
+
+def _said(counts: FloatArray, share: FloatArray) -> FloatArray:
+    """Return one number for each range, shape (n_ranges,), from how many points of each class it has."""
+    drawn = counts + RANGE_PRIOR * share
+    logs = np.log(drawn / drawn.sum(axis=1, keepdims=True))
+    if len(share) == 2:
+        return np.asarray(logs[:, 1] - logs[:, 0])
+    logs -= logs.mean(axis=1, keepdims=True)
+    weights = counts.sum(axis=1, keepdims=True)
+    logs -= (weights * logs).sum(axis=0) / weights.sum()
+    direction = np.linalg.svd(np.sqrt(weights) * logs, full_matrices=False)[2][0]
+    # Either sign would do; always the same one.
+    return np.asarray(logs @ (direction * np.sign(direction[np.abs(direction).argmax()])))

@@ -1,10 +1,14 @@
-"""Growth of members: three partitions each, every time judged by what they have not seen.
+"""Growth of members: three partitions each, every time judged by held-out points.
 
-The training points are dealt into three parts, equal ones into the same, unless it is a table of a few values. Each
-part is left out once: the others are partitioned, the ellipsoids become local densities, and the part that was left out
-is judged by them. So each member has an honest opinion of every training point, and every ellipsoid is counted on
-points that did not shape it. By these opinions it also chooses how categories are read, how far regions are merged
-(see `model.merging`) and the degrees of freedom of their densities.
+The training points are split into three folds, equal ones into the same, unless it is a table of a few values. Each
+fold is held out once: the others are partitioned, the ellipsoids become local densities, and the held-out fold is
+judged by them. So each member has an out-of-fold opinion of every training point, and every ellipsoid is counted on
+points that did not shape it. By these opinions it also chooses how categories are modelled, the merge penalty (see
+`model.merging`), the degrees of freedom of the densities, and the number of EM iterations.
+
+The search is not that of `density_fit`, which tries all degrees of freedom with each merge penalty, refines from two
+starts and learns a calibration each time: on twelve sets of up to 400 records a fit took 1.5 times as long, and the
+log loss of new records was higher on the judging half, by 0.005, and lower on the other, by 0.0005.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +22,9 @@ from scipy.optimize import minimize_scalar
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.estimators.density_fit import EM_STEPS, PASSES
-from sepc.estimators.ensemble.feature_views import STEPS
-from sepc.estimators.ensemble.label_steps import LabelSteps, learn_label_steps
-from sepc.estimators.ensemble.members import Member, Opinion, Part, opinion_of
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.constants import MOST_POINTS
+from sepc.estimators.ensemble.feature_views import STEPS, LabelSteps, learn_label_steps
+from sepc.estimators.ensemble.members import Member, Opinion, Part, Plan, opinion_of
 from sepc.estimators.held_out_parts import Groups
 from sepc.estimators.records import added, core_counts
 from sepc.geometry.chunks import chunk_slices
@@ -36,18 +39,16 @@ from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
-# One point more in a partition costs more than its share; beyond these further members help more.
-_MOST_POINTS = 6000
 # Points that take part in an EM iteration at a time.
 _CHUNK = 1 << 14
-# Weights that an opinion may get, as logarithms, where two readings of the same blocks are compared.
+# Weights that an opinion may get, as logarithms, where two models of the same blocks are compared.
 _LOG_WEIGHTS = (-3.0, 1.0)
 
 
 class Grown(NamedTuple):
-    """A member, its honest opinion of some training points, and the part that each training point was left out in.
+    """A member, its out-of-fold opinion of some training points, and the part that held out each training point.
 
-    The opinion is NaN for a point that is the only one of its class, which is never left out.
+    The opinion is NaN for a point that is the only one of its class, which is never held out.
     """
 
     member: Member
@@ -77,7 +78,7 @@ def grow(
     classes : ndarray of shape (n_classes,)
     n_imp : int or float
     categories : Categories, optional
-        Among these features. They are read by the shares of their values if that gives the better opinions.
+        Among these features. They are modelled by the shares of their values if that gives the better opinions.
     gaps : ndarray of bool, shape (n, n_features_of_the_plan), optional
         Where values are missing, and something else stands in for them.
     equal : Groups, optional
@@ -142,7 +143,7 @@ def _refined(
 def _over_all(
     mixtures: Sequence[Mixture], blocks: Sequence["_Blocks"], there: FloatArray, codes: IntArray, dealt: IntArray
 ) -> list[Mixture]:
-    """Return mixtures after EM iterations over all points that were not left out, where partitions saw some of them."""
+    """Return mixtures after EM iterations over all points but the held-out ones, where partitions saw some of them."""
     out = list(mixtures)
     for k, one in enumerate(blocks):
         inside = np.flatnonzero(dealt != k)
@@ -160,7 +161,7 @@ def _chunks(rows: IntArray) -> Iterator[IntArray]:
 class _Blocks(NamedTuple):
     """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class.
 
-    `class_count` has the points of each class that were not left out, whether they shaped a partition or not.
+    `class_count` has the points of each class but the held-out ones, whether they shaped a partition or not.
     """
 
     partitions: list[Partition]
@@ -218,7 +219,7 @@ def _read(
 
 
 class _Model(NamedTuple):
-    """Mixtures of the blocks of all parts, and how badly they foretell points that these have not seen."""
+    """Mixtures of the blocks of all parts, and their log loss on held-out points."""
 
     mixtures: list[Mixture]
     groups: list[IntArray | None]
@@ -233,7 +234,7 @@ class _Model(NamedTuple):
         mixtures: list[Mixture],
         groups: list[IntArray | None],
     ) -> Self:
-        """Ask the mixtures of each part about the points that were left out of it, or some of them."""
+        """Ask the mixtures of each part about the points that it held out, or some of them."""
         said = [
             opinion_of(mixture.densities, one.sees(there[one.out])).log_probability
             for one, mixture in zip(blocks, mixtures, strict=True)
@@ -242,10 +243,7 @@ class _Model(NamedTuple):
 
 
 def _loss(logs: FloatArray, codes: IntArray) -> float:
-    """Return how badly log probabilities foretell the classes, at the temperature where they do so best.
-
-    A member's opinion gets a weight, after all.
-    """
+    """Return the mean log loss of log probabilities at the best temperature: a member's opinion gets a weight."""
     if not len(codes):
         return 0.0
     own = np.arange(len(codes)), codes
@@ -260,13 +258,13 @@ def _loss(logs: FloatArray, codes: IntArray) -> float:
 def _some(
     rows: IntArray, codes: IntArray, rng: np.random.Generator, counts: Callable[[IntArray, int], IntArray]
 ) -> IntArray:
-    """Return at most `_MOST_POINTS` rows, in their order; `counts` gives the number of each class."""
-    if len(rows) <= _MOST_POINTS:
+    """Return at most `MOST_POINTS` rows, in their order; `counts` gives the number of each class."""
+    if len(rows) <= MOST_POINTS:
         return rows
     classes, count = np.unique(codes[rows], return_counts=True)
     chosen = [
         rng.choice(rows[codes[rows] == k], n, replace=False)
-        for k, n in zip(classes, counts(count, _MOST_POINTS).tolist(), strict=True)
+        for k, n in zip(classes, counts(count, MOST_POINTS).tolist(), strict=True)
     ]
     return np.sort(np.concatenate(chosen))
 
@@ -277,7 +275,7 @@ def _in_proportion(class_count: IntArray, n: int) -> IntArray:
 
 
 def _part(one: _Blocks, densities: LocalDensities, groups: IntArray | None, there: FloatArray, codes: IntArray) -> Part:
-    """Return a part, its components counted on the points that were left out of it."""
+    """Return a part, its components counted on the points that it held out."""
     own = members(np.arange(len(one.blocks)) if groups is None else groups)
     claimed = np.zeros((len(own), len(one.class_count)), dtype=np.int64)
     np.add.at(claimed, (densities.claims(one.sees(there[one.out])), codes[one.out]), 1)

@@ -1,6 +1,6 @@
 """Members of an ensemble: some features, partitioned three times, and what they say of points.
 
-Each partition leaves a part of the training points out, by which its ellipsoids are counted; see `growth`.
+Each partition holds a fold of the training points out, by which its ellipsoids are counted; see `growth`.
 """
 
 from collections.abc import Sequence
@@ -11,17 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.feature_views import SEEN_IN
-from sepc.estimators.ensemble.label_steps import LabelSteps
-from sepc.estimators.ensemble.plans import Plan
+from sepc.estimators.ensemble.feature_views import SEEN_IN, LabelSteps
 from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.model.decision import Decision
 from sepc.model.densities import LocalDensities, log_sum_exp
 from sepc.model.rules import Rules
+from sepc.model.verdicts import Verdicts
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import problems_of
 
 # Log probabilities below this count as this: no single opinion decides alone.
 LOWEST = -12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a member: its view, the numbers of its features, and its seed."""
+
+    view: int
+    features: IntArray
+    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +46,17 @@ class Part:
     out : ndarray of int
         Training points that are counted.
     densities : LocalDensities
-        One component for each region, or for several that are read as one, class by class.
+        One component for each region, or for several merged ones, class by class.
     names : list of str
         Of the components.
     sizes : ndarray of int, shape (n_components,)
         How many training points shaped each.
     claimed : ndarray of int, shape (n_components, n_classes)
-        How many points of each class, of those that were left out, belong to each more likely than to others.
+        Held-out points of each class that belong to each more likely than to others.
     steps : LabelSteps or None
         Learnt from `rows`, where the member sees steps.
     groups : ndarray of int, shape (n_regions,), or None
-        Which component each region is read in, class by class; None where each has its own.
+        The component that each region is merged into, class by class; None where each has its own.
     """
 
     partitions: list[Partition]
@@ -70,7 +79,7 @@ class Part:
 
     @property
     def region_groups(self) -> IntArray:
-        """Which component each region is read in, shape (n_regions,)."""
+        """The component that each region is merged into, shape (n_regions,)."""
         return np.arange(len(self.names)) if self.groups is None else self.groups
 
     def ellipsoids(self, component: int) -> list[Ellipsoid]:
@@ -105,7 +114,7 @@ class Member:
         points : ndarray of shape (n, n_features)
             Of the member's features.
         dealt : ndarray of int, shape (n,)
-            The part that each was left out in; NaN is said of those in none.
+            The part that held out each; the opinion of those in none is NaN.
         """
         out = Opinion(np.full((len(points), len(self.classes)), np.nan), np.full(len(points), np.nan))
         for k, part in enumerate(self.parts):
@@ -119,7 +128,7 @@ class Member:
         return views[SEEN_IN[self.plan.view]][rows][:, self.plan.features]
 
     def rules(self, views: Sequence[FloatArray], codes: IntArray, part: int) -> list[Rules]:
-        """Return the rules of a part's partitions, counted on the points that were left out.
+        """Return the rules of a part's partitions, counted on the held-out points.
 
         Parameters
         ----------
@@ -149,6 +158,92 @@ class Opinion(NamedTuple):
 
     log_probability: FloatArray
     log_density: FloatArray
+
+
+class Evidence(NamedTuple):
+    """Opinions of the members on n points, and what becomes of them.
+
+    Attributes
+    ----------
+    decision : Decision
+    other : ndarray of int, shape (n,)
+        Number of the likeliest other class.
+    opinions : ndarray of shape (n_members, n, n_classes)
+        Log probabilities.
+    added : ndarray of shape (n_members, n)
+        What each member adds to the log odds of the label against that other one.
+    of_parts : ndarray of shape (n_parts, n_members, n, n_classes), or None
+        Log probabilities by the parts of the members; None where points are so many that it is not worth the memory.
+    """
+
+    decision: Decision
+    other: IntArray
+    opinions: FloatArray
+    added: FloatArray
+    of_parts: FloatArray | None = None
+
+
+class Citation(NamedTuple):
+    """Regions of one class that some points are likened to, by the part of a member that speaks most clearly for it.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+        Which points.
+    points : ndarray of shape (n, n_features_of_the_member)
+        The same, as the member sees them.
+    member, part, code : int
+        Numbers of the member, of its part, and of the class.
+    components : ndarray of int, shape (n,)
+        Numbers of the regions in that part: those of the class that the points most likely belong to.
+    regions : ndarray of str, shape (n,)
+        Their names, with the member and the part.
+    claimed : ndarray of int, shape (n, n_classes)
+        Held-out training points of each class that belong there, too.
+    """
+
+    rows: IntArray
+    points: FloatArray
+    member: int
+    part: int
+    code: int
+    components: IntArray
+    regions: NDArray[np.object_]
+    claimed: IntArray
+
+
+class Lead(NamedTuple):
+    """What the member that speaks most for the label of some points says of them.
+
+    Attributes
+    ----------
+    citation : Citation
+        Of regions of the label.
+    verdicts : Verdicts
+        Where the points lie, by the rules of the paper; what grown ellipsoids hold is not counted.
+    rules : Rules
+        That gave these verdicts.
+    """
+
+    citation: Citation
+    verdicts: Verdicts
+    rules: Rules
+
+
+class Extent(NamedTuple):
+    """How far a region reaches in each feature of its member.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_features_of_the_member,)
+        In the units that points come in; infinite where it reaches beyond all training points.
+    half_width : ndarray of shape (n_features_of_the_member,)
+        Of the ellipsoid, or of all together, in standard deviations of what the member looks at.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    half_width: FloatArray
 
 
 def opinion_of(densities: LocalDensities, points: FloatArray) -> Opinion:

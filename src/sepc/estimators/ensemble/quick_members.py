@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.estimators.ensemble.label_steps import LabelSteps
+from sepc.estimators.ensemble.feature_views import LabelSteps
 from sepc.estimators.ensemble.members import LOWEST, Member, Opinion, Part
 from sepc.model.category_shares import Categories
 

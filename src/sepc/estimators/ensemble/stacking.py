@@ -1,4 +1,11 @@
-"""Stacking: weights of the members' opinions, learnt from points that they have not seen."""
+"""Stacking: weights of the members' opinions, and how strange points are to all, learnt from points not seen.
+
+Strangeness: each member has a density at a point in its own features. In units of how far these differ among training
+records that the member had not seen, the mean of their logarithms is one score for all members together. One value far
+beyond all training records concerns the few members alone that look at it, and half of these look at its rank, which
+says no more than that it is the largest; so the farthest such value counts on its own. Far away from everything the
+probabilities go back to the shares of the classes, as for one partition.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,20 +16,19 @@ from scipy.special import logsumexp, softmax
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.ensemble.constants import (
+    BEYOND_PENALTY,
+    CLEARLY,
+    LEANING_PENALTY,
+    STRANGE_TO_MEDIAN,
+    SUM_PENALTY,
+    WEIGHT_PENALTY,
+)
 from sepc.geometry.threads import one_blas_thread
+from sepc.model.calibration import BELOW_STRANGE, NOWHERE, Calibration, strange_below
 
-# How strongly weights are drawn together, and the leanings to 0. From a tenth of it to five times as much the
-# scoreboard hardly changes.
-_DRAWN_TOGETHER = 0.02
-_NO_LEANING = 0.01
-# The sum of the weights is drawn to 1 as by this many points. Without it the weights of members that are right on all
-# points would grow without end, and with them the certainty.
-_DRAWN_TO_ONE = 1.0
 # Points from which weights are learnt: more would not change them.
 _MOST_POINTS = 20_000
-_MOST_STEPS = 200
-# Standard errors by which a background must lower the log loss: where it does not, it costs some of the ranking.
-_CLEARLY = 2.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +57,7 @@ class Stack:
 
 
 def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
-    """Learn the weights under which the members' opinions foretell the classes best.
+    """Learn the weights of the members' opinions that have the least log loss.
 
     Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
 
@@ -81,21 +87,21 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
         slope = (np.exp(log_posterior) - is_class) / n
         apart = weights - weights.mean()
         value = -np.sum(log_posterior * is_class) / n
-        value += _DRAWN_TOGETHER * n_members * np.square(apart).sum() + _NO_LEANING * np.square(leaning).mean()
+        value += WEIGHT_PENALTY * n_members * np.square(apart).sum() + LEANING_PENALTY * np.square(leaning).mean()
         excess = weights.sum() - 1.0
-        value += _DRAWN_TO_ONE / n * excess**2
-        of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * _DRAWN_TOGETHER * n_members * apart
-        of_weights += 2.0 * _DRAWN_TO_ONE / n * excess
-        return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * _NO_LEANING * leaning / n_classes])
+        value += SUM_PENALTY / n * excess**2
+        of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * WEIGHT_PENALTY * n_members * apart
+        of_weights += 2.0 * SUM_PENALTY / n * excess
+        return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * LEANING_PENALTY * leaning / n_classes])
 
     bounds = [(0.0, None)] * n_members + [(None, None)] * n_classes
     with one_blas_thread():
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_STEPS}).x
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
     return Stack(found[:n_members], found[n_members:])
 
 
 def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[Stack, float]:
-    """Return a stack beside a background that all labels have in common, and that background's share.
+    """Return a stack beside a background component that all labels share, and the background's weight.
 
     Weighted opinions alone cannot tell labels that are mostly clear, and wrong now and then wherever records lie, from
     labels that are nowhere clear. With a background they can: weights may then be larger.
@@ -118,7 +124,74 @@ def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: 
     proba, own = stack.posterior(opinions), (np.arange(len(codes)), codes)
     learnt = learn_calibration(np.log(proba), codes, class_count)
     gains = np.log(learnt.posterior(np.log(proba))[own]) - np.log(proba[own])
-    if gains.sum() <= _CLEARLY * np.sqrt(len(gains)) * gains.std():
+    if gains.sum() <= CLEARLY * np.sqrt(len(gains)) * gains.std():
         return stack, 0.0
     weights, leaning = stack.weights / learnt.temperature, stack.leaning / learnt.temperature + learnt.correction
     return Stack(weights, leaning), learnt.unexplained
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Strangeness:
+    """How strange points are to an ensemble.
+
+    Attributes
+    ----------
+    middle, spread : ndarray of shape (n_members,)
+        Of the logarithms of each member's density at records that it had not seen.
+    calibration : Calibration
+        By the scores of these records; its temperature is 1, since the members' weights are learnt.
+    """
+
+    middle: FloatArray
+    spread: FloatArray
+    calibration: Calibration
+
+    def score(self, log_densities: FloatArray, beyond: FloatArray) -> FloatArray:
+        """Return the scores of points, large for ordinary ones, shape (n,).
+
+        Parameters
+        ----------
+        log_densities : ndarray of shape (n_members, n)
+        beyond : ndarray of shape (n,)
+            How far the farthest of a point's values lies beyond the training points, in standard deviations.
+        """
+        return _by_members(log_densities, self.middle, self.spread) - BEYOND_PENALTY * np.log1p(beyond)
+
+
+def learn_strangeness(
+    log_densities: FloatArray, beyond: FloatArray, class_count: IntArray, unexplained: float = 0.0
+) -> Strangeness:
+    """Learn how strange ordinary points are from records that the members had not seen.
+
+    Parameters
+    ----------
+    log_densities : ndarray of shape (n_members, n)
+        At these records; there may be none.
+    beyond : ndarray of shape (n,)
+        As in `Strangeness.score`: 0 but for records that the range of the training points was not taken from.
+    class_count : ndarray of int, shape (n_classes,)
+    unexplained : float, default=0
+        Share of the background everywhere.
+
+    Returns
+    -------
+    Strangeness
+    """
+    share, n_members = class_count / class_count.sum(), len(log_densities)
+    if not log_densities.shape[1]:
+        nothing = Calibration(1.0, np.zeros(len(share)), 0.0, NOWHERE, share, np.empty(0))
+        return Strangeness(np.zeros(n_members), np.ones(n_members), nothing)
+    middle = np.median(log_densities, axis=1)
+    spread = np.median(np.abs(log_densities - middle[:, None]), axis=1)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    scores = np.sort(_by_members(log_densities, middle, spread))
+    width = float(np.median(scores)) - strange_below(scores)
+    spread *= width / STRANGE_TO_MEDIAN if width > 0.0 else 1.0
+    scores = np.sort(_by_members(log_densities, middle, spread) - BEYOND_PENALTY * np.log1p(beyond))
+    level = strange_below(scores) - BELOW_STRANGE
+    return Strangeness(middle, spread, Calibration(1.0, np.zeros(len(share)), unexplained, level, share, scores))
+
+
+def _by_members(log_densities: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the mean of all members' densities, each in its own spread, shape (n,)."""
+    return np.asarray(((log_densities - middle[:, None]) / spread[:, None]).mean(axis=0))

@@ -1,10 +1,10 @@
-"""Plans of members: columns by relevance, categories whole."""
+"""Fits of ensembles: plans of members, columns by relevance, categories whole."""
 
 import numpy as np
 import pytest
 
+from sepc.estimators.ensemble.ensemble_fitting import column_chances, columns_of, plans
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES
-from sepc.estimators.ensemble.plans import column_chances, columns_of, plans
 
 
 def test_relevant_columns_are_drawn_more_often_and_constant_ones_never():

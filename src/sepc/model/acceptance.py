@@ -1,0 +1,119 @@
+"""Acceptance: which labels are accepted, and why others are not, by the columns of an assessment."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sepc.common.errors import InputError
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.model.promise import Promise
+from sepc.model.verdicts import Rule
+
+if TYPE_CHECKING:
+    from sepc.model.assessment import Assessment
+
+# Trust from which a label is accepted where no other is asked for, nothing was promised, and costs are unknown.
+DEFAULT_TRUST = 0.95
+
+# Why a label is not accepted; of several reasons the first.
+NO_VALUES, LOW_TRUST = "no values", "trust"
+REFUSALS = {
+    NO_VALUES: "all values of the record are missing",
+    "no region": "the model has no region to stand on",
+    "strange": "the record is strange",
+    "contested": "another label is nearly as likely, or the records there are divided",
+    "outside": "the record is outside of every region",
+    "promise": "nothing is promised of such records",
+    LOW_TRUST: "the trust is too low",
+    "cost": "asking a person costs less",
+}
+
+MinTrust = float | Mapping[Any, float] | Promise | None
+
+
+class Terms(NamedTuple):
+    """Terms of acceptance, as `Assessment.accepted` takes them."""
+
+    min_trust: MinTrust
+    min_typicality: float
+    allow_outside: bool = True
+    groups: Any = None
+
+
+def accepted(a: "Assessment", terms: Terms) -> BoolArray:
+    """Return which labels are accepted, shape (n,)."""
+    return np.asarray(~np.logical_or.reduce(list(refused(a, terms).values())))
+
+
+def refusals(a: "Assessment", terms: Terms) -> NDArray[np.object_]:
+    """Return why labels are not accepted, of several reasons the first; None where they are, shape (n,)."""
+    why = np.full(len(a), None, dtype=object)
+    by_reason = refused(a, terms)
+    for reason in reversed(REFUSALS):
+        why[by_reason[reason]] = reason
+    return why
+
+
+def label_or(a: "Assessment", terms: Terms, abstain_label: Any) -> NDArray[np.object_]:
+    """Return the accepted labels, and `abstain_label` in place of the others, shape (n,)."""
+    labels = a.label.astype(object)
+    labels[~accepted(a, terms)] = abstain_label
+    return labels
+
+
+def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
+    """Return which labels are refused for each reason of `REFUSALS`, each of shape (n,)."""
+    limits, least = trust_limits(a, terms.min_trust, terms.groups), as_share(terms.min_typicality, "min_typicality")
+    everywhere = np.full(len(a), True)
+    return {
+        NO_VALUES: a.known == 0.0,
+        "no region": everywhere & (not a.has_regions),
+        "strange": a.typicality < least,
+        "contested": a.contested & (not a.has_costs),
+        "outside": everywhere & False if terms.allow_outside else a.rule == Rule.R3.name,
+        "promise": np.isinf(limits),
+        LOW_TRUST: a.trust < limits,
+        "cost": a.expected_cost > a.asking_cost,
+    }
+
+
+def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
+    """Return what labels are accepted by: by default the signed promise, else costs alone, else a trust of 0.95."""
+    if min_trust is not None:
+        return min_trust
+    if a.promise is not None:
+        return a.promise
+    return 0.0 if a.has_costs else DEFAULT_TRUST
+
+
+def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> FloatArray:
+    """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised."""
+    asked = asked_for(a, min_trust)
+    if isinstance(asked, Promise):
+        return asked.limits(a, groups)
+    if groups is not None:
+        raise InputError(
+            f"groups were given, and min_trust={asked!r} does not ask for them; expected a promise by groups "
+            "in its place. Pass what select_min_trust(..., by=groups) returned."
+        )
+    if not isinstance(asked, Mapping):
+        return np.full(len(a), as_share(asked, "min_trust"))
+    missing = [label for label in a.classes.tolist() if label not in asked]
+    if missing:
+        raise InputError(
+            f"min_trust has no entry for {missing}; expected one number for each label. "
+            "Add these labels, or give one number for all."
+        )
+    limits = np.empty(len(a))
+    for label in a.classes.tolist():
+        limits[a.label == label] = as_share(asked[label], f"min_trust[{label!r}]")
+    return limits
+
+
+def as_share(value: Any, name: str) -> float:
+    """Return a number between 0 and 1; raise an `InputError` if it is none."""
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
