@@ -90,8 +90,7 @@ def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> list[float]:
         theta, (value, gradient, hessian) = after, found
         if moved <= _CONVERGED:
             break
-    found: list[float] = (loss.projection @ theta).tolist()
-    return found
+    return [float(value) for value in loss.projection @ theta]
 
 
 class _Loss:

@@ -133,8 +133,8 @@ def _densities(
     categories = found_categories(records.extents, records.moments, records.mean, records.scale)
     blocks = [(block.code, block.rows) for block in class_blocks(partitions, problems)]
     n_imp, options = settings.n_imp, settings.partition_options
-    units, how = (records.center, records.unit), (n_imp, options, calibrated)
-    fit, choice = fit_densities(core, blocks, classes, *units, categories, *how)
+    units = records.center, records.unit
+    fit, choice = fit_densities(core, blocks, classes, *units, categories, n_imp, options, calibrated)
     if core.hashes is not None:
         fit = refined(fit, choice, records, core, records.extents.n, calibrated)
     held_out = tuple(mixture.densities for mixture in fit.held_out)
