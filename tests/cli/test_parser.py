@@ -85,7 +85,7 @@ class TestContradictions:
             "fit train.csv --target label -o m.sepc --seed -1",
             "predict model.sepc new.csv -o out.csv --per-class",
             "predict model.sepc new.csv -o out.csv --label-sets 1",
-            "completion tcsh",
+            "completion fish",
         ],
     )
     def test_bad_usage_exits_with_2(self, line, capsys):

@@ -17,7 +17,7 @@ from sepc.common.errors import SepcError, SepcWarning
 
 BAD_DATA, BAD_USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 # What the extra brings; any other missing module is a mistake of ours.
-_OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich")
+_OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich", "shtab")
 
 
 def run(argv: list[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from sepc import __version__
 from sepc.common.text import READINGS
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "tcsh")
 
 _ABOUT = """\
 Classification with trust: a label for each row, how far to trust it, and why.
