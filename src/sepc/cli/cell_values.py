@@ -206,7 +206,7 @@ def _refusal(column: pa.Array, name: str, stray: str, kind: str) -> InputError:
     return InputError(
         f"column {name!r} holds {kind}, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
         f"{kind} only. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
-        f"{_option('--category', name)} if these are no {kind}, {_option('--drop', name)}."
+        f"{_option('--categorical-features', name)} if these are no {kind}, {_option('--drop', name)}."
     )
 
 

@@ -121,7 +121,7 @@ def _require_one_way(name: str, known: pa.Array) -> None:
 
 
 def _instead(name: str) -> str:
-    return f"--category {quote(name)}, --drop {quote(name)}"
+    return f"--categorical-features {quote(name)}, --drop {quote(name)}"
 
 
 def _only(values: Iterable[T]) -> T | None:

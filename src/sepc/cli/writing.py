@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyarrow import compute, ipc, parquet
 
+from sepc.cli.console import UsageError
 from sepc.cli.reading import PIPE
 from sepc.cli.spreadsheets import written_sheet
-from sepc.cli.usage import UsageError
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 
