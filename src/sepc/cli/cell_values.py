@@ -193,7 +193,7 @@ def require_no_strays(column: pa.Array, name: str) -> None:
     different = different.filter(compute.invert(is_missing(different)))
     if not len(different):
         return
-    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", pa.array(is_date_somehow(different)))):
+    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", is_date_somehow(different))):
         strays = different.filter(compute.invert(fits))
         n_strays, n_fits = len(strays), len(different) - len(strays)
         # Digits without a letter, such as (1,234) or 1,23,456, were meant to be numbers, too.
