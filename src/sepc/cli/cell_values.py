@@ -17,9 +17,8 @@ from sepc.tables import CellError
 from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, are_long_names
 from sepc.tables.notation import ColumnNotation, TextNotation
 
-# A text column with so many different numbers or dates, and so few other texts, was meant to hold them alone.
-_MANY_NUMBERS = 10
-_FEW_STRAYS = 0.2
+# From 10 different numbers or dates on, and with at most a fifth of other texts, a column was meant to hold them alone.
+_MANY_NUMBERS, _FEW_STRAYS = 10, 0.2
 
 
 class CellParser:
@@ -62,13 +61,7 @@ class CellParser:
         return cls(options.missing, given, before.columns)
 
     def look_at(self, columns: Mapping[str, pa.Array]) -> None:
-        """Find out how columns are written, by the texts of a whole file or of its beginning; say what is unusual.
-
-        Parameters
-        ----------
-        columns : dict of str to pyarrow.Array
-            Those that are no texts need no look.
-        """
+        """Find out how columns are written, by the texts of a whole file or of its beginning; note what is unusual."""
         texts = {}
         for name, column in columns.items():
             if is_text(column):
@@ -182,13 +175,7 @@ def is_missing(text: pa.Array) -> pa.Array:
 
 
 def require_no_strays(column: pa.Array, name: str) -> None:
-    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost.
-
-    Parameters
-    ----------
-    column : pyarrow.Array of str
-    name : str
-    """
+    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost."""
     different = column.unique().drop_null()
     different = different.filter(compute.invert(is_missing(different)))
     if not len(different):

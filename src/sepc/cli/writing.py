@@ -118,7 +118,8 @@ class _TextWriter:
         self.file.write(rows)
 
     def _with_quotes(self, rows: pd.DataFrame) -> bytes:
-        return rows.to_csv(sep=self.delimiter, header=False, index=False, lineterminator="\n").encode()
+        text: str = rows.to_csv(sep=self.delimiter, header=False, index=False, lineterminator="\n")
+        return text.encode()
 
     def end(self) -> None:
         """Write the names, if no row has come."""

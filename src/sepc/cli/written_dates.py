@@ -98,4 +98,4 @@ def _parsed(different: pa.Array, order: str) -> NDArray[np.datetime64]:
         bad = np.isnat(dates)
         if bad.any():
             dates[bad] = pd.to_datetime(texts[bad], format=form + time, errors="coerce").to_numpy("datetime64[us]")
-    return dates + np.rint(fraction * 1e6).astype("timedelta64[us]")
+    return np.asarray(dates + np.rint(fraction * 1e6).astype("timedelta64[us]"))

@@ -59,8 +59,9 @@ class FrameMaker:
         """Return a frame; if its `rows` are those that came in, under their names."""
         import narwhals as nw
 
+        backend: Any = self.library
         try:
-            frame = nw.from_dict(dict(columns), backend=self.library).to_native()
+            frame = nw.from_dict(dict(columns), backend=backend).to_native()
         except ImportError as error:
             raise SepcError(
                 f"a data frame needs {self.library}, which is not installed. Run: pip install pandas"

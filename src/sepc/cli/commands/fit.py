@@ -33,10 +33,6 @@ from sepc.promises.parts import ALL
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
 
-SEED = 0
-# Of the rows of each class, for a promise.
-_CALIBRATION = 0.3
-
 
 def run(options: Namespace) -> None:
     """Fit a pipeline, write it, and say what was done."""
@@ -50,7 +46,7 @@ def run(options: Namespace) -> None:
     cal = None
     if options.max_error is not None:
         held_back = train is not test
-        share = _CALIBRATION if options.calibration is None else options.calibration
+        share = 0.3 if options.calibration is None else options.calibration
         train, cal = kept_for_a_promise(train, share, options.random_state + 1)
         test = test if held_back else train
     path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
@@ -191,7 +187,7 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
     return hold_out(data, options.holdout, options.random_state)
 
 
-def hold_out(data: LabelledTable, share: float, seed: int = SEED) -> tuple[LabelledTable, LabelledTable]:
+def hold_out(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
     """Return two parts of labelled rows: the second is a share of each class, drawn with a seed."""
     rng = np.random.default_rng(seed)
     held_out = np.zeros(len(data.labels), dtype=bool)
