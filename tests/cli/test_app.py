@@ -52,7 +52,7 @@ class TestErrors:
         monkeypatch.delitem(sys.modules, "sepc.cli.commands.landscape")
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         for name in [name for name in sys.modules if name.startswith("sepc.cli.") and "console" not in name]:
-            if name not in ("sepc.cli.app", "sepc.cli.parser", "sepc.cli.usage"):
+            if name not in ("sepc.cli.app", "sepc.cli.parser", "sepc.cli.console"):
                 monkeypatch.delitem(sys.modules, name)
         assert main(["landscape", "train.csv", "--target", "label"]) == 1
         assert "pip install 'sepc[cli]'" in capsys.readouterr().err

@@ -16,7 +16,7 @@ class TestColumns:
         code = {"red": "10", "green": "11", "blue": "12"}
         rows = [[code[row[2]], *row[:2], row[-1]] for row in records(100)]
         Path("codes.csv").write_text(as_csv(rows, ("code", "size", "weight", "label")))
-        assert do("fit codes.csv --target label -o m.sepc --category code --json") == 0
+        assert do("fit codes.csv --target label -o m.sepc --categorical-features code --json") == 0
         assert {"name": "code", "kind": "category"} in json.loads(capsys.readouterr().out)["columns"]
 
     def test_a_column_without_a_name_is_left_out_with_a_word(self, capsys):

@@ -67,8 +67,8 @@ class TestContradictions:
         [
             ("--drop label", "--drop names 'label', the column of the labels"),
             ("--drop note label", "--drop names 'label', the column of the labels"),
-            ("--category label", "--category names 'label', the column of the labels"),
-            ("--drop colour --category colour", "--drop and --category both name 'colour'"),
+            ("--categorical-features label", "--categorical-features names 'label', the column of the labels"),
+            ("--drop colour --categorical-features colour", "--drop and --categorical-features both name 'colour'"),
         ],
     )
     @pytest.mark.parametrize("command", ["landscape train.csv", "fit train.csv -o m.sepc", "report train.csv -o r.md"])
@@ -82,10 +82,10 @@ class TestContradictions:
         [
             "fit train.csv --target label -o m.sepc --n-imp auto --ensemble",
             "fit train.csv --target label -o m.sepc --n-imp some",
-            "fit train.csv --target label -o m.sepc --seed -1",
+            "fit train.csv --target label -o m.sepc --random-state -1",
             "predict model.sepc new.csv -o out.csv --per-class",
-            "predict model.sepc new.csv -o out.csv --label-sets 1",
-            "completion tcsh",
+            "predict model.sepc new.csv -o out.csv --coverage 1",
+            "completion fish",
         ],
     )
     def test_bad_usage_exits_with_2(self, line, capsys):

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from sepc.cli.console import be_quiet, complain, note
+from sepc.cli.console import UsageError, be_quiet, complain, note
 from sepc.cli.parser import make_parser
-from sepc.cli.usage import UsageError
 from sepc.common.errors import SepcError, SepcWarning
 
 BAD_DATA, BAD_USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 # What the extra brings; any other missing module is a mistake of ours.
-_OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich")
+_OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich", "shtab")
 
 
 def run(argv: list[str] | None = None) -> int:

@@ -17,9 +17,8 @@ from sepc.tables import CellError
 from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, are_long_names
 from sepc.tables.notation import ColumnNotation, TextNotation
 
-# A text column with so many different numbers or dates, and so few other texts, was meant to hold them alone.
-_MANY_NUMBERS = 10
-_FEW_STRAYS = 0.2
+# From 10 different numbers or dates on, and with at most a fifth of other texts, a column was meant to hold them alone.
+_MANY_NUMBERS, _FEW_STRAYS = 10, 0.2
 
 
 class CellParser:
@@ -62,13 +61,7 @@ class CellParser:
         return cls(options.missing, given, before.columns)
 
     def look_at(self, columns: Mapping[str, pa.Array]) -> None:
-        """Find out how columns are written, by the texts of a whole file or of its beginning; say what is unusual.
-
-        Parameters
-        ----------
-        columns : dict of str to pyarrow.Array
-            Those that are no texts need no look.
-        """
+        """Find out how columns are written, by the texts of a whole file or of its beginning; note what is unusual."""
         texts = {}
         for name, column in columns.items():
             if is_text(column):
@@ -182,18 +175,12 @@ def is_missing(text: pa.Array) -> pa.Array:
 
 
 def require_no_strays(column: pa.Array, name: str) -> None:
-    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost.
-
-    Parameters
-    ----------
-    column : pyarrow.Array of str
-    name : str
-    """
+    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost."""
     different = column.unique().drop_null()
     different = different.filter(compute.invert(is_missing(different)))
     if not len(different):
         return
-    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", pa.array(is_date_somehow(different)))):
+    for kind, fits in (("numbers", is_number_somehow(different)), ("dates", is_date_somehow(different))):
         strays = different.filter(compute.invert(fits))
         n_strays, n_fits = len(strays), len(different) - len(strays)
         # Digits without a letter, such as (1,234) or 1,23,456, were meant to be numbers, too.
@@ -206,7 +193,7 @@ def _refusal(column: pa.Array, name: str, stray: str, kind: str) -> InputError:
     return InputError(
         f"column {name!r} holds {kind}, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
         f"{kind} only. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
-        f"{_option('--category', name)} if these are no {kind}, {_option('--drop', name)}."
+        f"{_option('--categorical-features', name)} if these are no {kind}, {_option('--drop', name)}."
     )
 
 

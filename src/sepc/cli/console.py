@@ -10,10 +10,15 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
-_WIDEST = 40
+from sepc.common.errors import SepcError
+
 _quiet = False
 # They move the cursor, start a line or command the terminal; in a name they are shown instead.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class UsageError(SepcError):
+    """Error of arguments that make no sense together."""
 
 
 def on_one_line(value: Any) -> str:
@@ -78,14 +83,7 @@ def for_json(value: Any) -> Any:
 
 
 def aligned(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Return records as a table of plain text; numbers to the right.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-    columns : sequence of str, optional
-        Which to show; by default all of the first record.
-    """
+    """Return records as a table of plain text, numbers to the right; by default all columns of the first record."""
     if not rows:
         return ""
     names = list(rows[0]) if columns is None else list(columns)
@@ -104,7 +102,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     text = f"{value:.4g}" if isinstance(value, float) else on_one_line(value)
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def is_watched() -> bool:
@@ -114,17 +112,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def step_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many steps of a job are done, if a person is watching the standard error stream.
-
-    Parameters
-    ----------
-    what : str
-
-    Yields
-    ------
-    callable
-        To be called with the number of steps done, and with that of all steps.
-    """
+    """Yield a function of the number of steps done and that of all steps; it shows both if a person is watching."""
     if not is_watched():
         yield lambda *_: None
         return
@@ -138,20 +126,15 @@ def step_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def progress(what: str, position: Callable[[], int], size: int | None) -> Iterator[Callable[[int], None]]:
-    """Show how far a job is, if a person is watching the standard error stream.
+    """Yield a function of the number of rows done, which shows it and how far a file is read if a person is watching.
 
     Parameters
     ----------
     what : str
     position : callable
-        Returns how many bytes are read.
+        Returns the number of bytes that are read.
     size : int or None
-        How many there are; None if nobody knows.
-
-    Yields
-    ------
-    callable
-        To be called with the number of rows done.
+        That of the whole file; None if it is not known.
     """
     if not is_watched():
         yield lambda _: None

@@ -13,11 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from sepc.cli.cell_values import CellParser, is_text, require_no_strays
-from sepc.cli.class_labels import parse_labels
-from sepc.cli.console import note, progress
+from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays
+from sepc.cli.console import UsageError, note, progress
 from sepc.cli.reading import Source, open_table
-from sepc.cli.usage import UsageError
 from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
@@ -27,8 +25,8 @@ from sepc.tables import CellError
 from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
 
-_MAX_LISTED = 12
 _WHOLE = re.compile(r"(?<=\d)\.0+$")
+_WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def read_labelled_table(
     notation: TextNotation | None = None,
     group_column: str | None = None,
 ) -> LabelledTable:
-    r"""Read the file that `options` names, or another one like it, without the columns that are to be left out.
+    """Read the file that `options` names, or another one like it, without the columns that are to be left out.
 
     Parameters
     ----------
@@ -121,14 +119,10 @@ def read_labelled_table(
         How the file was written that a model has learned from; this one is read alike.
     group_column : str, optional
         A column that tells the group of each row; it may be learned from besides.
-
-    Returns
-    -------
-    LabelledTable
     """
     before = notation or TextNotation()
-    drop, named = getattr(options, "drop", []), getattr(options, "category", [])
-    weight = [] if getattr(options, "weight", None) is None else [options.weight]
+    drop, named = getattr(options, "drop", []), getattr(options, "categorical_features", [])
+    weight = [] if getattr(options, "sample_weight", None) is None else [options.sample_weight]
     _require_sense(options.target, drop, named, weight)
     category = [*named, *category]
     with open_as_asked(options, path or options.data, before) as source:
@@ -147,6 +141,60 @@ def read_labelled_table(
     return LabelledTable(source.name, pa.table(values), labels, notation=notation, weights=weights, groups=groups)
 
 
+def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArray[Any]:
+    """Return labels: whole numbers if all are, else texts without blanks around them; None where one is missing."""
+    text = compute.utf8_trim_whitespace(cell_parser.texts(column))
+    text = compute.if_else(is_missing(text), None, text)
+    different = text.unique().drop_null()
+    _require_class_labels(different, name)
+    _require_no_nul(text, name)
+    labels = np.asarray(text.to_numpy(zero_copy_only=False), dtype=object)
+    if not len(different) or not compute.all(compute.match_substring_regex(different, _WHOLE_NUMBER)).as_py():
+        _tell_lookalikes(different.to_pylist(), name)
+        return labels
+    whole = compute.cast(text, pa.int64())
+    return np.array(whole.to_pylist(), dtype=object if text.null_count else np.int64)
+
+
+def _require_class_labels(different: pa.Array, name: str) -> None:
+    if len(different) <= 50:
+        return
+    if compute.all(is_number_somehow(different)).as_py():
+        raise InputError(
+            f"column {name!r} holds {len(different)} different numbers, such as {different[0].as_py()}; expected the "
+            "labels of classes. Check --target, or sort the numbers into classes first."
+        )
+
+
+def _require_no_nul(text: pa.Array, name: str) -> None:
+    row = compute.index(compute.match_substring(text, "\x00"), True).as_py()
+    if row >= 0:
+        raise InputError(
+            f"column {name!r} holds {text[row].as_py()!r} in row {row + 1}, a label with a NUL character; expected "
+            "text. Export the file again, or name its --encoding, such as utf-16."
+        )
+
+
+def _tell_lookalikes(labels: Sequence[str], name: str) -> None:
+    """Say which labels differ in the case of letters or in the spelling of a number alone: they may be one class."""
+    alike: dict[Any, list[str]] = {}
+    for label in labels:
+        alike.setdefault(_in_essence(label), []).append(label)
+    doubtful = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
+    if doubtful:
+        note(
+            f"column {name!r} has labels that are nearly the same and count as different classes: "
+            f"{shortened(doubtful, 3)}."
+        )
+
+
+def _in_essence(label: str) -> Any:
+    try:
+        return float(label)
+    except ValueError:
+        return " ".join(label.casefold().split())
+
+
 def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_]:
     """Return the groups that a column names, as texts without blanks around them; None where it has a gap."""
     # Whole numbers are written as 1, or as 1.0 where a program has made floats of them since a value is missing.
@@ -160,7 +208,7 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
     if is_text(values) or not pa.types.is_floating(values.type) or values.null_count:
         raise InputError(
             f"column {name!r} holds something else than numbers, or has gaps; expected a weight for each row: how "
-            "often it is there. Correct the column, or leave --weight out."
+            "often it is there. Correct the column, or leave --sample-weight out."
         )
     weights = np.asarray(values.to_numpy(), dtype=np.float64)
     negative = np.flatnonzero(weights < 0.0)
@@ -179,15 +227,17 @@ def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> Abst
 
 def _require_sense(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
     """Raise a `UsageError` for options that contradict each other."""
-    for option, columns in (("--drop", drop), ("--category", category), ("--weight", weight)):
+    for option, columns in (("--drop", drop), ("--categorical-features", category), ("--sample-weight", weight)):
         if target in columns:
             raise UsageError(f"{option} names {target!r}, the column of the labels; expected other columns.")
     both = [column for column in category if column in drop]
     if both:
-        raise UsageError(f"--drop and --category both name {both[0]!r}; expected one of the two.")
+        raise UsageError(f"--drop and --categorical-features both name {both[0]!r}; expected one of the two.")
     both = [column for column in weight if column in [*drop, *category]]
     if both:
-        raise UsageError(f"--weight and --drop or --category both name {both[0]!r}; expected one of them.")
+        raise UsageError(
+            f"--sample-weight and --drop or --categorical-features both name {both[0]!r}; expected one of them."
+        )
 
 
 def _all_rows(source: Source) -> pa.Table:
@@ -255,7 +305,7 @@ def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) ->
     if not missing:
         return
     meant = [near for column in missing for near in get_close_matches(column, columns, 1)]
-    known = shortened(map(repr, columns), _MAX_LISTED)
+    known = shortened(map(repr, columns), 12)
     hint = f"Did you mean {', '.join(map(repr, meant))}?" if meant else f"It has {known}."
     if columns and any(_looks_like_data(columns)):
         hint += " Is its first line data? Expected a line of names there: put one above it."

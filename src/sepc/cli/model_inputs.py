@@ -1,4 +1,4 @@
-"""Models from files, and the columns of a table that a model needs."""
+"""Models from files, with the class priors and costs that options give, and the columns of a table that they need."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
+from sepc.cli.console import UsageError
 from sepc.cli.labelled_tables import group_texts, open_as_asked, require_columns
 from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
@@ -19,6 +20,7 @@ from sepc.common.frames import plain
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.common.validation import takes_missing_values
 from sepc.estimators.label_sets import PredictionSets
+from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.model.assessment import Assessment
 from sepc.persist import load
 from sepc.tables import CellError, TablePipeline
@@ -34,6 +36,35 @@ def read_model(path: str) -> Any:
             "Fit it with sepc fit, or to a data frame."
         )
     return model
+
+
+def under_policy(model: Any, options: Namespace) -> Any:
+    """Return the model with the class priors and costs that options give."""
+    if not options.class_prior and not options.costs and options.asking_cost is None:
+        return model
+    if options.asking_cost is not None and not options.costs:
+        raise UsageError(
+            "--asking-cost is a price beside those of errors; expected --costs with it, for each kind of error."
+        )
+    label_of = {str(label): label for label in model.classes_.tolist()}
+
+    def known(text: str, option: str) -> Any:
+        if text not in label_of:
+            raise UsageError(f"{option} names the label {text!r}; expected one of {', '.join(label_of)}.")
+        return label_of[text]
+
+    prior = {known(label, "--class-prior"): share for label, share in options.class_prior}
+    costs: dict[Any, Any] = {}
+    for true, given, price in options.costs:
+        costs.setdefault(known(true, "--costs"), {})[known(given, "--costs")] = price
+    if options.asking_cost is not None:
+        costs[None] = options.asking_cost
+    return model.under(class_prior=prior or None, costs=costs or None)
+
+
+def least_trust(options: Namespace) -> float:
+    """Return the trust from which a label is accepted: what was asked for, or what is usual."""
+    return DEFAULT_TRUST if options.min_trust is None else float(options.min_trust)
 
 
 def classifier_of(model: Any) -> Any:
@@ -69,18 +100,7 @@ def notation_of(model: Any) -> TextNotation:
 
 @contextmanager
 def open_for_model(options: Namespace, model: Any) -> Iterator[tuple[Source, "BatchPredictor"]]:
-    """Open the table that the options of a command name, and read it as the one that a model has learned from.
-
-    Parameters
-    ----------
-    options : Namespace
-    model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
-
-    Yields
-    ------
-    source : Source
-    predictor : BatchPredictor
-    """
+    """Open the table that the options of a command name, to be read as the one that a model has learned from."""
     notation = notation_of(model)
     with open_as_asked(options, options.data, notation) as source:
         yield source, BatchPredictor(model, source, CellParser.of(options, source.delimiter, notation))
@@ -141,14 +161,7 @@ class BatchPredictor:
         return pa.array(self.model.classes_).type
 
     def table(self, batch: pa.RecordBatch, rows_before: int) -> pa.Table:
-        """Return the columns that the model needs.
-
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-        rows_before : int
-            How many rows of the file come before it, for messages.
-        """
+        """Return the columns that the model needs, of a batch that `rows_before` rows of the file precede."""
         columns = {name: self._cells(name, batch.column(name), rows_before) for name in self.kinds}
         table = pa.table(columns)
         if self.encoder is None:
@@ -169,9 +182,9 @@ class BatchPredictor:
         assessment: Assessment = self._call(self.model.assess, table, rows_before)
         return assessment
 
-    def label_sets(self, table: pa.Table, how: tuple[float, bool]) -> PredictionSets:
-        """Return the sets of labels, by coverage and whether it holds within each class."""
-        sets: PredictionSets = self.model.predict_set(self._rows(table), *how)
+    def label_sets(self, table: pa.Table, coverage: float, per_class: bool) -> PredictionSets:
+        """Return the sets of labels of the rows."""
+        sets: PredictionSets = self.model.predict_set(self._rows(table), coverage, per_class)
         return sets
 
     def learned_from(self, table: pa.Table) -> BoolArray | None:

@@ -22,7 +22,6 @@ from sepc.common.errors import InputError
 from sepc.common.text import shortened
 from sepc.tables.notation import DECIMALS, ColumnNotation
 
-_NAMES_SHOWN = 6
 _MARK_IN_WORDS = {".": "decimal point", ",": "decimal comma"}
 _BETWEEN_IN_WORDS = {".": "points", ",": "commas", "'": "apostrophes", " ": "blanks"}
 T = TypeVar("T")
@@ -121,7 +120,7 @@ def _require_one_way(name: str, known: pa.Array) -> None:
 
 
 def _instead(name: str) -> str:
-    return f"--category {quote(name)}, --drop {quote(name)}"
+    return f"--categorical-features {quote(name)}, --drop {quote(name)}"
 
 
 def _only(values: Iterable[T]) -> T | None:
@@ -276,10 +275,7 @@ def tell_notations(
     for notation, examples in alike.items():
         words = {example: _in_words(notation, example, signs) for example in examples.values()}
         example = max(words, key=lambda one: len(words[one]))
-        note(
-            f"{shortened(examples, _NAMES_SHOWN)}: {example!r} is read as {_value(example, notation)} "
-            f"({words[example]})"
-        )
+        note(f"{shortened(examples, 6)}: {example!r} is read as {_value(example, notation)} ({words[example]})")
 
 
 def _example(known: pa.Array, notation: ColumnNotation) -> str:

@@ -37,19 +37,14 @@ def note_other_meaning(by: str | None, columns: Sequence[str]) -> None:
 def make_promise(
     model: Any, data: LabelledTable, made_from: str, by: str | None, confidence: float, **limit: Any
 ) -> TrustThreshold | PartPromises:
-    """Return the promise that labelled rows allow.
+    """Return the promise that labelled rows allow, which the model has not learned from; see `select_min_trust`.
 
     Parameters
     ----------
-    model : TablePipeline or classifier
-        It has not learned from these rows.
     data : LabelledTable
         With groups, if `by` names a column.
     made_from : str
-        What these rows are.
-    by : str or None
-        label, region, or a column.
-    confidence : float
+        What these rows are, for messages.
     **limit : float
         max_error or max_cost.
     """
@@ -120,14 +115,7 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
 
 
 class Acceptance:
-    """How labels are accepted: from a trust on, or by the promise that a model keeps.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    options : argparse.Namespace
-        With `min_trust` and `min_typicality`.
-    """
+    """Rule by which labels are accepted: `min_trust`, or the promise that a model keeps."""
 
     def __init__(self, model: Any, options: Namespace) -> None:
         self.min_typicality = float(options.min_typicality)

@@ -1,7 +1,5 @@
 """Tables from Excel workbooks, and to them; openpyxl is needed for both."""
 
-import io
-import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,31 +12,15 @@ from sepc.cli.console import note
 from sepc.common.errors import InputError
 from sepc.tables.cells import text_of
 
-_WORKBOOK = "xl/workbook.xml"
-_MOST_ROWS = 1_048_576
-_LONGEST_TEXT = 32_767
-_SHEET = "verdicts"
-# The same results give the same file, whenever it is written.
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
-_WRITTEN_AT = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
+# Limits of the file format.
+_MOST_ROWS, _LONGEST_TEXT = 1_048_576, 32_767
 
 
 def read_sheet(file: BinaryIO, name: str) -> pa.Table:
-    """Return the first sheet of a workbook that holds something.
+    """Return the first sheet of a workbook that holds something; `name` is what messages call it.
 
-    The first row that is not empty holds the names of the columns; empty rows and columns are left out. Numbers, dates
-    and truths come as what they are; a column of several kinds becomes text.
-
-    Parameters
-    ----------
-    file : binary file
-        Seekable.
-    name : str
-        What messages call it.
-
-    Returns
-    -------
-    pyarrow.Table
+    The first row that is not empty holds the names of the columns; empty rows are skipped. Numbers, dates and truths
+    keep their types; a column of several becomes text.
     """
     from openpyxl import load_workbook
 
@@ -60,7 +42,7 @@ def read_sheet(file: BinaryIO, name: str) -> pa.Table:
 def _require_workbook(file: BinaryIO, name: str) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
-            is_workbook = _WORKBOOK in archive.namelist()
+            is_workbook = "xl/workbook.xml" in archive.namelist()
     except zipfile.BadZipFile as error:
         raise InputError(f"{name} cannot be read: {error}. Is the file complete?") from error
     if not is_workbook:
@@ -103,24 +85,13 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 @contextmanager
 def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Open a workbook of one sheet to write.
-
-    Parameters
-    ----------
-    file : binary file
-    schema : pyarrow.Schema
-
-    Yields
-    ------
-    callable
-        Takes a record batch.
-    """
+    """Yield a function that writes record batches to the only sheet of a workbook."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     workbook = Workbook(write_only=True)
-    sheet = workbook.create_sheet(_SHEET)
+    sheet = workbook.create_sheet("verdicts")
     n_rows = 0
 
     def in_cell(value: Any) -> Any:
@@ -150,19 +121,8 @@ def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.Re
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             append(row)
 
-    packed = io.BytesIO()
     try:
         append(schema.names)
         yield write
     finally:
-        workbook.save(packed)  # whatever happened: this also ends what is half written
-    _copy_without_times(packed, file)
-
-
-def _copy_without_times(packed: BinaryIO, file: BinaryIO) -> None:
-    with zipfile.ZipFile(packed) as source, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as target:
-        for part in source.namelist():
-            content = source.read(part)
-            if part == "docProps/core.xml":
-                content = _WRITTEN_AT.sub(rb"\g<1>1980-01-01T00:00:00Z", content)
-            target.writestr(zipfile.ZipInfo(part, _EARLIEST), content, zipfile.ZIP_DEFLATED)
+        workbook.save(file)  # whatever happened: this also ends what is half written

@@ -11,7 +11,7 @@ from sepc.common.errors import InputError
 # A row that is longer than this is refused; a file is read in pieces of this size.
 BLOCK = 4 << 20
 DELIMITERS = (",", "\t", ";", "|")
-# So many rows show what stands between the columns.
+# Number of rows that show the delimiter.
 _ROWS_LOOKED_AT = 50
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

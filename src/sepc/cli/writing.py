@@ -2,19 +2,19 @@
 
 import gzip
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import pandas as pd
 import pyarrow as pa
-from pyarrow import compute, ipc, parquet
+from pyarrow import compute, csv, ipc, parquet
 
+from sepc.cli.console import UsageError
 from sepc.cli.reading import PIPE
 from sepc.cli.spreadsheets import written_sheet
-from sepc.cli.usage import UsageError
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 
@@ -32,29 +32,22 @@ _FORMAT_OF = {
     ".arrows": "stream",
     ".xlsx": "xlsx",
 }
-_IN_NEED_OF_QUOTES = '["\r\n{delimiter}]'
-
-Write = Callable[[pa.RecordBatch], None]
 
 
 @contextmanager
-def written_table(path: str, schema: pa.Schema, delimiter: str = ",", decimal: str = ".") -> Iterator[Write]:
-    """Open a table to write; its suffix says which kind it is.
+def written_table(
+    path: str, schema: pa.Schema, delimiter: str = ",", decimal: str = "."
+) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """Yield a function that writes record batches to a file in the form of its suffix; ``-`` is the standard output.
 
     Parameters
     ----------
     path : str
-        ``-`` is the standard output.
     schema : pyarrow.Schema
     delimiter : str, default=","
         Between the columns of a CSV file.
     decimal : str, default="."
         In the numbers of a text file.
-
-    Yields
-    ------
-    callable
-        Takes a record batch.
     """
     file_format = format_of(path)
     with _target(path) as file:
@@ -106,70 +99,47 @@ class _TextWriter:
     """Writer of rows, with the names above the first of them: what fails before leaves a pipe empty."""
 
     def __init__(self, file: Any, schema: pa.Schema, delimiter: str, decimal: str) -> None:
-        self.file, self.schema, self.delimiter, self.decimal = file, schema, delimiter, decimal
-        self.header = [_lines([pa.array([name]) for name in schema.names], delimiter)]
+        self.file, self.names, self.delimiter, self.decimal = file, schema.names, delimiter, decimal
+        self.header = [self._with_quotes(pd.DataFrame([schema.names]))]
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows."""
-        pairs = zip(batch.columns, self.schema.names, strict=True)
-        lines = _lines([as_text(column, name, self.decimal) for column, name in pairs], self.delimiter)
+        pairs = zip(batch.columns, self.names, strict=True)
+        texts = pa.table([_as_text(column, name, self.decimal) for column, name in pairs], self.names)
+        lines = pa.BufferOutputStream()
+        try:
+            csv.write_csv(
+                texts, lines, csv.WriteOptions(include_header=False, delimiter=self.delimiter, quoting_style="none")
+            )
+            rows = lines.getvalue()
+        except pa.ArrowInvalid:  # a text needs quotes: pyarrow would quote all of them; pandas takes ten times as long
+            rows = self._with_quotes(texts.to_pandas())
         self.end()
-        self.file.write(lines)
+        self.file.write(rows)
+
+    def _with_quotes(self, rows: pd.DataFrame) -> bytes:
+        text: str = rows.to_csv(sep=self.delimiter, header=False, index=False, lineterminator="\n")
+        return text.encode()
 
     def end(self) -> None:
         """Write the names, if no row has come."""
         self.file.write(self.header.pop() if self.header else b"")
 
 
-def as_text(column: pa.Array, name: str, decimal: str = ".") -> pa.Array:
-    """Return a column as texts, an empty one for what is missing."""
+def _as_text(column: pa.Array, name: str, decimal: str) -> pa.Array:
     kind = column.type
-    if not pa.types.is_string(kind):
-        try:
-            column = compute.cast(column, pa.string())
-        except pa.ArrowException as error:
-            raise InputError(
-                f"column {name!r} holds {kind}, which has no place in a text file. "
-                "Write to a .parquet or .arrow file instead, or leave the column out."
-            ) from error
-    if decimal != "." and pa.types.is_floating(kind):
-        column = compute.replace_substring(column, ".", decimal)
-    return compute.fill_null(column, "") if column.null_count else column
-
-
-def _lines(columns: list[pa.Array], delimiter: str) -> memoryview:
-    """Return rows of texts as lines: one joined array holds them one after the other, just as a file does."""
-    quoted = [_quoted(column, delimiter) for column in columns]
-    quoted[-1] = compute.binary_join_element_wise(quoted[-1], "\n", "")
-    joined = compute.binary_join_element_wise(*quoted, delimiter)
-    return memoryview(joined.buffers()[2])
-
-
-def _quoted(column: pa.Array, delimiter: str) -> pa.Array:
-    """Return texts, in quotes where they hold what would end them."""
-    text = column.buffers()[2]
-    if text is None or not _holds(memoryview(text), delimiter):
-        return column
-    needed = compute.match_substring_regex(column, _IN_NEED_OF_QUOTES.format(delimiter=re.escape(delimiter)))
-    doubled = compute.replace_substring(column, '"', '""')
-    return compute.if_else(needed, compute.binary_join_element_wise('"', doubled, '"', ""), column)
-
-
-def _holds(text: memoryview, delimiter: str) -> bool:
-    plain = bytes(text)
-    return any(mark in plain for mark in (delimiter.encode(), b'"', b"\n", b"\r"))
+    try:
+        text = compute.cast(column, pa.string())
+    except pa.ArrowException as error:
+        raise InputError(
+            f"column {name!r} holds {kind}, which has no place in a text file. "
+            "Write to a .parquet or .arrow file instead, or leave the column out."
+        ) from error
+    return compute.replace_substring(text, ".", decimal) if pa.types.is_floating(kind) else text
 
 
 def require_writable(path: str | None, *inputs: str) -> None:
-    """Raise an error if a file cannot be written there, before anything is computed.
-
-    Parameters
-    ----------
-    path : str or None
-        Nothing is written if it is None.
-    *inputs : str
-        Files that are read: none of them is overwritten.
-    """
+    """Raise an error if a file cannot be written, or is one of the inputs; None is none to write."""
     if path is None or path == PIPE or _is_device(Path(path)):
         return
     target = Path(os.path.realpath(path))

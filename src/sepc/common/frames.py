@@ -1,13 +1,28 @@
-"""Data frames of the kind that came in, and plain Python values."""
+"""Data frames of the kind that came in, through narwhals, and plain Python values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sepc.common.errors import SepcError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
+    """Return a frame of pandas, polars, pyarrow or the like as narwhals shows it; None for what is no frame.
+
+    Its columns have different names: narwhals refuses others.
+    """
+    if not hasattr(X, "columns"):  # then narwhals is not loaded
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +41,11 @@ class FrameMaker:
 
     @classmethod
     def like(cls, X: Any) -> "FrameMaker":
-        """Return a maker of frames like `X`; pandas for what is no frame."""
-        library = type(X).__module__.split(".")[0]
-        if library == "polars":
-            return cls("polars")
-        return cls("pandas", getattr(X, "index", None) if library == "pandas" else None)
+        """Return a maker of frames like `X`; pandas for what is neither a pandas nor a polars frame."""
+        frame = as_frame(X)
+        if frame is None:
+            return cls()
+        return cls("polars") if frame.implementation.is_polars() else cls("pandas", getattr(X, "index", None))
 
     @classmethod
     def joined(cls, makers: Sequence["FrameMaker"]) -> "FrameMaker":
@@ -42,15 +57,16 @@ class FrameMaker:
 
     def frame(self, columns: Mapping[str, Any], rows: bool = False) -> Any:
         """Return a frame; if its `rows` are those that came in, under their names."""
+        import narwhals as nw
+
+        backend: Any = self.library
         try:
-            library = import_module(self.library)
+            frame = nw.from_dict(dict(columns), backend=backend).to_native()
         except ImportError as error:
             raise SepcError(
                 f"a data frame needs {self.library}, which is not installed. Run: pip install pandas"
             ) from error
-        if self.library == "polars":
-            return library.DataFrame(dict(columns))
-        return library.DataFrame(dict(columns), index=self.index if rows else None)
+        return frame if self.index is None or not rows else frame.set_axis(self.index)
 
 
 def plain(label: Any) -> Any:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from sepc.common.errors import InputError, SepcError
+from sepc.common.frames import as_frame
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray, IntArray
 
 try:
@@ -75,31 +77,24 @@ class Table(NamedTuple):
 
 
 def read_table(X: Any) -> Table:
-    """Return the columns of a pandas or polars frame, of a pyarrow table, or of rows in an array or in lists."""
-    library = type(X).__module__.split(".")[0]
-    if library == "pandas" and hasattr(X, "columns"):
-        return _table_with_names([str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], X)
-    if library == "polars" and hasattr(X, "get_columns"):
-        return _table_with_names(X.columns, X.get_columns(), X)
-    if library == "pyarrow" and hasattr(X, "column_names"):
-        return _table_with_names(X.column_names, X.columns, X)
-    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
-    return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
-
-
-def _table_with_names(names: list[str], columns: list[Any], X: Any) -> Table:
+    """Return the columns of a frame of any library that narwhals knows, or of rows in an array or in lists."""
+    names = list(map(str, getattr(X, "columns", ())))
     duplicates = sorted({name for name in names if names.count(name) > 1})
     if duplicates:
         raise InputError(
             f"the table has several columns named {', '.join(map(repr, duplicates))}; expected each name once. "
             "Rename or drop the others."
         )
-    if not names or not X.shape[0]:
+    frame = as_frame(X)
+    if frame is None:
+        array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+        return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
+    if not len(names) or not len(frame):
         raise InputError(
-            f"the table has {X.shape[0]} rows and {len(names)} columns; expected at least one of each. "
+            f"the table has {len(frame)} rows and {len(names)} columns; expected at least one of each. "
             "Check the file, or the filter on its rows."
         )
-    return Table(dict(zip(names, columns, strict=True)), True, int(X.shape[0]))
+    return Table({str(column.name): column.to_native() for column in frame.iter_columns()}, True, len(frame))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -170,22 +165,17 @@ def read_cells(column: Any) -> Cells:
 
 
 def as_series(column: Any) -> Any:
-    """Return a column of any kind as a pandas Series."""
-    library = type(column).__module__.split(".")[0]
-    if library == "polars":
-        return _from_polars(column)
-    if library == "pyarrow":
-        return column.to_pandas(date_as_object=False)
-    return column if library == "pandas" else pd.Series(column)
-
-
-def _from_polars(column: Any) -> Any:
-    kind = str(column.dtype).partition("(")[0]
-    if kind in ("Categorical", "Enum"):
-        return pd.Series(pd.Categorical(column.cast(str).to_list()))
-    if kind == "Decimal":
-        return pd.Series(column.cast(float).to_numpy())
-    return pd.Series(column.to_numpy(), dtype=object if kind == "String" else None)
+    """Return a column of any library that narwhals knows, or an array, as a pandas Series."""
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return pd.Series(np.asarray(column))
+    if series.implementation.is_pandas():
+        return column
+    if series.dtype in (nw.Categorical, nw.Enum):
+        return pd.Series(pd.Categorical(series.cast(nw.String).to_list()))
+    if series.dtype == nw.Decimal:
+        series = series.cast(nw.Float64)
+    return pd.Series(series.to_numpy(), dtype=object if series.dtype == nw.String else None)
 
 
 def _object_cells(series: Any) -> Cells:

@@ -17,7 +17,7 @@ from sepc.common.site import LinkedToSite
 from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
-from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column
+from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column, notes_on
 from sepc.tables.columns import (
     LEFT_OUT,
     Column,
@@ -27,7 +27,6 @@ from sepc.tables.columns import (
 )
 from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps
 from sepc.tables.notation import TextNotation
-from sepc.tables.notes import notes_on
 from sepc.tables.table_vocabulary import TableVocabulary
 
 _NAMES_SHOWN = 10

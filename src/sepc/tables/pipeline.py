@@ -513,8 +513,7 @@ def labels(y: Any) -> Any:
     """Return labels as an array; raise an `InputError` if some are missing."""
     if y is None:
         return None
-    library = type(y).__module__.split(".")[0]
-    array = np.asarray(as_series(y) if library in ("polars", "pyarrow") else y)
+    array = np.asarray(as_series(y) if hasattr(y, "__arrow_c_stream__") else y)
     if array.ndim == 1:
         missing = np.flatnonzero(as_series(array).isna())
         if len(missing):

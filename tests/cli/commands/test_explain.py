@@ -8,7 +8,7 @@ from command_line import do, read
 
 from sepc.cli import model_inputs
 from sepc.cli.commands import explain
-from sepc.cli.explanation_files import COLUMNS
+from sepc.cli.commands.explain import COLUMNS
 
 
 @pytest.mark.usefixtures("here")
@@ -35,7 +35,7 @@ class TestExplain:
         assert max(map(len, told.splitlines())) <= 100
 
     def test_columns_can_be_held_in_a_change(self, capsys):
-        assert do("explain model.sepc new.csv --row 3 --fixed colour size --range weight 0:9 --json") == 0
+        assert do("explain model.sepc new.csv --row 3 --fixed colour size --ranges weight 0:9 --json") == 0
         told = json.loads(capsys.readouterr().out)
         assert told["limits"] == " with colour and size as they are and weight from 0 to 9"
         change = told["counterfactual"]
@@ -43,9 +43,9 @@ class TestExplain:
         assert do("explain model.sepc new.csv --row 3 --fixed nothing") == 1
         assert "no column 'nothing'" in capsys.readouterr().err
         for wrong, why in (("9:0", "the lowest value"), ("a:b", "the range of weight ends at 'a'; expected a number")):
-            assert do(f"explain model.sepc new.csv --row 3 --range weight {wrong}") == 1
+            assert do(f"explain model.sepc new.csv --row 3 --ranges weight {wrong}") == 1
             assert why in capsys.readouterr().err
-        assert do("explain model.sepc new.csv --row 3 --range weight 5") == 2
+        assert do("explain model.sepc new.csv --row 3 --ranges weight 5") == 2
 
 
 @pytest.mark.usefixtures("here")

@@ -30,7 +30,7 @@ def made(tmp_path_factory):
         batch(60).to_csv(folder / f"good{k}.csv", index=False)
         batch(60, 0.5).to_csv(folder / f"bad{k}.csv", index=False)
         batch(120, 1.0).to_csv(folder / f"other{k}.csv", index=False)
-    fit = f"fit {folder}/fit.csv --target y --drop site --promise 0.15"
+    fit = f"fit {folder}/fit.csv --target y --drop site --max-error 0.15"
     assert do(f"{fit} --by label -o {folder}/model.sepc") == 0
     assert do(f"{fit} --by site -o {folder}/site.sepc") == 0
     return folder

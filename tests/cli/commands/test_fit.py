@@ -102,7 +102,7 @@ class TestComparisons:
 class TestWhatIsDrawn:
     def test_another_seed_holds_other_rows_back(self, capsys):
         models = []
-        for seed in ("", "--seed 0", "--seed 1"):
+        for seed in ("", "--random-state 0", "--random-state 1"):
             assert do(f"fit train.csv --target label --holdout 0.3 -o m.sepc --json {seed}") == 0
             capsys.readouterr()
             models.append(np.sort(sepc.load("m.sepc")["classifier"].model_.points, axis=0))
@@ -110,7 +110,7 @@ class TestWhatIsDrawn:
         assert not np.array_equal(models[0], models[2])
 
     def test_the_seed_is_that_of_an_ensemble(self, capsys):
-        assert do("fit train.csv --target label --ensemble --seed 7 -o m.sepc --json") == 0
+        assert do("fit train.csv --target label --ensemble --random-state 7 -o m.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["parameters"]["random_state"] == 7
 
     def test_n_imp_can_be_chosen(self, capsys):
@@ -148,23 +148,26 @@ class TestWeights:
         Path("once.csv").write_text(as_csv([row for row, w in zip(rows, weights, strict=True) for _ in range(int(w))]))
         weighted = [[*row[:-1], w, row[-1]] for row, w in zip(rows, weights, strict=True)]
         Path("weighted.csv").write_text(as_csv(weighted, (*COLUMNS, "times", "label")))
-        assert do("fit weighted.csv --target label --weight times -o a.sepc") == 0
+        assert do("fit weighted.csv --target label --sample-weight times -o a.sepc") == 0
         assert do("fit once.csv --target label -o b.sepc") == 0
         for model in ("a", "b"):
             assert do(f"predict {model}.sepc new.csv -o {model}.csv") == 0
         assert read("a.csv") == read("b.csv")
         assert sum(sepc.load("a.sepc")["classifier"].class_count_) == sum(map(int, weights))
         capsys.readouterr()
-        assert do("fit weighted.csv --target label --weight times -o a.sepc --n-imp auto") == 2
-        assert "expected --n-imp with a number beside --weight" in capsys.readouterr().err
+        assert do("fit weighted.csv --target label --sample-weight times -o a.sepc --n-imp auto") == 2
+        assert "expected --n-imp with a number beside --sample-weight" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ("--weight colour", "column 'colour' holds something else than numbers"),
-            ("--weight nothing", "has no column 'nothing'"),
-            ("--weight label", "--weight names 'label', the column of the labels"),
-            ("--weight size --drop size", "--weight and --drop or --category both name 'size'"),
+            ("--sample-weight colour", "column 'colour' holds something else than numbers"),
+            ("--sample-weight nothing", "has no column 'nothing'"),
+            ("--sample-weight label", "--sample-weight names 'label', the column of the labels"),
+            (
+                "--sample-weight size --drop size",
+                "--sample-weight and --drop or --categorical-features both name 'size'",
+            ),
         ],
     )
     def test_columns_that_are_no_weights_are_refused(self, options, message, capsys):
@@ -175,8 +178,8 @@ class TestWeights:
         rows = [[*row[:-1], "2", row[-1]] for row in records(90)]
         Path("weighted.csv").write_text(as_csv(rows, (*COLUMNS, "times", "label")))
         Path("test.csv").write_text(as_csv(records(40, seed=3)))
-        asked = "weighted.csv --target label --weight times --test test.csv"
+        asked = "weighted.csv --target label --sample-weight times --test test.csv"
         assert do(f"report {asked} -o r.json --max-records 1") == 0
         assert json.loads(Path("r.json").read_text())
-        assert do("report weighted.csv --target label --weight times --model model.sepc -o r.json") == 2
-        assert "--weight is for a model that is to be fitted" in capsys.readouterr().err
+        assert do("report weighted.csv --target label --sample-weight times --model model.sepc -o r.json") == 2
+        assert "--sample-weight is for a model that is to be fitted" in capsys.readouterr().err

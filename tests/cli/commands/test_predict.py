@@ -14,7 +14,7 @@ from sepc.cli.commands.predict import ADDED_COLUMNS
 
 @pytest.mark.usefixtures("here")
 class TestPolicy:
-    STATED = "--prior yes 0.1 --cost yes no 8 --cost no yes 1 --ask 0.002"
+    STATED = "--class-prior yes 0.1 --costs yes no 8 --costs no yes 1 --asking-cost 0.002"
 
     def test_shares_and_costs_decide_as_in_python(self, capsys):
         assert do(f"predict model.sepc new.csv -o out.csv {self.STATED}") == 0
@@ -42,11 +42,11 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("asked", "told"),
         [
-            ("--prior maybe 0.1", "--prior names the label 'maybe'; expected one of no, yes"),
-            ("--prior yes some", "argument --prior: 'some' is no number"),
-            ("--ask 1", "--ask is a price beside those of errors"),
-            ("--cost yes no 8", "costs['no'] does not say what giving 'yes' costs"),
-            ("--prior yes 1.5", "expected shares above 0 that add up to 1"),
+            ("--class-prior maybe 0.1", "--class-prior names the label 'maybe'; expected one of no, yes"),
+            ("--class-prior yes some", "argument --class-prior: 'some' is no number"),
+            ("--asking-cost 1", "--asking-cost is a price beside those of errors"),
+            ("--costs yes no 8", "costs['no'] does not say what giving 'yes' costs"),
+            ("--class-prior yes 1.5", "expected shares above 0 that add up to 1"),
         ],
     )
     def test_what_cannot_be_is_refused(self, asked, told, here, capsys):
@@ -115,9 +115,9 @@ class TestPredict:
         names = list(read("twice.csv")[0])
         assert names[5:] == [
             "sepc_label",
-            *ADDED_COLUMNS[1:],
+            *list(ADDED_COLUMNS)[1:],
             "sepc_sepc_label",
-            *(f"sepc_{name}" for name in ADDED_COLUMNS[1:]),
+            *(f"sepc_{name}" for name in list(ADDED_COLUMNS)[1:]),
         ]
         assert [row["label"] for row in read("twice.csv")] == [row["label"] for row in read("train.csv")]
 
@@ -141,7 +141,7 @@ class TestPredict:
 class TestLabelSets:
     def test_sets_are_those_of_the_library(self, capsys):
         assert do("fit train.csv --target label --holdout 0.3 -o m.sepc") == 0
-        assert do("predict m.sepc new.csv --label-sets 0.8 --per-class -o out.csv --json") == 0
+        assert do("predict m.sepc new.csv --coverage 0.8 --per-class -o out.csv --json") == 0
         told = json.loads("{" + capsys.readouterr().out.partition("{")[2])["label_sets"]
         rows = read("out.csv")
         model = sepc.load("m.sepc")
@@ -151,14 +151,14 @@ class TestLabelSets:
         assert (told["coverage"], told["per_class"], sum(told["sizes"].values())) == (0.8, True, 120)
 
     def test_a_model_without_rows_held_back_has_none(self, capsys):
-        assert do("predict model.sepc new.csv --label-sets -o out.csv") == 1
+        assert do("predict model.sepc new.csv --coverage -o out.csv") == 1
         assert "Fit it with --holdout or --test." in capsys.readouterr().err
 
     def test_what_is_between_labels_is_in_none_of_them(self):
         rows = [[*row[:-1], f"{row[-1]}|{row[-1]}"] for row in records(200)]
         Path("odd.csv").write_text(as_csv(rows))
         assert do("fit odd.csv --target label --holdout 0.3 -o m.sepc") == 0
-        assert do("predict m.sepc new.csv --label-sets 0.999 -o out.csv") == 0
+        assert do("predict m.sepc new.csv --coverage 0.999 -o out.csv") == 0
         assert {row["label_set"] for row in read("out.csv")} == {"no|no||yes|yes"}
 
 

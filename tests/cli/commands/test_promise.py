@@ -29,7 +29,7 @@ def patients(tmp_path, monkeypatch):
     return table
 
 
-FIT = "fit fit.csv --target y --drop site -o model.sepc --promise 0.1"
+FIT = "fit fit.csv --target y --drop site -o model.sepc --max-error 0.1"
 
 
 @pytest.mark.usefixtures("patients")
@@ -81,7 +81,7 @@ class TestFit:
 
     def test_what_voids_the_promise_is_told(self, capsys):
         assert do(f"{FIT} --by label") == 0
-        assert do("predict model.sepc new.csv -o out.csv --prior ill 0.1 --min-typicality 0.2") == 0
+        assert do("predict model.sepc new.csv -o out.csv --class-prior ill 0.1 --min-typicality 0.2") == 0
         told = capsys.readouterr().err
         assert "the promise does not hold here: it was made with other shares of the classes" in told
         assert "the promise does not hold with --min-typicality 0.2" in told
@@ -92,7 +92,7 @@ class TestFit:
         rare = patients[:700].copy()
         rare["y"] = np.where(np.arange(700) % 7 == 0, [f"rare {i}" for i in range(700)], rare["y"])
         rare.to_csv("rare.csv", index=False)
-        assert do("fit rare.csv --target y --drop site -o m.sepc --promise 0.1 --json") == 0
+        assert do("fit rare.csv --target y --drop site -o m.sepc --max-error 0.1 --json") == 0
         told = json.loads(capsys.readouterr().out)["promise"]
         assert told["min_trust"] is None  # each rare label is one of its own, and so always wrong
         data = LabelledTable("a.csv", pa.table({"x": np.arange(60) % 20}), np.arange(60) % 20 % 3)
@@ -110,18 +110,21 @@ class TestFit:
 
     def test_a_column_that_is_called_region_is_not_meant_and_the_note_says_so(self, patients, capsys):
         patients[:700].rename(columns={"site": "region"}).to_csv("r.csv", index=False)
-        assert do("fit r.csv --target y -o m.sepc --promise 0.2 --by region") == 0
+        assert do("fit r.csv --target y -o m.sepc --max-error 0.2 --by region") == 0
         assert "--by region goes by the model's own region, not by the column" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("line", "told"),
         [
-            ("fit fit.csv --target y -o m.sepc --by label", "--by is about a promise; expected --promise with it"),
+            ("fit fit.csv --target y -o m.sepc --by label", "--by is about a promise; expected --max-error with it"),
             ("fit fit.csv --target y -o m.sepc --confidence 0.9", "--confidence is about a promise"),
             ("fit fit.csv --target y -o m.sepc --calibration 0.4", "--calibration is about a promise"),
-            ("fit fit.csv --target y -o m.sepc --promise 0.1 --by y", "the column of the labels; expected --by label"),
-            ("fit fit.csv --target y -o m.sepc --promise 5", "argument --promise: 5 is not between 0 and 1"),
-            ("fit fit.csv --target y -o m.sepc --promise 0.1 --by sit", "no column 'sit'. Did you mean 'site'?"),
+            (
+                "fit fit.csv --target y -o m.sepc --max-error 0.1 --by y",
+                "the column of the labels; expected --by label",
+            ),
+            ("fit fit.csv --target y -o m.sepc --max-error 5", "argument --max-error: 5 is not between 0 and 1"),
+            ("fit fit.csv --target y -o m.sepc --max-error 0.1 --by sit", "no column 'sit'. Did you mean 'site'?"),
         ],
     )
     def test_bad_requests(self, line, told, capsys):
@@ -170,7 +173,7 @@ class TestPromise:
 
     def test_costs(self):
         assert do("fit fit.csv --target y --drop site -o plain.sepc") == 0
-        costs = "--cost ill well 5 --cost well ill 1 --max-cost 0.4"
+        costs = "--costs ill well 5 --costs well ill 1 --max-cost 0.4"
         assert do(f"promise plain.sepc cal.csv --target y {costs} --by label -o dear.sepc") == 0
         model = sepc.load("dear.sepc")
         assert model.promise.bounds == "cost"

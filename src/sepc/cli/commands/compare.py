@@ -10,14 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sepc.cli.cell_values import CellParser
-from sepc.cli.class_labels import parse_labels
 from sepc.cli.commands.predict import added_names, answer_delimiter
-from sepc.cli.console import aligned, note, progress, say, show, show_json
-from sepc.cli.labelled_tables import open_as_asked, require_columns
-from sepc.cli.model_inputs import BatchPredictor, notation_of, read_model
-from sepc.cli.policies import least_trust
+from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
+from sepc.cli.labelled_tables import open_as_asked, parse_labels, require_columns
+from sepc.cli.model_inputs import BatchPredictor, least_trust, notation_of, read_model
 from sepc.cli.reading import PIPE, Source
-from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
 from sepc.common.frames import plain
@@ -138,7 +135,7 @@ class _ComparedRows:
         """Write the rows on which the labels differ: their number, all columns, and both verdicts."""
         rows = np.flatnonzero(found.differ)
         table = self._table().take(pa.array(rows))
-        names = added_names(table.column_names, ("row", *_ADDED))
+        names = list(added_names(table.column_names, ("row", *_ADDED)).values())
         added = [
             pa.array(values)
             for one in (found.a, found.b)

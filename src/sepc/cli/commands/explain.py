@@ -1,24 +1,39 @@
 """``sepc explain``: the reasons for the labels of rows, and what would have to change for others."""
 
+import json
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 import pyarrow as pa
 
 from sepc.cli.commands.predict import answer_delimiter
-from sepc.cli.console import progress, say, show, show_json
-from sepc.cli.explanation_files import form_of, written_explanations
-from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
-from sepc.cli.policies import under_policy
+from sepc.cli.console import UsageError, for_json, on_one_line, progress, say, show, show_json
+from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model, under_policy
 from sepc.cli.reading import Source
-from sepc.cli.usage import UsageError
-from sepc.cli.writing import require_writable
+from sepc.cli.writing import format_of, require_writable, written_table
+from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
-from sepc.common.text import many
+from sepc.common.text import many, percent
 
-_WIDTH = 100
+_TEXT, _NUMBER = pa.string(), pa.float64()
+# Columns of a table of explanations, after the number of the row and the label.
+COLUMNS = {
+    "trust": _NUMBER,
+    "reason": _TEXT,
+    "region": _TEXT,
+    "typicality": _NUMBER,
+    "shares": _TEXT,
+    "change_label": _TEXT,
+    "change_trust": _NUMBER,
+    "change_length": _NUMBER,
+    "change": _TEXT,
+    "change_beyond": _TEXT,
+    "text": _TEXT,
+}
 
 
 def run(options: Namespace) -> None:
@@ -26,11 +41,11 @@ def run(options: Namespace) -> None:
     if options.output is None and not options.row:
         raise UsageError("neither --row nor -o is given; expected the rows to explain, or -o FILE for all of them.")
     if options.output is not None:
-        form_of(options.output)
+        _form_of(options.output)
         require_writable(options.output, options.model, options.data)
     model = under_policy(read_model(options.model), options)
     with open_for_model(options, model) as (source, predictor):
-        limits = {"fixed": options.fixed, "ranges": dict(options.range)}
+        limits = {"fixed": options.fixed, "ranges": dict(options.ranges)}
         if options.output is None:
             _print(options, predictor, source, limits)
         else:
@@ -46,7 +61,7 @@ def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits
     for n, (row, why) in enumerate(told):
         # A name or a value is not taken apart.
         text = why.text if len(told) == 1 else f"Row {row}. {why.text}"
-        show(("\n" if n else "") + fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
+        show(("\n" if n else "") + fill(text, 100, break_long_words=False, break_on_hyphens=False))
 
 
 def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits: dict[str, Any]) -> None:
@@ -54,7 +69,7 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
     separated = answer_delimiter(source, decimal), decimal
     with (
         progress("explain", source.position, source.size) as tell,
-        written_explanations(options.output, predictor.label_type, *separated) as write,
+        _written_explanations(options.output, predictor.label_type, *separated) as write,
     ):
         for row, batch in rows_of(source, options.row):
             write(row, predictor.explain(batch, row - 1, **limits))
@@ -66,14 +81,7 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
 
 
 def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield some rows of a table, counted from 1, each with its number, in the order of the table.
-
-    Parameters
-    ----------
-    source : Source
-    rows : list of int
-        Which ones; all if there are none.
-    """
+    """Yield some rows of a table, all if none are named, in its order and each with its number, from 1."""
     wanted, seen = set(rows), 0
     for batch in source.batches:
         for row in range(seen + 1, seen + 1 + batch.num_rows):
@@ -86,3 +94,74 @@ def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBat
         raise InputError(f"{source.name} has column names but no rows; there is no row {max(wanted)} to explain.")
     if rows:
         raise InputError(f"{source.name} has {seen} rows; expected a row from 1 to {seen}, not {max(wanted)}.")
+
+
+def _form_of(path: str) -> str:
+    """Return what kind of file explanations are written to: "json", "jsonl", "txt" or "table"."""
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix in ("json", "jsonl", "txt"):
+        return suffix
+    format_of(path)
+    return "table"
+
+
+@contextmanager
+def _written_explanations(
+    path: str, label_type: pa.DataType, delimiter: str, decimal: str = "."
+) -> Iterator[Callable[[int, Any], None]]:
+    """Yield a function of a row's number, from 1, and its explanation, which writes both in the form of the suffix."""
+    form = _form_of(path)
+    if form == "table":
+        schema = pa.schema([("row", pa.int64()), ("label", label_type), *COLUMNS.items()])
+        with written_table(path, schema, delimiter, decimal) as write_batch:
+            yield lambda row, why: write_batch(pa.RecordBatch.from_pylist([_as_row(row, why)], schema=schema))
+        return
+    with written_whole(path) as file:
+        n_written = 0
+
+        def write(row: int, why: Any) -> None:
+            nonlocal n_written
+            file.write(_as_text(form, row, why, is_first=n_written == 0).encode())
+            n_written += 1
+
+        yield write
+        if form == "json":
+            file.write(b"\n]\n" if n_written else b"[]\n")
+
+
+def _as_text(form: str, row: int, why: Any, is_first: bool) -> str:
+    if form == "txt":
+        return f"{'' if is_first else chr(10)}Row {row}. {on_one_line(why.text)}\n"
+    line = json.dumps(for_json({"row": row, **why.to_dict()}), ensure_ascii=False, allow_nan=False)
+    if form == "jsonl":
+        return f"{line}\n"
+    return f"{'[' if is_first else ','}\n{line}"
+
+
+def _as_row(row: int, why: Any) -> dict[str, Any]:
+    """Return what a table of explanations says of one row."""
+    change = why.counterfactual
+    return {
+        "row": row,
+        "label": why.label,
+        "trust": why.trust,
+        "reason": why.reason,
+        "region": why.region,
+        "typicality": why.typicality,
+        "shares": _shares(why),
+        "change_label": None if change is None else str(change.label),
+        "change_trust": None if change is None else change.trust,
+        "change_length": None if change is None else change.distance,
+        "change": None if change is None else "; ".join(one.in_words() for one in change.changes),
+        "change_beyond": None if change is None else "; ".join(change.beyond),
+        "text": why.text,
+    }
+
+
+def _shares(why: Any) -> str:
+    """Return what speaks most for the label: regions with their shares of the trust, or members with their odds."""
+    if hasattr(why, "voices"):
+        most = [voice for voice in why.voices if voice.evidence > 0.0][:3]
+        return "; ".join(f"{voice.region} by log odds of {voice.evidence:.3g}" for voice in most)
+    most = [share for share in why.shares if share.label == why.label][:3]
+    return "; ".join(f"{share.region} {percent(share.share)}" for share in most)

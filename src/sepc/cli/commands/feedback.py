@@ -1,27 +1,26 @@
 """``sepc feedback``: true labels for a model's predictions, and a model that has learned from them."""
 
 from argparse import Namespace
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sepc.cli.console import note, say, show, show_json, step_progress
-from sepc.cli.known_rows import KNOWN, SEEN, how_known
+from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
 from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
-from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.feedback import FeedbackMonitor, Forgetting
+from sepc.feedback.observation_log import LoggedBatch, ObservationLog
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
+_NEW, _KNOWN, _SEEN = "new", "known", "seen without labels"
 _NAMED = 10
-# No feature is called like that.
-_LABEL = "\x00label"
 
 
 def run(options: Namespace) -> None:
@@ -87,15 +86,15 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
             some = data.rows(which)
             rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
             has_labels = which is labelled
-            known = how_known(
+            known = _how_known(
                 monitor.log,
                 np.asarray(features[which], dtype=np.float64),
                 some.labels.tolist() if has_labels else None,
                 _said(options) if has_labels else None,
             )
-            if known != KNOWN:
+            if known != _KNOWN:
                 truth = _truth(some, options) if has_labels else {}
-                monitor.observe(rows, **truth, seen=known == SEEN)
+                monitor.observe(rows, **truth, seen=known == _SEEN)
     return monitor
 
 
@@ -145,7 +144,7 @@ def _note_learned(model: Any, features: Any) -> None:
 def _repeated(features: Any, data: LabelledTable) -> BoolArray:
     """Return which rows repeat an earlier one, in all values that the model reads and in the label, shape (n,)."""
     labels = [str(label) for label in data.labels.tolist()]
-    return np.asarray(features.assign(**{_LABEL: labels}).duplicated())
+    return np.asarray(features.assign(**{"\x00label": labels}).duplicated())
 
 
 def _note_repeated(repeated: BoolArray, once: bool) -> None:
@@ -191,3 +190,72 @@ def _forgetting(options: Namespace) -> Forgetting | str | None:
     if options.half_life is not None:
         return Forgetting("fading", options.half_life)
     return options.forget  # type: ignore[no-any-return]
+
+
+def _how_known(log: ObservationLog | None, records: FloatArray, labels: list[Any] | None, how: str | None) -> str:
+    """Return whether rows are new, known, or were seen without the labels that they have now; say so.
+
+    Rows are compared by their values, so equal ones are taken for the same only where a whole batch is.
+
+    Parameters
+    ----------
+    log : ObservationLog or None
+    records : ndarray of shape (n, d)
+        Rows as the model reads them.
+    labels : list or None
+    how : {"all", "probability"} or None
+        How labelled rows were chosen, if that is said.
+    """
+    if log is None or not log.batches:
+        return _NEW
+    rows = _counted_rows(records)
+    if labels is not None:
+        return _known_labelled(log, rows, labels, how)
+    if _all_in(rows, sum((_counted_rows(batch.records) for batch in log.batches if not batch.seen), Counter())):
+        _note_known(log, len(records), log.batches[0].day)
+        return _KNOWN
+    return _NEW
+
+
+def _known_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[Any], how: str | None) -> str:
+    told = sorted(map(str, labels))
+    for batch in log.batches:
+        if batch.labels is None or sorted(map(str, batch.labels)) != told or _counted_rows(batch.records) != rows:
+            continue
+        if _how(batch) != how:
+            before = _said_in_words(_how(batch))
+            raise InputError(
+                f"{log.path} holds the same {many(len(labels), 'row')} since {batch.day}, {before}, "
+                f"and now {_said_in_words(how)}; expected what was said then. Say the same, or start a new file."
+            )
+        _note_known(log, len(labels), batch.day)
+        return _KNOWN
+    waiting = sum((_counted_rows(batch.records) for batch in log.batches if batch.labels is None), Counter())
+    waiting -= sum((_counted_rows(batch.records) for batch in log.batches if batch.seen), Counter())
+    if _all_in(rows, waiting):
+        note(f"{log.path} holds {many(len(labels), 'row')} like these without labels; now only their labels count.")
+        return _SEEN
+    return _NEW
+
+
+def _counted_rows(records: FloatArray) -> Counter[bytes]:
+    alike = np.where(np.isnan(records), np.nan, records + 0.0)  # one NaN, one zero
+    return Counter(row.tobytes() for row in alike)
+
+
+def _all_in(rows: Counter[bytes], known: Counter[bytes]) -> bool:
+    return all(known[row] >= n for row, n in rows.items())
+
+
+def _how(batch: LoggedBatch) -> str | None:
+    return "all" if batch.all_labelled else None if batch.chance is None else "probability"
+
+
+def _said_in_words(how: str | None) -> str:
+    if how is None:
+        return "without a word on how they were chosen to be labelled"
+    return "with --labels all" if how == "all" else "with --probability"
+
+
+def _note_known(log: ObservationLog, n: int, day: str) -> None:
+    note(f"{log.path} holds the same {many(n, 'row')} since {day}; they are not counted again.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import aligned, counted, is_watched, note, say, show, show_json, step_progress
+from sepc.cli.console import UsageError, aligned, counted, is_watched, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, summarize, summary_text
 from sepc.cli.promised import (
@@ -19,7 +19,6 @@ from sepc.cli.promised import (
     note_other_meaning,
     promise_text,
 )
-from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import many
@@ -34,10 +33,6 @@ from sepc.promises.parts import ALL
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
 
-SEED = 0
-# Of the rows of each class, for a promise.
-_CALIBRATION = 0.3
-
 
 def run(options: Namespace) -> None:
     """Fit a pipeline, write it, and say what was done."""
@@ -49,12 +44,12 @@ def run(options: Namespace) -> None:
     note_other_meaning(options.by, data.table.column_names)
     train, test = _split(options, data)
     cal = None
-    if options.promise is not None:
+    if options.max_error is not None:
         held_back = train is not test
-        share = _CALIBRATION if options.calibration is None else options.calibration
-        train, cal = kept_for_a_promise(train, share, options.seed + 1)
+        share = 0.3 if options.calibration is None else options.calibration
+        train, cal = kept_for_a_promise(train, share, options.random_state + 1)
         test = test if held_back else train
-    path = set_n_imp(classifier, train, options.seed) if options.n_imp == "auto" else None
+    path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     test = test.with_labels_of(model.classes_)
     is_new = test.table is not train.table
@@ -93,10 +88,12 @@ def run(options: Namespace) -> None:
 
 def _require_promise(options: Namespace) -> None:
     """Raise a `UsageError` for options of a promise that is not asked for."""
-    if options.promise is None:
+    if options.max_error is None:
         for name in ("by", "confidence", "calibration"):
             if getattr(options, name) is not None:
-                raise UsageError(f"--{name} is about a promise; expected --promise with it, such as --promise 0.05.")
+                raise UsageError(
+                    f"--{name} is about a promise; expected --max-error with it, such as --max-error 0.05."
+                )
     elif options.by == options.target and options.by not in PARTS:
         raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
 
@@ -107,11 +104,11 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     made_from = f"{many(len(cal.labels), 'row')} of {cal.name} that were kept back"
     by = None if options.by == ALL else options.by
     # A label of which no row was left to learn from is one that new rows can have.
-    promise = make_promise(model, cal, made_from, by, confidence, max_error=options.promise, unknown_labels="wrong")
+    promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
     if is_kept(promise):
         model.sign(promise)
     else:
-        note_no_promise(model, promise, max_error=options.promise)
+        note_no_promise(model, promise, max_error=options.max_error)
     return promise
 
 
@@ -134,13 +131,15 @@ def make_classifier(options: Namespace) -> Any:
         raise UsageError("--trust is for a single partition; expected either --trust or --ensemble.")
     if options.n_imp == "auto":
         raise UsageError("--n-imp auto is for a single partition; expected --n-imp with a number for --ensemble.")
-    return SEPEnsembleClassifier(**given, random_state=options.seed)
+    return SEPEnsembleClassifier(**given, random_state=options.random_state)
 
 
 def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
     """Choose `n_imp` by cross-validation within the rows to learn from; return what was tried."""
     if data.weights is not None:
-        raise UsageError("--n-imp auto compares rows that count alike; expected --n-imp with a number beside --weight.")
+        raise UsageError(
+            "--n-imp auto compares rows that count alike; expected --n-imp with a number beside --sample-weight."
+        )
     features = TableEncoder().fit(data.table).transform(data.table)
     with step_progress("choosing n_imp") as on_step:
         path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
@@ -185,10 +184,10 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
         return data, test
     if options.holdout is None:
         return data, data
-    return hold_out(data, options.holdout, options.seed)
+    return hold_out(data, options.holdout, options.random_state)
 
 
-def hold_out(data: LabelledTable, share: float, seed: int = SEED) -> tuple[LabelledTable, LabelledTable]:
+def hold_out(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
     """Return two parts of labelled rows: the second is a share of each class, drawn with a seed."""
     rng = np.random.default_rng(seed)
     held_out = np.zeros(len(data.labels), dtype=bool)

@@ -3,43 +3,40 @@
 import warnings
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sepc.cli.console import counted, note, progress, say, show_json
-from sepc.cli.label_set_columns import LabelSetColumns
-from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model
+from sepc.cli.console import UsageError, counted, note, progress, say, show_json
+from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, under_policy
 from sepc.cli.model_summary import no_typicality
-from sepc.cli.policies import under_policy
 from sepc.cli.promised import Acceptance
 from sepc.cli.reading import PIPE, Source
-from sepc.cli.usage import UsageError
 from sepc.cli.writing import format_of, require_writable, written_table
-from sepc.common.errors import SepcWarning
+from sepc.common.errors import InputError, SepcWarning
+from sepc.common.frames import plain
 from sepc.common.text import many, percent, shortened
 from sepc.model.acceptance import REFUSALS
 from sepc.model.assessment import Assessment
 
-ADDED_COLUMNS = (
-    "label",
-    "trust",
-    "reason",
-    "region",
-    "distance",
-    "typicality",
-    "stability",
-    "accepted",
-    "refusal",
-)
-SET_COLUMNS = ("label_set", "label_set_size")
-COST_COLUMNS = ("expected_cost", "asking_cost")
-PROMISE_COLUMNS = ("promise",)
-# So many different values are remembered for each column: a file may hold more than fit into memory.
+_NUMBER, _TEXT = pa.float64(), pa.string()
+# The added columns of every answer, but for the type of the label; others follow in `_CountedPredictions.types`.
+ADDED_COLUMNS = {
+    "label": None,
+    "trust": _NUMBER,
+    "reason": _TEXT,
+    "region": _TEXT,
+    "distance": _NUMBER,
+    "typicality": _NUMBER,
+    "stability": _NUMBER,
+    "accepted": pa.bool_(),
+    "refusal": _TEXT,
+}
+# Different values that are remembered for each column: a file may hold more than fit into memory.
 _REMEMBERED = 1000
-_MAX_LISTED = 5
 
 
 def run(options: Namespace) -> None:
@@ -49,54 +46,37 @@ def run(options: Namespace) -> None:
         raise UsageError("--json prints what was done, and verdicts go the same way; expected -o FILE for these.")
     format_of(output)
     require_writable(output, options.model, options.data)
-    if options.per_class and options.label_sets is None:
-        raise UsageError("--per-class is about sets of labels; expected --label-sets with it.")
+    if options.per_class and options.coverage is None:
+        raise UsageError("--per-class is about sets of labels; expected --coverage with it.")
     model = under_policy(read_model(options.model), options)
-    sets = None if options.label_sets is None else LabelSetColumns(model, options.label_sets, options.per_class)
+    sets = None if options.coverage is None else _LabelSetColumns(model, options.coverage, options.per_class)
     with open_for_model(options, model) as (source, predictor):
-        has_costs = predictor.has_costs
         acceptance = Acceptance(model, options)
         acceptance.require_groups(source.schema.names, source.name)
-        usual = (
-            *ADDED_COLUMNS,
-            *(() if acceptance.promise is None else PROMISE_COLUMNS),
-            *(COST_COLUMNS if has_costs else ()),
-            *(() if sets is None else SET_COLUMNS),
-        )
-        names = added_names(source.schema.names, usual)
         predictions = _CountedPredictions(predictor, acceptance, sets)
-        _write(output, source, names, predictions)
-    _note_renamed(usual, names)
+        names = added_names(source.schema.names, predictions.types)
+        _write(output, source, list(names.values()), predictions)
+    changed = [f"{name} for {ours}" for ours, name in names.items() if ours != name]
+    if changed:
+        note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
     predictions.tell()
     if options.json:
-        show_json({"output": output, "columns": dict(zip(usual, names, strict=True)), **predictions.to_dict()})
+        show_json({"output": output, "columns": names, **predictions.to_dict()})
 
 
-def added_names(taken: Sequence[str], usual: Sequence[str] = ADDED_COLUMNS) -> list[str]:
-    """Return the names of the added columns, changed where a column of the input has them already."""
-    names = []
-    for name in usual:
+def added_names(taken: Collection[str], ours: Iterable[str]) -> dict[str, str]:
+    """Return the names of added columns, changed where a column of the input has them already."""
+    names = {}
+    for usual in ours:
+        name = usual
         while name in taken:
             name = f"sepc_{name}"
-        names.append(name)
+        names[usual] = name
     return names
 
 
-def _note_renamed(usual: Sequence[str], names: list[str]) -> None:
-    changed = [f"{name} for {ours}" for ours, name in zip(usual, names, strict=True) if ours != name]
-    if changed:
-        note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
-
-
 def _write(output: str, source: Source, names: list[str], predictions: "_CountedPredictions") -> None:
-    number, text = pa.float64(), pa.string()
-    types = [predictions.predictor.label_type, number, text, text, number, number, number, pa.bool_(), text]
-    if predictions.acceptance.promise is not None:
-        types += [text]
-    if predictions.predictor.has_costs:
-        types += [number, number]
-    if predictions.sets is not None:
-        types += [text, pa.int64()]
+    types = list(predictions.types.values())
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
     decimal = predictions.predictor.decimal
     with (
@@ -121,16 +101,23 @@ def answer_delimiter(source: Source, decimal: str) -> str:
 class _CountedPredictions:
     """Predictions for the batches of a table, counted by label, reason and refusal."""
 
-    def __init__(self, predictor: BatchPredictor, acceptance: Acceptance, sets: LabelSetColumns | None) -> None:
+    def __init__(self, predictor: BatchPredictor, acceptance: Acceptance, sets: "_LabelSetColumns | None") -> None:
         self.predictor, self.acceptance, self.sets = predictor, acceptance, sets
+        self.types = ADDED_COLUMNS | {"label": predictor.label_type}
+        if acceptance.promise is not None:
+            self.types["promise"] = _TEXT
+        if predictor.has_costs:
+            self.types |= {"expected_cost": _NUMBER, "asking_cost": _NUMBER}
+        if sets is not None:
+            self.types |= {"label_set": _TEXT, "label_set_size": pa.int64()}
         self.n_rows = 0
         self.labels: Counter[Any] = Counter(dict.fromkeys(predictor.classes, 0))
         self.reasons: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.unseen: dict[str, Counter[str]] = {}
 
-    def columns(self, batch: pa.RecordBatch) -> tuple[Any, ...]:
-        """Return the added columns for a batch of rows."""
+    def columns(self, batch: pa.RecordBatch) -> list[Any]:
+        """Return the added columns for a batch of rows, in the order of their types."""
         table = self.predictor.table(batch, self.n_rows)
         a: Assessment = self.predictor.assess(table, self.n_rows)
         groups = self.predictor.groups(batch, self.acceptance.group_column)
@@ -139,11 +126,14 @@ class _CountedPredictions:
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
         accepted = [why is None for why in refusals]
-        costs = (a.expected_cost, a.asking_cost) if self.predictor.has_costs else ()
-        sets = () if self.sets is None else self.sets.columns(self.predictor.label_sets(table, self.sets.how))
-        promised = () if self.acceptance.promise is None else (self.acceptance.promised(a, refusals, groups),)
-        verdicts = a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals
-        return *verdicts, *promised, *costs, *sets
+        columns = [a.label, a.trust, a.reason, a.region, a.distance, a.typicality, a.stability, accepted, refusals]
+        if self.acceptance.promise is not None:
+            columns.append(self.acceptance.promised(a, refusals, groups))
+        if self.predictor.has_costs:
+            columns += [a.expected_cost, a.asking_cost]
+        if self.sets is not None:
+            columns += self.sets.columns(self.predictor, table)
+        return columns
 
     def _refusals(self, a: Assessment, groups: Any) -> Any:
         with warnings.catch_warnings():
@@ -230,5 +220,60 @@ class _CountedPredictions:
 
 
 def _in_words(column: str, values: Counter[str]) -> str:
-    named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), _MAX_LISTED)
+    named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), 5)
     return f"column {column!r} has values that the model has never seen: {named}."
+
+
+class _LabelSetColumns:
+    """Sets of labels that a calibrated model gives, as two columns: the labels, joined by a mark in none; and how many.
+
+    Parameters
+    ----------
+    model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
+    coverage : float
+    per_class : bool
+        Arguments of `predict_set`.
+    """
+
+    def __init__(self, model: Any, coverage: float, per_class: bool) -> None:
+        if classifier_of(model)._calibration is None:
+            raise InputError(
+                "the model was fitted without rows to calibrate sets of labels with; expected some that it has not "
+                "learned from. Fit it with --holdout or --test."
+            )
+        self.coverage, self.per_class = coverage, per_class
+        labels = [str(plain(label)) for label in model.classes_]
+        marks = ("|" * n for n in count(1))
+        self.between = next(mark for mark in marks if not any(mark in label for label in labels))
+        self.sizes: Counter[int] = Counter()
+        self.always: tuple[Any, ...] = ()
+
+    def columns(self, predictor: BatchPredictor, table: pa.Table) -> tuple[list[str], list[int]]:
+        """Return the labels of each row's set as a text, and their number."""
+        found = predictor.label_sets(table, self.coverage, self.per_class)
+        sizes = found.size.tolist()
+        self.sizes.update(sizes)
+        self.always = found.always
+        return [self.between.join(map(str, labels)) for labels in found.labels()], sizes
+
+    def tell(self) -> None:
+        """Say what was done."""
+        within = "within each class" if self.per_class else "over all"
+        several = sum(n for size, n in self.sizes.items() if size > 1)
+        say(
+            f"label sets that hold the true label in {percent(self.coverage)} of rows like those held back, "
+            f"{within}: {self.sizes[1]:,} with one label, {several:,} with several, {self.sizes[0]:,} empty"
+        )
+        if self.always:
+            named = ", ".join(map(str, self.always))
+            note(f"too few rows were held back for such a promise, so that every set holds {named}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, ready for JSON."""
+        return {
+            "coverage": self.coverage,
+            "per_class": self.per_class,
+            "between": self.between,
+            "sizes": dict(sorted(self.sizes.items())),
+            "always": list(map(plain, self.always)),
+        }

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import note, say, show, show_json
+from sepc.cli.console import UsageError, note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
-from sepc.cli.policies import under_policy
+from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model, under_policy
 from sepc.cli.promised import (
     PARTS,
     group_column,
@@ -18,7 +17,6 @@ from sepc.cli.promised import (
     note_other_meaning,
     promise_text,
 )
-from sepc.cli.usage import UsageError
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import many, shortened
@@ -95,7 +93,7 @@ def _limit(options: Namespace, before: Any) -> dict[str, Any]:
         )
     if before.bounds == "error":
         return {"max_error": limits.pop()}
-    return {"max_cost": limits.pop(), "costs": None if options.cost else before.costs}
+    return {"max_cost": limits.pop(), "costs": None if options.costs else before.costs}
 
 
 def _note_learned(model: Any, data: LabelledTable) -> None:

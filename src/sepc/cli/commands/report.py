@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
-from sepc.cli.console import note, say, step_progress
+from sepc.cli.console import UsageError, note, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model
-from sepc.cli.policies import under_policy
-from sepc.cli.usage import UsageError
+from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model, under_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
 
@@ -68,7 +66,8 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
         return model, data.with_labels_of(model.classes_)
     train, test = _split(options, data)
     if options.n_imp == "auto":
-        say(f"n_imp={set_n_imp(classifier, train, options.seed).best:g}, by cross-validation of the rows to learn from")
+        best = set_n_imp(classifier, train, options.random_state).best
+        say(f"n_imp={best:g}, by cross-validation of the rows to learn from")
     model = fit_pipeline(classifier, train)
     for text in model["columns"].notes:
         note(text)
@@ -82,7 +81,7 @@ def _require_one_model(options: Namespace) -> None:
         "--ensemble": options.ensemble,
         "--n-imp": options.n_imp is not None,
         "--trust": options.trust,
-        "--weight": options.weight,
+        "--sample-weight": options.sample_weight,
     }
     given = [name for name, value in described.items() if value]
     if options.model and given:
@@ -91,7 +90,7 @@ def _require_one_model(options: Namespace) -> None:
 
 def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, LabelledTable]:
     if not options.test:
-        return hold_out(data, _HELD_BACK, options.seed)
+        return hold_out(data, _HELD_BACK, options.random_state)
     test = read_labelled_table(options, options.test)
     require_labels(test, options.target)
     require_columns(data.table.column_names, test.table.column_names, test.name)
@@ -101,4 +100,5 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
 def _tested_with(options: Namespace, test: LabelledTable) -> str:
     if options.test:
         return f"the {len(test.labels)} of {options.test}"
-    return f"the other {len(test.labels)}: {100 * _HELD_BACK:g} % of each class, drawn with the seed {options.seed}"
+    drawn = f"{100 * _HELD_BACK:g} % of each class, drawn with the seed {options.random_state}"
+    return f"the other {len(test.labels)}: {drawn}"
