@@ -11,7 +11,6 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry.checks import as_points, same_features
-from sepc.geometry.points import Points
 from sepc.geometry.threads import one_blas_thread
 
 # So few points are solved for in one call, as a rule.
@@ -162,8 +161,8 @@ def nearest_points(
     >>> pair.d.round(6).tolist()
     [0.5, 3.0]
     """
-    a, b = Points(as_points(A, "A")), Points(as_points(B, "B"))
-    same_features(b.array, a.dim, "B", "A")
+    a, b = as_points(A, "A"), as_points(B, "B")
+    same_features(b, a.shape[1], "B", "A")
     caps = _check_caps(cap, len(a), len(b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
@@ -171,8 +170,8 @@ def nearest_points(
 
 
 def nearest_of(
-    a: Points,
-    b: Points,
+    a: FloatArray,
+    b: FloatArray,
     caps: tuple[float, float] | None = None,
     tol: float = 1e-9,
     on_step: Callable[[int, float], None] | None = None,
@@ -185,12 +184,12 @@ def nearest_of(
     if caps is None:
         caps = _usual_caps(len(a), len(b))
     if len(a) + len(b) <= _FEW:
-        found = nearest_of_few(_read_only(a.array), _read_only(b.array), caps, tol)
+        found = nearest_of_few(_read_only(a), _read_only(b), caps, tol)
         if on_step is not None:
             on_step(found.n_iter, found.gap)
         if found.gap <= tol:
             return HullPair(*found[:5], caps, found.data_range, found.gap, True, found.n_iter, found.n_passes)
-    with one_blas_thread(a.array.size + b.array.size):
+    with one_blas_thread(a.size + b.size):
         search = Search(a, b, caps, tol, on_step)
         search.run()
     of_a, of_b = search.sides

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from sepc.common.typing import FloatArray
-from sepc.geometry._columnwise import mean_from
 from sepc.geometry._hulls.box_problem import solve_box
 from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm
 from sepc.geometry._hulls.hull_kernels import spread
@@ -14,7 +13,7 @@ from sepc.geometry._hulls.hull_side import Picked, Side
 from sepc.geometry._hulls.slabs import half_width
 from sepc.geometry._hulls.small_hulls import ROUNDING, SLAB, SLAB_PER_FEATURE, settle
 from sepc.geometry._hulls.smooth_hulls import Undecided
-from sepc.geometry.points import Points
+from sepc.geometry.chunks import by_column, mean_from
 
 # First round, more points than three times a sample: rows of a strided sample on which the first normal is found, and
 # how many more per feature.
@@ -36,19 +35,20 @@ class Search:
     """The state of one search: two sides, the pair of points they give, and its certified gap."""
 
     def __init__(
-        self, a: Points, b: Points, caps: tuple[float, float], tol: float, on_step: StepCallback | None
+        self, a: FloatArray, b: FloatArray, caps: tuple[float, float], tol: float, on_step: StepCallback | None
     ) -> None:
         self.tol, self.on_step, self.sharp = tol, on_step, is_crowded(len(a) + len(b))
-        self.low, self.high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
+        ends = [[by_column(fold, points) for points in (a, b)] for fold in (np.minimum, np.maximum)]
+        self.low, self.high = np.minimum(*ends[0]), np.maximum(*ends[1])
         # The range depends on c only within a factor of two; the solver's own unit need not be exact.
         self.unit = float((self.high - self.low).max())
-        smaller = (a if len(a) < len(b) else b).array
+        smaller = a if len(a) < len(b) else b
         offset = mean_from(smaller, smaller[0])
         self.shift = smaller[0] + offset if is_far(self.low, self.high) else np.zeros(len(offset))
-        self.sides = [Side(a.array, -1.0, caps[0], self.shift), Side(b.array, 1.0, caps[1], self.shift)]
+        self.sides = [Side(a, -1.0, caps[0], self.shift), Side(b, 1.0, caps[1], self.shift)]
         for side, points in zip(self.sides, (a, b), strict=True):
             # What rounding of the shift leaves, or the mean itself.
-            is_smaller = points.array is smaller
+            is_smaller = points is smaller
             side.image = (smaller[0] - self.shift) + offset if is_smaller else mean_from(side.points, side.shift)
         self.free = [side for side in self.sides if side.is_free]
         self.n_rows = sum(len(side.points) for side in self.free)

@@ -3,10 +3,9 @@
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._columnwise import CHUNK, moved
 from sepc.geometry._hulls.hull_gap import largest_sum
 from sepc.geometry._hulls.small_hulls import ROUNDING
-from sepc.geometry.chunks import chunk_slices
+from sepc.geometry.chunks import CHUNK, chunk_slices, moved
 
 # So few numbers may be copied for speed.
 _SMALL = 300_000
