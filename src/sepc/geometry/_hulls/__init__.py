@@ -32,7 +32,7 @@ How the shares are found:
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
 first round                   slabs that narrow until they   the normal is all that counts,      slabs.narrow,
-                              hold 100 + 4 d points, by      and each step is a pass over        hull_kernels
+                              hold 100 + 4 d points, by      and each step is a pass over        slabs.newton
                               compiled Newton steps          columns, with a d by d system
 first and later rounds, the   the proximal point method:     starts from the shares found        slabs.refine
 hulls do not meet             slabs about the last shares    before, ends at the exact ones
@@ -47,12 +47,12 @@ Where rounding decides:
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-points more than twice their  they are moved to the mean;    differences keep their digits       hull_rounding,
-range from the origin         many, a part at a time                                             hull_side
-hulls that all but touch      the normal without components  these are rounding, and the         hull_rounding
-                              between undecided points       certificate would see them first    .cleaned
-more than 20 000 points, or   the same with the shares       a point next to the hyperplane is   hull_rounding
-the exact stage was in vain   moved along                    on one side however w was found;    .sharpen
+points more than twice their  they are moved to the mean;    differences keep their digits       hull_search
+range from the origin         many, a part at a time
+hulls that all but touch      the normal without components  these are rounding, and the         hull_search
+                              between undecided points       certificate would see them first
+more than 20 000 points, or   the same with the shares       a point next to the hyperplane is   hull_search
+the exact stage was in vain   moved along                    on one side however w was found;
                                                              a normal a millionth of the range
                                                              long needs shares to the last bit
 ============================  =============================  ==================================  ====================

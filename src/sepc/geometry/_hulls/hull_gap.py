@@ -26,13 +26,8 @@ def certified_gap(distance: float, lower: float, data_range: float) -> float:
 
 def support(score: FloatArray, cap: float) -> float:
     """Return the largest weighted mean of `score`, shape (n,), with weights of at most `cap` and sum 1."""
-    return largest_sum(score, cap, 1.0 / cap)
-
-
-def largest_sum(score: FloatArray, cap: float, n_caps: float) -> float:
-    """Return the largest weighted sum of `score`, shape (n,), with weights up to `cap` and of sum ``cap * n_caps``."""
     n = len(score)
-    full = min(int(n_caps + 1e-9), n - 1)
+    full = min(int(1.0 / cap + 1e-9), n - 1)
     ordered = np.partition(score, n - full - 1)
     threshold = float(ordered[n - full - 1])
-    return threshold * (cap * n_caps) + cap * float((ordered[n - full :] - threshold).sum())
+    return threshold * (cap * (1.0 / cap)) + cap * float((ordered[n - full :] - threshold).sum())

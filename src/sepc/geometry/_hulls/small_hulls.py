@@ -11,21 +11,22 @@ import numpy as np
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._hulls import slabs
 from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap
-from sepc.geometry._hulls.hull_kernels import CAP, WANTED
+from sepc.geometry._hulls.slabs import CAP, WANTED
 from sepc.geometry.compilation import kernel, part_of_kernel
 
 # Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
 ROUNDING = 1e-9
-# The slabs narrow until at most this many points, plus some per feature, are neither in nor out.
-SLAB = 100
-SLAB_PER_FEATURE = 4
 
 _gap = part_of_kernel(certified_gap)
 
 
+def slab_limit(d: int) -> int:
+    """Return the number of undecided points at which slabs stop to narrow."""
+    return 100 + 4 * d
+
+
 @part_of_kernel
 def _settled(share: FloatArray, total: float) -> bool:
-    """Do what `settle` does, which describes it."""
     for _ in range(3):
         lack, n = total, 0
         for i in range(len(share)):
@@ -98,7 +99,7 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
         gap = certified_gap(distance, 0.0, data_range) if len(free) else 0.0
     else:
         flat = 0.1 * tol * float((bounds[1] - bounds[0]).max())
-        while slabs.narrow(*problem, SLAB + SLAB_PER_FEATURE * len(X), flat):
+        while slabs.narrow(*problem, slab_limit(len(X)), flat):
             pass
         if state[slabs.DISTANCE] > flat:
             while slabs.refine(*problem, flat, tol):
