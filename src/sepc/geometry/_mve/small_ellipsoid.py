@@ -1,64 +1,37 @@
 """The ellipsoid of few points by the shortest way: one kernel after the other, with next to nothing in between.
 
 A partition asks for thousands of ellipsoids of a few dozen points; what happens between the kernels takes most of the
-time there. It is what `mve` does by way of `design`, `few_points` and `carriers`, which describe it, for working sets
-that are small; where it does not end with a certificate, the search begins there.
+time there. It is what `mve` does by way of `design` and `design_search`, which describe it, for working sets that are
+small; where it does not end with a certificate, the search begins there.
 
 The kernels are not made into one: of two copies of a compiled sum, in different kernels, the last bits may differ, and
 which of them runs would depend on what a process has compiled and what it has found on disk.
 """
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._kernels import leverages, lift, moments, raw_factor, rows_svd, whitening
-from sepc.geometry._mve.carriers import optimal_design
 from sepc.geometry._mve.design import (
     BROKEN,
+    DROPPING,
     FIRST,
     MAX_STEPS,
-    POLISHED,
     SMALL_ORDER,
     SMALL_PRODUCTS,
     STICKING_OUT,
-    ULPS,
-)
-from sepc.geometry._mve.few_points import (
-    DROPPING,
-    FEW,
-    FEW_ENTRIES,
-    INNER,
-    LEAST,
-    NOT_INNER,
-    OUTER,
-    OUTER_PART,
-    OUTER_PER_DIMENSION,
-    SOME_MORE,
     TRIES,
+    are_few,
+    holding,
+    mixed,
+    optimal_design,
 )
-from sepc.geometry._mve.small_interior_point import interior_point
+from sepc.geometry._mve.small_interior_point import POLISHED, interior_point
 from sepc.geometry.compilation import kernel
-from sepc.geometry.ellipsoid import FLAT
+from sepc.geometry.ellipsoid import FLAT, ULPS, Ellipsoid
 from sepc.geometry.passes import EVERY_ROW
-
-# Halvings in the search for the level that so many values exceed: those that it cannot tell apart are equal.
-_HALVINGS = 60
-
-
-class Found(NamedTuple):
-    """What `mve.MVE` says of an ellipsoid, and how many points were read in all."""
-
-    center: FloatArray
-    axes: FloatArray
-    radii: FloatArray
-    weights: FloatArray
-    gap: float
-    rank: int
-    n_iter: int
-    n_read: int
 
 
 @kernel
@@ -70,7 +43,7 @@ def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
         high = max(high, values[i])
     if n <= most:
         high = low
-    for _ in range(_HALVINGS if n > most else 0):
+    for _ in range(60 if n > most else 0):
         middle, above = 0.5 * (low + high), 0
         for i in range(len(values)):
             above += values[i] > middle
@@ -94,16 +67,21 @@ def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
 
 @kernel
 def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
-    """Return the rows to begin with, as `few_points` does."""
-    N, size = len(leverage), max(FIRST * n, LEAST)
+    """Return the rows to begin with: if they are hardly more than may carry weight, all but the inner ones.
+
+    Those with less than half of the mean leverage, n, hardly ever come to carry weight; the others may fail to span the
+    space, then the search begins anew with all of them.
+    """
+    N = len(leverage)
+    size = max(FIRST * n, 45)
     if FIRST * n >= N:
-        enough = N if is_even else max(OUTER_PER_DIMENSION * n, int(OUTER_PART * N))
-        outer = rows_above(leverage, INNER * n, enough)
+        enough = N if is_even else max(4 * n, int(0.6 * N))
+        outer = rows_above(leverage, 0.5 * n, enough)
         return outer if len(outer) >= 2 * n else np.arange(N)
-    if SOME_MORE * size >= N:
-        outer = rows_above(leverage, OUTER * n, N)
-        is_enough = len(outer) >= OUTER_PER_DIMENSION * n and not is_even
-        return outer if is_enough else rows_above(leverage, NOT_INNER * n, N)
+    if 3 * size >= N:  # a comparison takes less time than a selection
+        outer = rows_above(leverage, 1.1 * n, N)
+        is_enough = len(outer) >= 4 * n and not is_even
+        return outer if is_enough else rows_above(leverage, 0.9 * n, N)
     return rows_above(leverage, -1.0, size)
 
 
@@ -123,7 +101,9 @@ def _entered(
     return new_columns, new_offset
 
 
-def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found | None:
+def ellipsoid_of_few(
+    X: FloatArray, given_unit: FloatArray, tol: float
+) -> tuple[Ellipsoid, FloatArray, float, int, int, float] | None:
     """Return the smallest ellipsoid of some points, if it is found and certified at once.
 
     Parameters
@@ -135,7 +115,8 @@ def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found
 
     Returns
     -------
-    Found or None
+    tuple or None
+        The fields of `mve.MVE`, all but the last.
     """
     N, d = X.shape
     origin, center, unit, covariance = moments(X, given_unit)
@@ -146,8 +127,7 @@ def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found
     top = leverages(X, EVERY_ROW, origin, center, columns, offset, bound)
     gap = top / n - 1.0
     is_even = gap <= STICKING_OUT
-    is_few = FIRST * n >= N or (N * dim <= FEW and (dim <= FEW_ENTRIES or not is_even))
-    if not is_few or not unit.all():
+    if not are_few(N, n, is_even) or not unit.all():
         return None
     rows, u = np.arange(N), np.full(N, 1.0 / N)  # one point, however often
     if n > 1:
@@ -169,7 +149,10 @@ def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found
             new = rows_above(others, n * (1.0 + POLISHED), len(rows))
             if not len(new) and gap <= tol:
                 break
-            rows, u = _next_rows(rows, u, s, new, n, gap, i < DROPPING)
+            if i < DROPPING:
+                held = holding(u, s, n, gap)
+                rows, u = rows[held], u[held]
+            rows, u = np.append(rows, new), mixed(np.append(u, np.zeros(len(new))), gap)
         else:
             return None
         u /= mass
@@ -193,19 +176,5 @@ def ellipsoid_of_few(X: FloatArray, given_unit: FloatArray, tol: float) -> Found
         radii *= sqrt(square) * (1.0 + ULPS)
     bound.fill(0.0)  # its memory becomes the answer's
     bound[rows] = u
-    return Found(position, axes, radii, bound, gap, n - 1, n_iter, n_read + N)
-
-
-def _next_rows(
-    rows: IntArray, u: FloatArray, s: FloatArray, new: IntArray, n: int, gap: float, dropping: bool
-) -> tuple[IntArray, FloatArray]:
-    """Return rows and weights to go on with: those that hold the ellipsoid, or may do so next, and new ones."""
-    if dropping:
-        held = (u * n > s / n) | (s < n * gap)
-        if np.count_nonzero(held) >= n:  # fewer cannot hold one
-            rows, u = rows[held], u[held]
-    even = min(0.5, max(0.05, 3.0 * gap))
-    mixed = np.zeros(len(rows) + len(new))
-    mixed[: len(rows)] = u * ((1.0 - even) / u.sum())
-    mixed += even / len(mixed)
-    return np.concatenate([rows, new]), mixed
+    bound.setflags(write=False)
+    return Ellipsoid.trusted(position, axes, radii), bound, gap, n - 1, n_iter, (n_read + N) / N
