@@ -47,7 +47,8 @@ def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
 
 def mean_of(points: FloatArray) -> FloatArray:
     """Return the mean of the points; the rounding of a large offset stays out of it."""
-    return points[0] + mean_from(points, points[0])
+    mean: FloatArray = points[0] + mean_from(points, points[0])
+    return mean
 
 
 def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry.checks import as_points, same_features
 from sepc.geometry.threads import one_blas_thread
 
@@ -184,11 +184,11 @@ def nearest_of(
     if caps is None:
         caps = _usual_caps(len(a), len(b))
     if len(a) + len(b) <= _FEW:
-        found = nearest_of_few(_read_only(a), _read_only(b), caps, tol)
+        pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
         if on_step is not None:
-            on_step(found.n_iter, found.gap)
-        if found.gap <= tol:
-            return HullPair(*found[:5], caps, found.data_range, found.gap, True, found.n_iter, found.n_passes)
+            on_step(pair.n_iter, pair.gap)
+        if pair.converged:
+            return pair
     with one_blas_thread(a.size + b.size):
         search = Search(a, b, caps, tol, on_step)
         search.run()

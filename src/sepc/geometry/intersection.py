@@ -12,7 +12,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.principal_axes import principal_axes
+from sepc.geometry.passes import principal_axes
 from sepc.geometry.separation import CONTACT_TOLERANCE, separate
 
 # Below this level nothing is in common even after growth by the tolerance of `separate`; levels are squares.

@@ -18,8 +18,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
 from sepc.geometry.checks import as_points, as_vector
 from sepc.geometry.ellipsoid import FLAT, ULPS, Ellipsoid
-from sepc.geometry.passes import kernels
-from sepc.geometry.principal_axes import FEW_FEATURES, principal_axes, principal_directions
+from sepc.geometry.passes import FEW_FEATURES, kernels, principal_axes, principal_directions
 from sepc.geometry.threads import one_blas_thread
 
 if TYPE_CHECKING:

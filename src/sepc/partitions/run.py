@@ -91,7 +91,7 @@ class Cloud:
     @property
     def is_large(self) -> bool:
         """Whether the ellipsoid takes longer than to look at a sample."""
-        return len(self) >= 10 * _SAMPLE_PER_FEATURE * self.points.shape[1]
+        return bool(len(self) >= 10 * _SAMPLE_PER_FEATURE * self.points.shape[1])
 
     def ellipsoid(self, unit: FloatArray, tol: float) -> Ellipsoid:
         """Return the ellipsoid with this certified gap; units of length decide what is flat."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry._hulls.box_problem import solve_box
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
 from sepc.geometry._hulls.slabs import half_width, spread
 from sepc.geometry._hulls.small_hulls import ROUNDING, settle, slab_limit
 from sepc.geometry._hulls.smooth_hulls import Undecided

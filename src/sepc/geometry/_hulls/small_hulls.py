@@ -4,13 +4,12 @@ A partition asks for thousands of them; what happens between the kernels would t
 first round of `hull_search`, which describes it; where that does not end with a certificate, the search begins there.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._hulls import slabs
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, slabs
 from sepc.geometry._hulls.slabs import CAP, WANTED
 from sepc.geometry.compilation import kernel, part_of_kernel
 
@@ -61,21 +60,7 @@ def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float
     return threshold + cap * total
 
 
-class Pair(NamedTuple):
-    """What `hulls.HullPair` says of two points; of no use where the gap is above the tolerance."""
-
-    c: FloatArray
-    d: FloatArray
-    normal: FloatArray
-    weights_a: FloatArray
-    weights_b: FloatArray
-    data_range: float
-    gap: float
-    n_iter: int
-    n_passes: float
-
-
-def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> Pair:
+def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> tuple[Any, ...]:
     """Return the nearest points of the reduced hulls of two sets, if they are found at once.
 
     Parameters
@@ -87,7 +72,8 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
 
     Returns
     -------
-    Pair
+    tuple
+        The fields of `hulls.HullPair`; of no use where the gap is above the tolerance.
     """
     X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
     state = slabs.begin(X, ends, per_side, score, normal, 1.0)
@@ -109,7 +95,8 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
             weights[k] = caps[k] * share[ends[side] : ends[side + 1]]
         n_passes = 2.0 * float(state[slabs.N_READ]) / len(share) + 1.0
     c, d = images + A[0]
-    return Pair(c, d, normal, weights[0], weights[1], data_range, gap, int(state[slabs.N_STEPS]), n_passes)
+    n_iter = int(state[slabs.N_STEPS])
+    return c, d, normal, weights[0], weights[1], caps, data_range, gap, gap <= tol, n_iter, n_passes
 
 
 @kernel

@@ -67,7 +67,8 @@ k >= 350                      conjugate gradients with a     most points are far
 ============================  =============================  ==================================  ====================
 
 With more than 60 entries of a lifted point the frames of designs, and the way from one back to the units of the data,
-are made by BLAS and LAPACK, and so are principal axes with more than 48 features (`passes`): with 300 features compiled loops would take two to ten times as long.
+are made by BLAS and LAPACK, and so are principal axes with more than 48 features (`passes`): with 300 features compiled
+loops would take two to ten times as long.
 
 How a design becomes optimal to rounding, from a gap of 1e-5 on, or from the tolerance on if the body is evenly filled:
 

@@ -25,8 +25,7 @@ from sepc.geometry._mve import large_interior_point, small_interior_point
 from sepc.geometry._mve.large_interior_point import polish_many
 from sepc.geometry._mve.small_interior_point import polish_few
 from sepc.geometry.ellipsoid import FLAT, ULPS
-from sepc.geometry.passes import EVERY_ROW
-from sepc.geometry.principal_axes import principal_directions
+from sepc.geometry.passes import EVERY_ROW, principal_directions
 
 OnStep = Callable[[int, float], None]
 InteriorPoint = Callable[
