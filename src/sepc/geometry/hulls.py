@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
-from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry.checks import as_points, same_features
 from sepc.geometry.threads import one_blas_thread
 
@@ -72,7 +72,7 @@ class HullPair:
     @property
     def distance(self) -> float:
         """Distance between the two points."""
-        return norm(self.normal)
+        return float(np.linalg.norm(self.normal))
 
     @property
     def meet(self) -> bool:
@@ -114,7 +114,8 @@ class HullPair:
         for x, cap, sign in zip(points, self.caps, (-1.0, 1.0), strict=True):
             data_range = max(data_range, float(np.abs(x - shift - images[0]).max()))
             lower -= support((x - shift) @ (sign * self.normal), cap)
-        return certified_gap(norm(images[0] - images[1]), lower / max(self.distance, 1e-300), data_range)
+        distance = float(np.linalg.norm(images[0] - images[1]))
+        return certified_gap(distance, lower / max(self.distance, 1e-300), data_range)
 
 
 def nearest_points(

@@ -140,13 +140,13 @@ def min_volume_ellipsoid(
     X = as_points(points, "points")
     length, finest = _units(unit, X.shape[1]), max(tol, 1e-12)
     # Compiled code is loaded by those who solve, not by those who only import this module.
-    from sepc.geometry._mve import design_search, small_ellipsoid
+    from sepc.geometry._mve import design_search
     from sepc.geometry._mve.design import Design
 
     # Where a working set is singular numbers may overflow; the certificate tells.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
-            found = small_ellipsoid.ellipsoid_of_few(X, length, finest)
+            found = design_search.ellipsoid_of_few(X, length, finest)
             if found is not None:
                 m = MVE(*found, converged=found[2] <= tol)
                 if on_step is not None:

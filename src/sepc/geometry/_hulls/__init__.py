@@ -58,18 +58,12 @@ the exact stage was in vain   moved along                    on one side however
 ============================  =============================  ==================================  ====================
 """
 
-from math import sqrt
-
 import numpy as np
 
 from sepc.common.typing import FloatArray
 
 # Hulls nearer to each other than this share of the data's range meet.
 MEETING_TOLERANCE = 1e-8
-
-
-def norm(vector: FloatArray) -> float:
-    return sqrt(vector.dot(vector))
 
 
 def certified_gap(distance: float, lower: float, data_range: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry._hulls.box_problem import solve_box
 from sepc.geometry._hulls.slabs import half_width, spread
 from sepc.geometry._hulls.small_hulls import ROUNDING, settle, slab_limit
@@ -126,7 +126,7 @@ class Search:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
         self.normal = self.difference()
         self.data_range = self._range()
-        distance = norm(self.normal)
+        distance = float(np.linalg.norm(self.normal))
         if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
@@ -254,7 +254,7 @@ class Search:
         """Compute the pair's normal, its scores and the certified gap."""
         r = self.difference()
         self.data_range = self._range()
-        distance = norm(r)
+        distance = float(np.linalg.norm(r))
         self.normal, self.gap = r, self.gap_along(r, distance)
         # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
         if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
@@ -275,7 +275,7 @@ class Search:
             else:
                 lower -= side.sign * float(side.image @ direction)
         self.n_passes += 1.0
-        return certified_gap(distance, lower / max(norm(direction), 1e-300), self.data_range)
+        return certified_gap(distance, lower / max(float(np.linalg.norm(direction)), 1e-300), self.data_range)
 
     def _range(self) -> float:
         c = self.shift + self.sides[0].image
@@ -379,7 +379,7 @@ def _sharpen(search: Search) -> None:
         side.image = side.image - side.sign * (move @ block)
     r = search.difference()
     search.normal = r - (axes @ r) @ axes  # without what rounding left
-    search.gap = search.gap_along(search.normal, norm(r))
+    search.gap = search.gap_along(search.normal, float(np.linalg.norm(r)))
     if search.gap > max(search.tol, before[1]) or not all(side.is_feasible(rows) for side, rows in between):
         search.normal, search.gap = before[:2]
         for (side, rows), (share, image) in zip(between, before[2], strict=True):

@@ -11,7 +11,7 @@ Where to search:
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
 rank 0                        nothing: equal weights         one point, however often            design_search
-few points, with              the next row by the shortest   what lies between the kernels       small_ellipsoid
+few points, with              the next row by the shortest   what lies between the kernels       ellipsoid_of_few
 small working sets            way                            takes longer than they do
 few points                    all outer points at once, to   one pass proves it as a rule;       design_search
                               the end; the next row where    working sets would need several
