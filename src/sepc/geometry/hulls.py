@@ -13,7 +13,7 @@ from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry.checks import as_points, same_features
 from sepc.geometry.threads import one_blas_thread
 
-# So few points are solved for in one call, as a rule.
+# Up to this number of points they are solved for in one call, as a rule.
 _FEW = 1000
 
 
@@ -178,7 +178,7 @@ def nearest_of(
     on_step: Callable[[int, float], None] | None = None,
 ) -> HullPair:
     """Do what `nearest_points` does for points that are checked already."""
-    # Compiled code is loaded by those who solve, not by those who only import this module.
+    # Here, so that importing this module does not load the compiler.
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.small_hulls import nearest_of_few
 

@@ -139,11 +139,11 @@ def min_volume_ellipsoid(
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
     X = as_points(points, "points")
     length, finest = _units(unit, X.shape[1]), max(tol, 1e-12)
-    # Compiled code is loaded by those who solve, not by those who only import this module.
+    # Here, so that importing this module does not load the compiler.
     from sepc.geometry._mve import design_search
     from sepc.geometry._mve.design import Design
 
-    # Where a working set is singular numbers may overflow; the certificate tells.
+    # Where a working set is singular numbers may overflow; the certificate shows it.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
             found = design_search.ellipsoid_of_few(X, length, finest)

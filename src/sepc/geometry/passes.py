@@ -1,6 +1,6 @@
 """Compiled passes over points in memory, and principal axes of a covariance or an ellipsoid.
 
-The compiler is loaded by those who solve, not by those who only look at an ellipsoid.
+The compiler is loaded on first use: reading an ellipsoid does not need it.
 """
 
 from functools import cache
@@ -45,15 +45,7 @@ def holds(E: Ellipsoid, points: FloatArray) -> BoolArray:
 def principal_directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the principal directions of a covariance as rows, and the variances along them; largest first.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (d, d)
-        In units of length of the features: variances below 1e-12 are those of flat directions.
-
-    Returns
-    -------
-    directions : ndarray of shape (d, d)
-    variances : ndarray of shape (d,)
+    The covariance is in units of length of the features: variances below 1e-12 are those of flat directions.
     """
     d = len(covariance)
     # Errors of a variance may reach a tenth of the one below which a direction counts as flat. The norm is no less than
@@ -73,17 +65,7 @@ def principal_directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def principal_axes(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the axes of ``{matrix @ u : |u| <= 1}`` as rows, and its radii; longest first.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d)
-
-    Returns
-    -------
-    axes : ndarray of shape (d, d)
-    radii : ndarray of shape (d,)
-    """
+    """Return the axes of ``{matrix @ u : |u| <= 1}`` as rows, and its radii; longest first."""
     if len(matrix) > FEW_FEATURES and np.isfinite(matrix).all():
         axes, radii, _ = np.linalg.svd(matrix)
         if radii[-1] >= 1e-9 * radii[0]:  # that of a flat direction keeps six digits and more

@@ -109,7 +109,7 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
 class _Pair:
     """Two ellipsoids with their axes stacked as rows, in units of the largest radius."""
 
-    # Methods of arrays where there is a choice: on so few numbers the operators and functions cost twice as much.
+    # Methods of arrays where there is a choice: on arrays this short the operators and functions cost twice as much.
 
     def __init__(self, E: Ellipsoid, F: Ellipsoid) -> None:
         self.E, self.F, self.dim = E, F, E.dim

@@ -107,7 +107,7 @@ class Cloud:
         return self if mask.all() else Cloud(self.points[mask], self.rows[mask])
 
     def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
-        """Return how many points an ellipsoid holds, and the smallest gauge.
+        """Return the number of points that an ellipsoid holds, and the smallest gauge.
 
         Not all points are read once there are more than `most`, and one of them with a gauge of at most 1.
         """
@@ -331,7 +331,7 @@ class Run:
     def between(self, a: Cloud, b: Cloud) -> Cut | None:
         """Return a cut between the ellipsoids of the two sets, None if these meet."""
         few, many = sorted((a, b), key=len)
-        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
+        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone shows it.
         for own, other in ((few, many), (many, few)):
             if other.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
                 return None
@@ -361,7 +361,7 @@ class Run:
         return Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
-        """Tell how far the run is."""
+        """Report how far the run is."""
         if self.on_step is not None:
             self.on_step(self.total - sum(map(len, self.remaining)), self.total)
 

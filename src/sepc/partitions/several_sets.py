@@ -83,7 +83,7 @@ class _SeveralRun(Run):
 
     def __init__(self, sides: Sequence[Side], allowed: int, *how: Any) -> None:
         super().__init__(sides, allowed, *how)
-        self.limits = [allowed] * len(sides)  # how many points of other labels a block of each set may hold
+        self.limits = [allowed] * len(sides)  # points of other labels that a block of each set may hold
         self.known_boxes: tuple[FloatArray, FloatArray] | None = None  # of this round
 
     def round(self) -> str:

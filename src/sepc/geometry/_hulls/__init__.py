@@ -21,7 +21,7 @@ a set of more                 a sample first, then the       most points are dec
 than 3 (300 + 50 d) points    points it leaves unsure        normal already
 fewer points                  all points at once             a sample would cost as much         hull_search
 more than 300 points still    points far from the            they are decided                    smooth_hulls
-in play                       thresholds are left out
+in play                       thresholds are dropped
 samples that all but meet     one in four of the points      enough to show that the hulls       smooth_hulls
                               inside of the slabs            meet; all of them where it is not
 ============================  =============================  ==================================  ====================
@@ -36,7 +36,7 @@ first round                   slabs that narrow until they   the normal is all t
                               compiled Newton steps          columns, with a d by d system
 first and later rounds, the   the proximal point method:     starts from the shares found        slabs.refine
 hulls do not meet             slabs about the last shares    before, ends at the exact ones
-a round in vain               three times as many points     what was left out decides           hull_search
+a round in vain               three times as many points     the dropped points decide           hull_search
 the smooth stage fails, or    the exact stage, an interior   independent of how w was found;     box_problem
 all points were chosen and    point over the box of shares   slower, as it needs the points
 it was in vain                                               about their means in each step

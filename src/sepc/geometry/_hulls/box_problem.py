@@ -14,7 +14,7 @@ _SIGNS = np.array([[1.0], [-1.0]])
 def solve_box(
     blocks: list[tuple[FloatArray, float]], before: FloatArray, r: FloatArray, tol: float
 ) -> tuple[FloatArray, int]:
-    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and how many iterations.
+    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and the number of iterations.
 
     Mehrotra's predictor-corrector method. The sums are eliminated first, which leaves d by d systems: the scatter of
     the columns about the weighted mean of their group, free of cancellation.

@@ -10,11 +10,11 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._kernels import cholesky
 from sepc.geometry.compilation import kernel, part_of_kernel
 
-# What `newton` is told of each side, and tells: the cap, the half-width of the slab, how many caps of weight the points
-# share, the middle of the slab, and how many points are in it.
+# Columns of `per_side`, for each side: the cap, the half-width of the slab, the weight of the points in multiples of
+# the cap, the middle of the slab, and the number of points in it. The last two are results of `newton`.
 CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
 
-# So many points of a slab are multiplied at a time: their copies stay in the cache.
+# Points of a slab that are multiplied at a time: their copies stay in the cache.
 _BATCH = 64
 
 # Where a search stands: lengths of r and of the normal; by which factor slabs narrow next, and whether the normal does
@@ -23,7 +23,7 @@ _BATCH = 64
 # for; Newton steps, and numbers of points read by them.
 DISTANCE, SIZE, FACTOR, SHRINKS, RUNS, SHORT, REFINEMENTS, FINEST, IS_DONE, N_STEPS, N_READ = range(11)
 
-# What `narrow` and `refine` are told: the arrays of `newton`, and where the search stands.
+# Arguments of `narrow` and `refine`: the arrays of `newton`, and where the search stands.
 InPlay = tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 # The factor by which slabs narrow.
@@ -313,7 +313,7 @@ def narrow(
 ) -> bool:
     """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`; return whether there is more to do.
 
-    Where points are many it returns each time before the slabs narrow: some may be left out from there on.
+    Where points are many it returns each time before the slabs narrow: some may be dropped from there on.
     """
     n = len(share)
     good_w, good_share = w.copy(), share.copy()
@@ -380,9 +380,9 @@ def refine(
 ) -> bool:
     """Find the shares of the exact problem; return whether there is more to do.
 
-    They are found where their gap, among these points, is `tol`, or |r| is `flat`; the state tells. The proximal point
-    method: the centres are the shares found before, and being off them costs nothing in the end. Where points are many
-    it returns after each step, as `narrow` does.
+    They are found where their gap, among these points, is `tol`, or |r| is `flat`; the state shows it. The proximal
+    point method: the centres are the shares found before, and being off them costs nothing in the end. Where points are
+    many it returns after each step, as `narrow` does.
     """
     n = len(share)
     while state[REFINEMENTS] < 16.0:

@@ -63,17 +63,7 @@ def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float
 def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> tuple[Any, ...]:
     """Return the nearest points of the reduced hulls of two sets, if they are found at once.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n_a, d)
-    B : ndarray of shape (n_b, d)
-    caps : pair of float
-    tol : float
-
-    Returns
-    -------
-    tuple
-        The fields of `hulls.HullPair`; of no use where the gap is above the tolerance.
+    They come as the fields of `hulls.HullPair`, and are of no use where the gap is above the tolerance.
     """
     X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
     state = slabs.begin(X, ends, per_side, score, normal, 1.0)
@@ -122,7 +112,7 @@ def _posed(
     Returns
     -------
     X, ends, per_side, score, centre, share, fixed, normal : ndarray
-        What `slabs.narrow` is told of the free sets. Points of A come times -1: shares go to the highest along the
+        What `slabs.narrow` takes of the free sets. Points of A come times -1: shares go to the highest along the
         normal on both sides.
     free : ndarray of int, shape (n_free,)
         0 for A, 1 for B.

@@ -87,7 +87,7 @@ class Undecided:
         return bool(self.state[slabs.IS_DONE])
 
     def _in_play(self) -> slabs.InPlay:
-        """Return what kernels are told of the points that are still in play."""
+        """Return what kernels take of the points that are still in play."""
         points = self.points, self.ends, self.per_side, self.score, self.centre, self.now
         return *points, self.fixed, self.w, self.state
 

@@ -81,7 +81,7 @@ at most 120 carriers          Newton's method on the         a gap of 1e-7 leave
 more                          the same with LAPACK           BLAS beats compiled loops           large_interior_point
 it fails                      the interior point, to the     an evenly filled body may have      design
                               tolerance; then once more      more points near its boundary
-                                                             than can be told apart
+                                                             than can be distinguished
 points beyond the working     another working set, twice at  they would carry weight, too        design_search
 set stick out by more than    most if the points are many
 1e-10

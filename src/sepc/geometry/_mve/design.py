@@ -262,7 +262,7 @@ def polish(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, Flo
     inverse : ndarray of shape (n, n)
         Inverse of the Cholesky factor of M(u), lower triangular.
     mass : float
-        The sum of u; 0 where the carriers cannot be told yet, and neither g nor the inverse are of any use.
+        The sum of u; 0 where the carriers are not clear yet, and neither g nor the inverse are of any use.
     steps : int
         Number of steps made.
     """

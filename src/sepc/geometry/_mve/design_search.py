@@ -113,17 +113,7 @@ def ellipsoid_of_few(
 ) -> tuple[Ellipsoid, FloatArray, float, int, int, float] | None:
     """Return the smallest ellipsoid of some points, if it is found and certified at once.
 
-    Parameters
-    ----------
-    X : ndarray of shape (N, d)
-    given_unit : ndarray of shape (d,) or (0,)
-        As for `moments`.
-    tol : float
-
-    Returns
-    -------
-    tuple or None
-        The fields of `mve.MVE`, all but the last.
+    It comes as the fields of `mve.MVE`, all but the last; units of length are those of `moments`.
     """
     N, d = X.shape
     origin, center, unit, covariance = moments(X, given_unit)

@@ -214,19 +214,7 @@ class NewtonSystem(Protocol):
 
 
 def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
-    """Return the Newton system in the form that takes the least time.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, k)
-    g : ndarray of shape (k,)
-        The squares of the columns of Z, their leverages.
-    w : ndarray of shape (k,)
-
-    Returns
-    -------
-    NewtonSystem
-    """
+    """Return the Newton system of points Z, shape (n, k), with leverages g, in the form that takes the least time."""
     n, k = Z.shape
     dim = n * (n + 1) // 2
     if k < _MANY:
