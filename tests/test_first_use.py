@@ -17,7 +17,7 @@ pytestmark = pytest.mark.first_use
 SOLVE_ALL = """
     import numpy as np
     import sepc
-    from sepc.geometry._hulls import hull_kernels
+    from sepc.geometry._hulls import slabs
     from sepc.geometry import _kernels
     from sepc.geometry._mve import small_interior_point
     from numba.core.dispatcher import Dispatcher
@@ -28,7 +28,7 @@ SOLVE_ALL = """
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
         assert sepc.nearest_points(A, B, cap).gap < 1e-6
-    modules = small_interior_point, hull_kernels, _kernels
+    modules = small_interior_point, slabs, _kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
 

@@ -1,11 +1,15 @@
-"""Many ellipsoids at once against each of them alone."""
+"""Many ellipsoids at once against each of them alone, and how alike two of them are at a point."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from normal_reading import largest_local_overlap
 from planted_partitions import discs
+from strategies import random_ellipsoid, rotation, seeds
 
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
+from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among, local_overlap
 
 
 class TestStack:
@@ -61,3 +65,88 @@ class TestStack:
         stack = EllipsoidStack([], 2)
         assert stack.gauges(np.zeros((3, 2))).shape == (3, 0)
         assert len(stack.nearest(np.zeros((3, 2)), np.full(3, np.inf)).row) == 0
+
+
+def at(points, ellipsoids, groups):
+    stack = EllipsoidStack(ellipsoids, ellipsoids[0].dim)
+    return local_overlap(np, stack, stack.gauges(np.asarray(points, dtype=float)).T, np.array(groups))
+
+
+def mapped(E, matrix, shift):
+    return Ellipsoid.from_factor(matrix @ E.center + shift, matrix @ (E.axes * E.radii))
+
+
+def crowd(seed, d, n=5):
+    """Return ellipsoids near each other, their groups, and points of which most lie in several of them."""
+    rng = np.random.default_rng([seed, d])
+    ellipsoids = [random_ellipsoid(d, rng, size=1.0 + rng.random(), offset=0.2) for _ in range(n)]
+    points = np.vstack([E.sample(8, rng) for E in ellipsoids])
+    gauges = np.column_stack([E.gauge(points) for E in ellipsoids])
+    return ellipsoids, np.arange(n) % 2, points[(np.abs(gauges - 1.0) > 1e-6).all(axis=1)]
+
+
+class TestByHand:
+    """Two intervals of radius 2, whose variance is 4 / 3, a distance of 1 apart; and one that is twice as long."""
+
+    one, other, long = (Ellipsoid([x], [[1.0]], [r]) for x, r in ((0.0, 2.0), (1.0, 2.0), (0.0, 4.0)))
+
+    def test_one_half_where_the_densities_are_equal(self):
+        assert at([[0.5]], [self.one, self.other], [0, 1]).tolist() == [0.5]
+        assert at([[-1.9], [0.0], [1.3]], [self.one, self.one], [0, 1]).tolist() == [0.5] * 3
+
+    def test_the_ratio_of_two_densities(self):
+        # The exponents -x^2 / (2 * 4/3) differ by 3 / 8 * (1 - 2 x).
+        expected = 1.0 / (1.0 + np.exp(3.0 / 8.0 * np.abs(1.0 - 2.0 * np.array([-1.0, 0.0, 2.0]))))
+        assert at([[-1.0], [0.0], [2.0]], [self.one, self.other], [0, 1]) == pytest.approx(expected)
+
+    def test_volumes_count(self):
+        # At the common centre the densities are as 2 to 1.
+        assert at([[0.0]], [self.one, self.long], [0, 1]) == pytest.approx([1.0 / 3.0])
+
+    def test_the_most_alike_pair_counts(self):
+        three = [self.one, self.long, self.other]
+        assert at([[0.5]], three, [0, 0, 1]).tolist() == [0.5]
+        assert at([[0.5]], three, [0, 1, 0])[0] < 0.5
+
+    def test_no_number_where_no_two_of_different_groups_hold_the_point(self):
+        assert np.isnan(at([[-1.5], [2.5], [9.0]], [self.one, self.other], [0, 1])).all()
+        assert np.isnan(at([[-1.5]], [self.one, self.long, self.other], [0, 0, 1])).all()
+
+    def test_densities_that_have_nothing_in_common_underflow_in_silence(self):
+        tiny = Ellipsoid(np.zeros(3), np.eye(3), np.full(3, 1e-120))
+        assert at(np.zeros((1, 3)), [tiny, Ellipsoid(np.zeros(3), np.eye(3), np.ones(3))], [0, 1]).tolist() == [0.0]
+
+
+@given(seed=seeds(), d=st.integers(1, 8))
+@settings(max_examples=60, deadline=None)
+def test_it_is_what_the_densities_of_scipy_give(seed, d):
+    ellipsoids, groups, points = crowd(seed, d)
+    expected = [largest_local_overlap(ellipsoids, groups, z) for z in points]
+    found = at(points, ellipsoids, groups)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert (np.isnan(found) | ((found >= 0.0) & (found <= 0.5))).all()
+
+
+@given(seed=seeds(), d=st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_the_groups_may_change_places(seed, d):
+    ellipsoids, groups, points = crowd(seed, d)
+    np.testing.assert_array_equal(at(points, ellipsoids, groups), at(points, ellipsoids, 1 - groups))
+    np.testing.assert_array_equal(at(points, ellipsoids, groups), at(points, ellipsoids[::-1], groups[::-1]))
+
+
+@given(seed=seeds(), d=st.integers(1, 8), stretch=st.floats(0.0, 3.0))
+@settings(max_examples=40, deadline=None)
+def test_common_affine_maps_change_nothing(seed, d, stretch):
+    ellipsoids, groups, points = crowd(seed, d)
+    rng = np.random.default_rng(seed)
+    matrix = rotation(d, rng) * 10.0 ** rng.uniform(-stretch, stretch, d) @ rotation(d, rng)
+    shift = rng.standard_normal(d)
+    image = at(points @ matrix.T + shift, [mapped(E, matrix, shift) for E in ellipsoids], groups)
+    np.testing.assert_allclose(image, at(points, ellipsoids, groups), rtol=0, atol=1e-7)
+
+
+def test_the_crowds_have_points_with_and_without_a_number():
+    numbers = np.concatenate([at(points, E, groups) for E, groups, points in (crowd(0, d) for d in range(1, 9))])
+    assert 0.2 < np.isnan(numbers).mean() < 0.8
+    assert np.nanmax(numbers) - np.nanmin(numbers) > 0.3

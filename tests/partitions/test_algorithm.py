@@ -8,7 +8,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc.geometry.points import Points
 from sepc.partitions import run as partitioning
 from sepc.partitions.algorithm import impurity_count, partition_in_place
 
@@ -318,7 +317,7 @@ class TestSamples:
     def test_squares(self, gap, meet, monkeypatch):
         A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
         B = A + np.array([24.0 + gap, 0.0])
-        assert partitioning.surely_meet(Points(A), Points(B), np.ones(2)) == meet
+        assert partitioning.surely_meet(partitioning.Cloud(A), partitioning.Cloud(B), np.ones(2)) == meet
         P = sepc.partition(A, B, n_imp=0)
         monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
         assert repr(P) == repr(sepc.partition(A, B, n_imp=0))

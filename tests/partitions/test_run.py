@@ -1,12 +1,14 @@
-"""Runs of which only the blocks are asked for."""
+"""Runs of which only the blocks are asked for, and the clouds of points that they cut."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from strategies import random_ellipsoid, seeds
 
 from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.partitions import run as partitioning
 from sepc.partitions.problems import class_blocks, problems_of
-from sepc.partitions.run import PartitionOptions
+from sepc.partitions.run import Cloud, PartitionOptions
 from sepc.partitions.units import location_and_unit
 
 
@@ -49,3 +51,92 @@ def test_what_is_left_over_gets_no_ellipsoid_and_rough_ones_are_enough_with_many
         asked.clear()
         blocks(*labelled(n, d, 2), 2, only_blocks=True)
         assert set(asked) == {tol}
+
+
+laws = settings(max_examples=60)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
+
+
+def some_points(seed):
+    """Return a generator, and random points, tied half of the time."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((int(rng.integers(1, 60)), int(rng.integers(1, 5)))) + 10.0 * rng.integers(0, 2)
+    return rng, np.round(X) if rng.random() < 0.5 else X
+
+
+@laws
+@given(seeds())
+def test_members_and_reach(seed):
+    rng, X = some_points(seed)
+    points, origin = Cloud(X), rng.standard_normal(X.shape[1])
+    close(points.reach(origin), np.abs(X - origin).max())
+    assert points.members.tolist() == list(range(len(X)))
+
+
+@laws
+@given(seeds())
+def test_held_by_counts_what_the_ellipsoid_contains(seed):
+    rng, X = some_points(seed)
+    E = random_ellipsoid(X.shape[1], rng, size=3.0)
+    held = Cloud(X).held_by(E)
+    assert held.n == np.count_nonzero(E.contains(X))
+    close(held.smallest_gauge, E.gauge(X).min())
+
+
+@laws
+@given(seeds())
+def test_held_by_reads_on_until_it_can_tell(seed):
+    rng, X = some_points(seed)
+    points, E = Cloud(X), random_ellipsoid(X.shape[1], rng, size=3.0)
+    most = int(rng.integers(0, len(X) + 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitioning, "_AT_A_TIME", 3)
+        held, everything = points.held_by(E, most), points.held_by(E)
+    assert (held.n > most) == (everything.n > most)
+    assert (held.smallest_gauge <= 1.0) == (everything.smallest_gauge <= 1.0)
+    if everything.n <= most:
+        assert held == everything
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_held_by_stops_early(most, monkeypatch):
+    read = []
+    squared_gauges = partitioning.squared_gauges
+
+    def counted(E, points):
+        read.append(len(points))
+        return squared_gauges(E, points)
+
+    monkeypatch.setattr(partitioning, "squared_gauges", counted)
+    X = np.random.default_rng(0).standard_normal((100_000, 2))
+    assert Cloud(X[np.argsort(X[:, 0])]).held_by(random_ellipsoid(2, np.random.default_rng(1)), most).n > most
+    assert sum(read) < len(X) / 4
+
+
+@laws
+@given(seeds())
+def test_subsets_keep_points_and_numbers(seed):
+    rng, X = some_points(seed)
+    points = Cloud(X, rng.permutation(100)[: len(X)])
+    origin, direction = X[rng.integers(len(X))], rng.standard_normal(X.shape[1])
+    slack = 1e-9  # the origin itself is beyond
+    expected = (X - origin) @ direction >= -slack
+    part = points.beyond(origin, direction, slack)
+    assert part.members.tolist() == sorted(points.rows[expected].tolist())
+    assert (part is points) == bool(expected.all())
+    assert np.array_equal(part.points, X[expected])
+
+
+@laws
+@given(seeds())
+def test_samples_are_spread_over_all_points(seed):
+    rng, X = some_points(seed)
+    n = int(rng.integers(1, 2 * len(X)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitioning, "_SAMPLE_PER_FEATURE", n)
+        sample = Cloud(X).sample()
+    assert min(n * X.shape[1], len(X)) <= len(sample) <= len(X)
+    assert np.array_equal(sample[0], X[0])

@@ -17,9 +17,6 @@ class HasShape(Protocol):
         """Lengths along the dimensions."""
 
 
-_SHORT = 5000
-
-
 def as_points(value: ArrayLike, name: str) -> FloatArray:
     """Return `value` as a C-contiguous float64 array of shape (n, d) with n, d >= 1, all finite.
 
@@ -98,7 +95,7 @@ def _first_non_number(array: NDArray[Any]) -> str:
 
 def _check_finite(array: FloatArray, name: str) -> None:
     # Comparisons with NaN are false. A dot product is the fastest, but for long vectors BLAS would wake its threads.
-    if array.size <= _SHORT:
+    if array.size <= 5000:
         if np.vdot(array, array) <= LARGEST_COORDINATE**2:
             return
     elif array.min() >= -LARGEST_COORDINATE and array.max() <= LARGEST_COORDINATE:

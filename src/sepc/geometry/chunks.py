@@ -1,4 +1,7 @@
-"""Chunks of rows: long arrays a chunk at a time, where a temporary would otherwise be as large as the data."""
+"""Arithmetic on points a chunk of rows at a time, where a temporary would otherwise be as large as the data.
+
+NumPy is slow along short rows: where features are few, sums and extremes take 32 points at a time.
+"""
 
 from collections.abc import Iterator
 from math import prod
@@ -7,10 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.typing import FloatArray
+
 S = TypeVar("S", bound=np.generic)
 
-# Numbers in a chunk: enough that calls do not count, and 64 kB, which stay in the cache.
-_NUMBERS = 1 << 13
+# Rows in a chunk where each is read once.
+CHUNK = 4096
+# Up to this number of points arithmetic row by row is fastest.
+_FEW = 1000
 
 
 def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
@@ -19,10 +26,51 @@ def chunks(rows: NDArray[S]) -> Iterator[NDArray[S]]:
 
 
 def array_slices(rows: NDArray[Any]) -> Iterator[slice]:
-    """Yield where the chunks of an array are."""
-    return chunk_slices(len(rows), max(_NUMBERS // max(prod(rows.shape[1:]), 1), 1))
+    """Yield where the chunks of an array are: 64 kB each, enough that the number of calls does not matter."""
+    return chunk_slices(len(rows), max((1 << 13) // max(prod(rows.shape[1:]), 1), 1))
 
 
 def chunk_slices(n: int, rows: int) -> Iterator[slice]:
-    """Yield slices of at most so many rows."""
+    """Yield slices of at most this number of rows."""
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+def mean_from(points: FloatArray, origin: FloatArray) -> FloatArray:
+    """Return the mean of the points relative to `origin`."""
+    total = np.zeros(len(origin))
+    for rows in chunk_slices(len(points), CHUNK):
+        chunk = points[rows]
+        total += by_column(np.add, moved(chunk, -origin) if origin.any() else chunk)
+    total /= len(points)
+    return total
+
+
+def mean_of(points: FloatArray) -> FloatArray:
+    """Return the mean of the points; the rounding of a large offset stays out of it."""
+    mean: FloatArray = points[0] + mean_from(points, points[0])
+    return mean
+
+
+def by_column(fold: np.ufunc, points: FloatArray) -> FloatArray:
+    """Reduce each column."""
+    n, d = points.shape
+    whole = n // 32 * 32 if n > _FEW else 0
+    parts: FloatArray = points[whole:]
+    if whole:
+        folded = fold.reduce(points[:whole].reshape(-1, 32 * d), axis=0).reshape(32, d)
+        parts = np.concatenate([folded, parts])
+    result: FloatArray = fold.reduce(parts, axis=0)
+    return result
+
+
+def moved(points: FloatArray, by: FloatArray) -> FloatArray:
+    """Return ``points + by``."""
+    n, d = points.shape
+    if n <= _FEW:
+        return points + by
+    whole = n // 32 * 32
+    points = np.ascontiguousarray(points)
+    result = np.empty((n, d))
+    np.add(points[:whole].reshape(-1, 32 * d), np.tile(by, 32), out=result[:whole].reshape(-1, 32 * d))
+    np.add(points[whole:], by, out=result[whole:])
+    return result

@@ -26,24 +26,15 @@ from sepc.geometry.threads import one_blas_thread
 
 ComplexArray = NDArray[np.complexfloating[Any, Any]]
 
-# Covariances whose standard deviations agree to this share are equal: a closed form holds.
-_EQUAL = 1e-10
 # Ratios beyond this leave nothing in common; their squares and cubes stay finite.
 _FAR = 1e60
-_TINY = 1e-300
-# Where even the bound ``exp(K(1/2))`` is below this, logarithmically, the coefficient is 0.
-_NOTHING = -700.0
 # Gauss's rule on [0, 1], exact to rounding over one segment of the path.
 _GAUSS = np.polynomial.legendre.leggauss(32)
 _NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
-# A segment covers at most this share of the way to the nearest singularity, and about this drop of the exponent.
-_REACH = 0.7
+# A segment covers at most 0.7 of the way to the nearest singularity, and about this drop of the exponent.
 _DROP = 8.0
 # Sine, and cosine, of the least angle to the real axis: the path climbs, and stays away from the singularities there.
 _CLIMB = sqrt(0.5)
-# The path ends when what lies ahead is this share of the sum so far.
-_NEGLIGIBLE = 1e-13
-_MAX_SEGMENTS = 1000
 
 
 def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
@@ -92,10 +83,10 @@ def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
         E, F = F, E
     with one_blas_thread(E.axes.size):
         spread, shift = _side_by_side(E, F)
-    if np.abs(np.log(spread)).max() <= _EQUAL:
+    if np.abs(np.log(spread)).max() <= 1e-10:  # equal covariances: a closed form holds
         return erfc(float(np.linalg.norm(shift)) / sqrt(8.0))
     chernoff = _Chernoff(spread, shift)
-    if chernoff.at(np.array([0.5]), np.array([0.5]))[0].real < _NOTHING:
+    if chernoff.at(np.array([0.5]), np.array([0.5]))[0].real < -700.0:  # even the bound ``exp(K(1/2))`` is 0
         return 0.0
     return min(max(_integral(chernoff), 0.0), 1.0)
 
@@ -153,14 +144,14 @@ def _integral(chernoff: _Chernoff) -> float:
     t, rest = start = _saddle(chernoff)
     top = float(chernoff.at(np.array([t]), np.array([rest]))[0].real) - log(start[0] * start[1])
     total = 0.0
-    for _ in range(_MAX_SEGMENTS):
+    for _ in range(1000):
         step = _segment(chernoff, t, rest)
         here, there = t + step * _NODES, rest - step * _NODES
         values = np.exp(chernoff.at(here, there) - top) / (here * there)
         total += float((step * (values @ _WEIGHTS)).imag)
         t, rest = t + step, rest - step
         # It falls at least like the square of the distance.
-        if abs(values[-1]) * abs(t - start[0]) <= _NEGLIGIBLE * total:
+        if abs(values[-1]) * abs(t - start[0]) <= 1e-13 * total:
             break
     return total * exp(top) / pi
 
@@ -181,7 +172,7 @@ def _saddle(chernoff: _Chernoff) -> tuple[float, float]:
 def _segment(chernoff: _Chernoff, t: complex, rest: complex) -> complex:
     """Return the next step of the path: downhill as far as it may turn, over which 32 nodes are enough."""
     first, second = chernoff.slopes(t, rest)
-    length = min(_REACH * chernoff.room(t, rest), _DROP / (abs(first) or _TINY), sqrt(_DROP / abs(second)))
+    length = min(0.7 * chernoff.room(t, rest), _DROP / (abs(first) or 1e-300), sqrt(_DROP / abs(second)))
     downhill = -first.conjugate() / (abs(first) or inf)
     if t.imag == 0.0:
         downhill = 1j

@@ -19,6 +19,8 @@ LARGEST_HELD = 1.0 + MEMBERSHIP_TOLERANCE
 # A direction in which points spread (RMS) by less than this, in units of length of the features, is flat.
 FLAT = 1e-6
 
+# A few units in the last place.
+ULPS = 4.0 * float(np.finfo(float).eps)
 _LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
 
 # Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
@@ -261,7 +263,7 @@ class Ellipsoid:
         if factor <= 1.0:
             return self
         # One rounding of the factor may leave the point outside by an ulp.
-        factor *= 1.0 + 4.0 * np.finfo(float).eps
+        factor *= 1.0 + ULPS
         return type(self).trusted(self.center, self.axes, self.radii * factor)
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry.points import Points
+from sepc.geometry.chunks import by_column, mean_of
 
 
 class Extents(NamedTuple):
@@ -26,9 +26,9 @@ class Extents(NamedTuple):
     @classmethod
     def of(cls, by_class: Sequence[FloatArray]) -> "Extents":
         """Return the extents of the points of each class, arrays of shape (n, d)."""
-        sets = [Points(points) for points in by_class]
-        ends = ([points.low for points in sets], [points.high for points in sets], [points.mean for points in sets])
-        return cls(np.array([len(points) for points in sets]), *map(np.array, ends))
+        n = np.array([len(points) for points in by_class])
+        low, high = (np.array([by_column(fold, points) for points in by_class]) for fold in (np.minimum, np.maximum))
+        return cls(n, low, high, np.array([mean_of(points) for points in by_class]))
 
     def in_units(self, mean: FloatArray, scale: FloatArray) -> "Extents":
         """Return the same for points in units of `scale` about `mean`."""

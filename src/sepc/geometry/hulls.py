@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm, support
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry.checks import as_points, same_features
-from sepc.geometry.points import Points
 from sepc.geometry.threads import one_blas_thread
 
-# So few points are solved for in one call, as a rule.
+# Up to this number of points they are solved for in one call, as a rule.
 _FEW = 1000
 
 
@@ -73,7 +72,7 @@ class HullPair:
     @property
     def distance(self) -> float:
         """Distance between the two points."""
-        return norm(self.normal)
+        return float(np.linalg.norm(self.normal))
 
     @property
     def meet(self) -> bool:
@@ -115,7 +114,8 @@ class HullPair:
         for x, cap, sign in zip(points, self.caps, (-1.0, 1.0), strict=True):
             data_range = max(data_range, float(np.abs(x - shift - images[0]).max()))
             lower -= support((x - shift) @ (sign * self.normal), cap)
-        return certified_gap(norm(images[0] - images[1]), lower / max(self.distance, 1e-300), data_range)
+        distance = float(np.linalg.norm(images[0] - images[1]))
+        return certified_gap(distance, lower / max(self.distance, 1e-300), data_range)
 
 
 def nearest_points(
@@ -162,8 +162,8 @@ def nearest_points(
     >>> pair.d.round(6).tolist()
     [0.5, 3.0]
     """
-    a, b = Points(as_points(A, "A")), Points(as_points(B, "B"))
-    same_features(b.array, a.dim, "B", "A")
+    a, b = as_points(A, "A"), as_points(B, "B")
+    same_features(b, a.shape[1], "B", "A")
     caps = _check_caps(cap, len(a), len(b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
@@ -171,26 +171,26 @@ def nearest_points(
 
 
 def nearest_of(
-    a: Points,
-    b: Points,
+    a: FloatArray,
+    b: FloatArray,
     caps: tuple[float, float] | None = None,
     tol: float = 1e-9,
     on_step: Callable[[int, float], None] | None = None,
 ) -> HullPair:
     """Do what `nearest_points` does for points that are checked already."""
-    # Compiled code is loaded by those who solve, not by those who only import this module.
+    # Here, so that importing this module does not load the compiler.
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.small_hulls import nearest_of_few
 
     if caps is None:
         caps = _usual_caps(len(a), len(b))
     if len(a) + len(b) <= _FEW:
-        found = nearest_of_few(_read_only(a.array), _read_only(b.array), caps, tol)
+        pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
         if on_step is not None:
-            on_step(found.n_iter, found.gap)
-        if found.gap <= tol:
-            return HullPair(*found[:5], caps, found.data_range, found.gap, True, found.n_iter, found.n_passes)
-    with one_blas_thread(a.array.size + b.array.size):
+            on_step(pair.n_iter, pair.gap)
+        if pair.converged:
+            return pair
+    with one_blas_thread(a.size + b.size):
         search = Search(a, b, caps, tol, on_step)
         search.run()
     of_a, of_b = search.sides

@@ -12,15 +12,12 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.principal_axes import principal_axes
+from sepc.geometry.passes import principal_axes
 from sepc.geometry.separation import CONTACT_TOLERANCE, separate
 
-# Below this level nothing is in common even after growth by the tolerance of `separate`; levels are squares.
-_EMPTY_BELOW = -2.0 * CONTACT_TOLERANCE
 # Below this, rounding blurs the size of a cover; one of this size is small enough.
 _SMALLEST_LEVEL = 1e-13
 _MAX_STEPS = 100
-_MAX_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -187,7 +184,8 @@ class _Member:
     @property
     def proves_empty(self) -> bool:
         """Whether no point obeys the weighted sum of the ellipsoids' inequalities."""
-        return self.level < _EMPTY_BELOW and self.level < -self.level_error
+        # Levels are squares: nothing is in common even after growth by the tolerance of `separate`.
+        return self.level < -2.0 * CONTACT_TOLERANCE and self.level < -self.level_error
 
     def newton(self) -> tuple[FloatArray, float]:
         """Return the Newton step from ``weights / level``, within the bounds, and the slope along it."""
@@ -257,7 +255,7 @@ def _line_search(family: _Family, now: _Member, *, may_be_empty: bool) -> _Membe
     """Return a member further down the Newton step, one with a negative level if met, or None if stuck."""
     step, slope = now.newton()
     start = now.weights / now.level
-    for halvings in range(_MAX_HALVINGS):
+    for halvings in range(40):
         part = 0.5**halvings
         weights = np.maximum(start + part * step, 0.0)
         member = _Member(family, weights)

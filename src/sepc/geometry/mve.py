@@ -8,28 +8,24 @@ design, its ellipsoid ``{x : g(x) <= max g}`` covers the points, and its log vol
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
 from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
-from sepc.geometry._mve.design import ULPS, OnStep
-from sepc.geometry._mve.design_search import DesignSearch
 from sepc.geometry.checks import as_points, as_vector
-from sepc.geometry.ellipsoid import FLAT, Ellipsoid
-from sepc.geometry.passes import kernels
-from sepc.geometry.principal_axes import FEW_FEATURES, principal_axes, principal_directions
+from sepc.geometry.ellipsoid import FLAT, ULPS, Ellipsoid
+from sepc.geometry.passes import FEW_FEATURES, kernels, principal_axes, principal_directions
 from sepc.geometry.threads import one_blas_thread
 
-# Tighter than this rounding decides.
-_FINEST_TOL = 1e-12
-# So few points are solved for in one call, as a rule.
+if TYPE_CHECKING:
+    from sepc.geometry._mve.design import Design
+
+# Up to this number of points they are solved for in one call, as a rule.
 _FEW = 1000
-_OWN_UNITS = np.empty(0)  # how kernels are told to find them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,7 +104,7 @@ def min_volume_ellipsoid(
     tol: float = 1e-7,
     *,
     unit: ArrayLike | None = None,
-    on_step: OnStep | None = None,
+    on_step: Callable[[int, float], None] | None = None,
 ) -> MVE:
     """Return the ellipsoid of least volume that contains all points.
 
@@ -142,42 +138,35 @@ def min_volume_ellipsoid(
     if not 0.0 < tol < 1.0:
         raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
     X = as_points(points, "points")
-    length = _units(unit, X.shape[1])
-    # Where a working set is singular numbers may overflow; the certificate tells.
+    length, finest = _units(unit, X.shape[1]), max(tol, 1e-12)
+    # Here, so that importing this module does not load the compiler.
+    from sepc.geometry._mve import design_search
+    from sepc.geometry._mve.design import Design
+
+    # Where a working set is singular numbers may overflow; the certificate shows it.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
-            found = _at_once()(X, length, max(tol, _FINEST_TOL))
+            found = design_search.ellipsoid_of_few(X, length, finest)
             if found is not None:
+                m = MVE(*found, converged=found[2] <= tol)
                 if on_step is not None:
-                    on_step(found.n_iter, found.gap)
-                found.weights.setflags(write=False)
-                E = Ellipsoid.trusted(found.center, found.axes, found.radii)
-                passes = found.n_read / len(X)
-                return MVE(E, found.weights, found.gap, found.rank, found.n_iter, passes, found.gap <= tol)
-        compiled = kernels()
-        measures = compiled.moments(X, length)
-        run = DesignSearch(X, measures, compiled, on_step)
-        design = run.solve(max(tol, _FINEST_TOL))
+                    on_step(m.n_iter, m.gap)
+                return m
+        measures = kernels().moments(X, length)
+        run = Design(X, measures, on_step)
+        design = design_search.solve(run, finest)
         if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
             return _answer(run, *design, tol)
         # Hundreds of copies of a point can fill a working set and make it singular: each point once.
         once = X[distinct]
-        again = DesignSearch(once, measures, compiled, on_step)
-        return _for_all(_answer(again, *again.solve(max(tol, _FINEST_TOL)), tol), distinct, run)
-
-
-@cache
-def _at_once() -> Callable[..., Any]:
-    """Return the compiled solver for few points; only those who solve wait for the compiler."""
-    from sepc.geometry._mve.small_ellipsoid import ellipsoid_of_few
-
-    return ellipsoid_of_few
+        again = Design(once, measures, on_step)
+        return _for_all(_answer(again, *design_search.solve(again, finest), tol), distinct, run)
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:
-    """Return the units of length that were asked for."""
+    """Return the units of length that were asked for; none where kernels are to find them."""
     if unit is None:
-        return _OWN_UNITS
+        return np.empty(0)
     length = as_vector(unit, "unit", d)
     if length.min() <= 0.0:
         raise InputError(f"unit has the entry {length.min()}; expected positive lengths, one per feature.")
@@ -193,7 +182,7 @@ def _distinct(X: FloatArray) -> IntArray:
     return np.sort(np.unique(X, axis=0, return_index=True)[1])
 
 
-def _for_all(answer: MVE, rows: IntArray, run: DesignSearch) -> MVE:
+def _for_all(answer: MVE, rows: IntArray, run: "Design") -> MVE:
     """Turn the answer for some rows, which hold all points, into one for all, after `run` was in vain."""
     weights = np.zeros(len(run.X))
     weights[rows] = answer.weights
@@ -202,11 +191,11 @@ def _for_all(answer: MVE, rows: IntArray, run: DesignSearch) -> MVE:
     return replace(answer, weights=weights, n_iter=run.n_iter + answer.n_iter, n_passes=passes)
 
 
-def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) -> MVE:
+def _answer(run: "Design", rows: IntArray, weights: FloatArray, tol: float) -> MVE:
     """Turn the design into an ellipsoid in raw coordinates that holds every point."""
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))
-    from sepc.geometry._mve.frames import raw_factor  # compiled
+    from sepc.geometry._mve.large_interior_point import raw_factor
 
     Q = run.lift_to_base(rows)
     center, factor = raw_factor(
@@ -223,7 +212,7 @@ def _answer(run: DesignSearch, rows: IntArray, weights: FloatArray, tol: float) 
     return MVE(ellipsoid, full, run.gap, run.rank, run.n_iter, run.n_passes, certified)
 
 
-def _room_for_flat(run: DesignSearch) -> tuple[float, float]:
+def _room_for_flat(run: "Design") -> tuple[float, float]:
     """Return the factor for the hull's radii and the radius of the flat directions that let every point in.
 
     With no deviation from the hull they are 1 and 1e-6. Else the two share the room as they do in the smallest

@@ -8,11 +8,6 @@ from sepc.geometry.checks import as_points, as_vector, same_features
 from sepc.geometry.chunks import chunks
 from sepc.geometry.hulls import nearest_points
 
-# Points of each set to begin with, for each feature.
-_SAMPLE = 15
-# A hyperplane separates when it leaves a strip wider than this share of the points' distance from it.
-_STRIP = 1e-12
-
 Mask = BoolArray
 
 
@@ -44,7 +39,7 @@ def linearly_separable(
     d = sets[0].shape[1]
     same_features(sets[1], d, "B", "A")
     length = np.ones(d) if unit is None else as_vector(unit, "unit", d)
-    origin, share = sets[0][0], _SAMPLE * d
+    origin, share = sets[0][0], 15 * d
     preferred = [np.empty(0, np.int64)] * 2 if first is None else [np.flatnonzero(mask) for mask in first]
     rows = [_evenly(some, len(points), share) for some, points in zip(preferred, sets, strict=True)]
     while True:
@@ -54,7 +49,8 @@ def linearly_separable(
             return False
         normal = pair.normal / (length * pair.distance)
         a, b = (np.concatenate([(x - origin) @ normal for x in chunks(points)]) for points in sets)
-        if a.min() - b.max() > _STRIP * max(np.abs(a).max(), np.abs(b).max()):
+        # It leaves a strip wider than rounding of the points' distances from it.
+        if a.min() - b.max() > 1e-12 * max(np.abs(a).max(), np.abs(b).max()):
             return True
         more = [np.union1d(rows[0], _lowest(a, share)), np.union1d(rows[1], _lowest(-b, share))]
         if [len(some) for some in more] == [len(some) for some in rows]:  # all but touching: rounding hides the strip

@@ -20,14 +20,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _EVEN = 0.01
 # Squares of still smaller numbers would vanish.
 _TINY = 1e-140
-# What a Newton step this small leaves behind, its square, is below the tolerance of contact.
-_LAST_STEP = 2e-5
-# Of ellipsoids that are apart only the normal is wanted. It errs by the square of such a step, the margin by the fourth
-# power.
-_LAST_STEP_APART = 1e-3
-_CLEARLY = 1.0 + 1e-6
-# Bisection alone would need fewer; reached only when rounding hides the root.
-_MAX_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,7 +109,7 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
 class _Pair:
     """Two ellipsoids with their axes stacked as rows, in units of the largest radius."""
 
-    # Methods of arrays where there is a choice: on so few numbers the operators and functions cost twice as much.
+    # Methods of arrays where there is a choice: on arrays this short the operators and functions cost twice as much.
 
     def __init__(self, E: Ellipsoid, F: Ellipsoid) -> None:
         self.E, self.F, self.dim = E, F, E.dim
@@ -231,11 +223,13 @@ def _contact(pair: _Pair) -> tuple[FloatArray, float]:
     toward = pair.offset * (pair.unit / pair.far)
     h_e, h_f = pair.supports(toward)
     balance = min(max(log(h_f / h_e), low), high)
-    for _ in range(_MAX_STEPS):
+    for _ in range(60):  # bisection alone needs fewer; all of them only when rounding hides the root
         normal, turn, excess, slope, apart = _on_curve(pair, toward, balance)
         low, high = (balance, high) if excess > 0.0 else (low, balance)
         step = -excess / slope if slope < 0.0 else high - low
-        if abs(step) <= (_LAST_STEP_APART if apart else _LAST_STEP):
+        # A step leaves its square, which is below the tolerance of contact. Of ellipsoids that are apart only the
+        # normal is wanted: it errs by the square of such a step, the margin by the fourth power.
+        if abs(step) <= (1e-3 if apart else 2e-5):
             balance, normal = balance + step, normal + step * turn
             break
         balance = balance + step if low < balance + step < high else 0.5 * (low + high)
@@ -254,7 +248,7 @@ def _on_curve(pair: _Pair, toward: FloatArray, balance: float) -> tuple[FloatArr
     ee, ff = pulls.dot(normal).tolist()
     e_turn, f_turn = pulls.dot(turn).tolist()
     reach = (ee / p + ff / q) * (pair.far / pair.unit)
-    apart = pair.even and reach > _CLEARLY * (sqrt(ee) + sqrt(ff))
+    apart = pair.even and reach > (1.0 + 1e-6) * (sqrt(ee) + sqrt(ff))
     return normal, turn, 0.5 * log(ff / ee) - balance, f_turn / ff - e_turn / ee - 1.0, apart
 
 

@@ -16,9 +16,6 @@ from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-# With so few numbers BLAS uses one thread anyway, and asking it to costs more than the work.
-_FEW = 2000
-
 
 class _Shared:
     """A limit of the whole process, as long as any thread of Python needs it."""
@@ -78,7 +75,8 @@ def one_blas_thread(size: int | None = None) -> AbstractContextManager[None]:
     Parameters
     ----------
     size : int, optional
-        How many numbers the work is about; without it any. For matrix products of a few numbers BLAS needs no telling,
-        but OpenBLAS wakes its threads for the smallest triangular systems, and they keep a core busy with waiting.
+        Number of coordinates that the work is about; without it any. Up to 2000 BLAS uses one thread for matrix
+        products anyway, but OpenBLAS wakes its threads for the smallest triangular systems, and they keep a core busy
+        with waiting.
     """
-    return nullcontext() if size is not None and size <= _FEW else _one_thread()
+    return nullcontext() if size is not None and size <= 2000 else _one_thread()

@@ -5,7 +5,7 @@ import numpy as np
 from sepc.common.typing import FloatArray
 from sepc.geometry.chunks import chunks
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
-from sepc.geometry.principal_axes import principal_axes
+from sepc.geometry.passes import principal_axes
 from sepc.landscapes.moments import Moments
 
 

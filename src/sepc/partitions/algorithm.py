@@ -19,12 +19,7 @@ from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.run import DEFAULT_OPTIONS, OnStep, PartitionOptions, Run, Side
 from sepc.partitions.units import units_of_length
 
-# What an ellipsoid may hold by default. Of shares of 0, 0.01 and 0.02 the last gave the best ranking of labels on the
-# sets that constants are chosen by; a count of 2 alone leaves most of an overlap of many records in one ellipsoid.
 PAPERS_COUNT = 2
-# The default for densities: this share of the smaller class up to 1,000 records of it; beyond, the count grows with the
-# square root. Shares of .005 to .02 were tried on the choosing sets and planted ones (bench/growth.py).
-_DEFAULT_SHARE, _SHARE_UP_TO = 0.02, 1000
 
 
 def partition(
@@ -118,7 +113,9 @@ def impurity_count(n_imp: int | float | None, n_smaller: int) -> int:
     where that is more.
     """
     if n_imp is None:
-        return max(PAPERS_COUNT, int(_DEFAULT_SHARE * min(n_smaller, math.sqrt(_SHARE_UP_TO * n_smaller))))
+        # Shares of 0, 0.005, 0.01 and 0.02 were tried on the choosing sets and planted ones (bench/trust.py,
+        # bench/growth.py). A count of 2 alone leaves most of an overlap of many records in one ellipsoid.
+        return max(PAPERS_COUNT, int(0.02 * min(n_smaller, math.sqrt(1000 * n_smaller))))
     if isinstance(n_imp, Integral) and not isinstance(n_imp, bool) and n_imp >= 0:
         return int(n_imp)
     if isinstance(n_imp, Real) and not isinstance(n_imp, Integral) and 0.0 < n_imp < 1.0:

@@ -4,9 +4,6 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray, compact
 
-# Values that differ by less, in units of the feature, are the same to a person.
-_SAME = 1e-9
-
 
 def canonical_order(points: FloatArray, among: IntArray | None = None) -> IntArray:
     """Return the row numbers that sort the points, or those `among` them, by their coordinates."""
@@ -44,7 +41,7 @@ def without_last_bits(points: FloatArray, unit: FloatArray) -> FloatArray:
     ranks = np.empty_like(points)
     for k, column in enumerate(points.T):
         order = np.argsort(column, kind="stable")
-        steps = np.diff(column[order]) > _SAME * unit[k]
+        steps = np.diff(column[order]) > 1e-9 * unit[k]
         ranks[order, k] = np.concatenate([[0.0], np.cumsum(steps)])
     return ranks
 

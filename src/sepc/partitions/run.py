@@ -1,6 +1,7 @@
 """Run of a partition: the points that remain of each set, and the steps that take blocks out of them."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import sqrt
 from typing import NamedTuple
 
@@ -8,37 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
-from sepc.common.text import shortened
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
-from sepc.geometry.chunks import S, array_slices, chunks
-from sepc.geometry.ellipsoid import Ellipsoid
+from sepc.geometry.chunks import S, array_slices, by_column, chunk_slices, chunks, mean_of
+from sepc.geometry.ellipsoid import LARGEST_HELD, Ellipsoid
 from sepc.geometry.hulls import nearest_of, nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.points import Points
+from sepc.geometry.passes import squared_gauges
 from sepc.geometry.separation import separate
 from sepc.partitions.blocks import Block, Hyperplane, Partition, set_name
 from sepc.partitions.ordering import canonical_order
 
-# Points this near to a half-space, in units of the data's range, belong to it.
-_HALF_SPACE_TOLERANCE = 1e-9
-# Points whose distance is below this share of the range coincide.
-_SAME_POINT = 1e-8
-# Samples of so many points per feature may show that two sets meet; an ellipsoid of fewer than so many times as many
-# points takes little longer.
+# Samples of this number of points per feature may show that two sets meet. From ten times as many points on, a sample
+# takes less time than an ellipsoid.
 _SAMPLE_PER_FEATURE = 20
-_LARGE = 10
-# They are asked for a common point that is the mean of ten or more of each: it is found in fewer steps than any other.
-_SAMPLE_CAP = 0.1
-# Sets of so few numbers are kept in all the parts that a round has looked at: where none of them was pure enough, it
-# need not be cut again when more is allowed.
+# Points that are read at a time to count what an ellipsoid holds.
+_AT_A_TIME = 1 << 12
+# Sets of at most this number of coordinates are kept in all the parts that a round has looked at: where none of them
+# was pure enough, it need not be cut again when more is allowed.
 _KEPT_SIZE = 1 << 17
 # Certified gaps of ellipsoids. Radii that are half a per cent too large on the average decide as the exact ones do
-# whether points of other labels are inside; with few features exact ones take no longer.
-_EXACT = 1e-7
-_ROUGH = 1e-2
-_MANY_FEATURES = 40
-# Sets that are named where a run ends.
-_SETS_IN_WORDS = 5
+# whether points of other labels are inside; up to 40 features exact ones take no longer.
+_EXACT, _ROUGH, _MANY_FEATURES = 1e-7, 1e-2, 40
 
 OnStep = Callable[[int, int], None]
 
@@ -67,26 +58,79 @@ class PartitionOptions(NamedTuple):
 DEFAULT_OPTIONS = PartitionOptions()
 
 
-class Cloud:
-    """Some points of one label with their ellipsoid, found when it is first asked for."""
+class Held(NamedTuple):
+    """Number of points that an ellipsoid holds, and the smallest gauge of any, of those that were read."""
 
-    def __init__(self, points: Points) -> None:
+    n: int
+    smallest_gauge: float
+
+
+class Cloud:
+    """Some points of one label with their row numbers, and their ellipsoid, found when it is first needed.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    rows : ndarray of int, shape (n,), optional
+        The numbers of the points in their set; not needed for points that are only compared with others.
+    """
+
+    def __init__(self, points: FloatArray, rows: IntArray | None = None) -> None:
         self.points = points
+        self.rows = np.arange(len(points)) if rows is None else rows
         self._ellipsoid: Ellipsoid | None = None
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "Cloud":
-        """Return what lies on one side of a hyperplane; the same object if that is all."""
-        part = self.points.beyond(origin, direction, slack)
-        return self if part is self.points else Cloud(part)
+    @property
+    def members(self) -> IntArray:
+        """The row numbers of the points, ascending, shape (n,)."""
+        return np.sort(self.rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the ellipsoid takes longer than to look at a sample."""
+        return bool(len(self) >= 10 * _SAMPLE_PER_FEATURE * self.points.shape[1])
 
     def ellipsoid(self, unit: FloatArray, tol: float) -> Ellipsoid:
         """Return the ellipsoid with this certified gap; units of length decide what is flat."""
         if self._ellipsoid is None:
-            self._ellipsoid = min_volume_ellipsoid(self.points.array, tol=tol, unit=unit).ellipsoid
+            self._ellipsoid = min_volume_ellipsoid(self.points, tol=tol, unit=unit).ellipsoid
         return self._ellipsoid
+
+    def beyond(self, origin: FloatArray, direction: FloatArray, slack: float) -> "Cloud":
+        """Return the points x with ``direction @ (x - origin) >= -slack``; the same object if these are all."""
+        step = max((1 << 15) // self.points.shape[1], 1)  # coordinates that stay in the cache
+        parts = (self.points[rows] for rows in chunk_slices(len(self), step))
+        mask = np.concatenate([(x - origin) @ direction >= -slack for x in parts])
+        return self if mask.all() else Cloud(self.points[mask], self.rows[mask])
+
+    def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
+        """Return the number of points that an ellipsoid holds, and the smallest gauge.
+
+        Not all points are read once there are more than `most`, and one of them with a gauge of at most 1.
+        """
+        n, smallest = 0, np.inf
+        every = list(chunk_slices(len(self), _AT_A_TIME))
+        # Points are sorted as a rule: every 16th chunk first, so that what is found soon is found of all of them.
+        for rows in chain.from_iterable(every[k::16] for k in range(16)):
+            squares = squared_gauges(E, self.points[rows])
+            n += int(np.count_nonzero(squares <= LARGEST_HELD**2))
+            smallest = min(smallest, squares.min())
+            if n > most and smallest <= 1.0:
+                break
+        return Held(n, sqrt(smallest))
+
+    def reach(self, center: FloatArray) -> float:
+        """Return the largest difference of a coordinate from the center's."""
+        low, high = (by_column(fold, self.points) for fold in (np.minimum, np.maximum))
+        return float(max((high - center).max(), (center - low).max()))
+
+    def sample(self) -> FloatArray:
+        """Return points at even distances in their order, some 20 for each feature; shape (n_sample, d)."""
+        every: FloatArray = self.points[:: max(len(self) // (_SAMPLE_PER_FEATURE * self.points.shape[1]), 1)]
+        return every
 
 
 class Side:
@@ -99,9 +143,9 @@ class Side:
         self.points, self.rows = points, compact(order, len(order))
         for x in chunks(points):
             x += 0.0  # -0.0 becomes 0.0
-        self.remaining = Cloud(Points(points, self.rows))
+        self.remaining = Cloud(points, self.rows)
 
-    def leave(self, part: Points) -> None:
+    def leave(self, part: Cloud) -> None:
         """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
         n = len(self.remaining)
         stays = np.ones(len(self.rows), dtype=bool)
@@ -110,18 +154,11 @@ class Side:
         for array in (self.points[:n], self.rows[:n]):
             _move_to_front(array, stays)
         left = n - len(part)
-        self.remaining = Cloud(Points(self.points[:left], self.rows[:left]))
+        self.remaining = Cloud(self.points[:left], self.rows[:left])
 
     def put_back(self) -> None:
         """Bring the points into the order in which they came."""
         self.points[self.rows] = self.points.copy()
-
-
-class Pure(NamedTuple):
-    """The points of a block on its way, and their ellipsoid."""
-
-    points: Points
-    ellipsoid: Ellipsoid
 
 
 class Cut(NamedTuple):
@@ -146,7 +183,7 @@ class Parts:
     def __init__(self, first: Cloud, other: Cloud, relax: bool) -> None:
         self.first, self.other = first, other
         self.seen: list[Cloud] = []  # those that were not pure enough
-        self.are_kept = relax and (len(first) + len(other)) * first.points.dim <= _KEPT_SIZE
+        self.are_kept = relax and (len(first) + len(other)) * first.points.shape[1] <= _KEPT_SIZE
 
 
 class Run:
@@ -209,11 +246,6 @@ class Run:
                 return trouble.format(rest=f"what remained ({', '.join(sizes)})")
         return self.shortage()
 
-    def sizes(self) -> str:
-        """Return how many points remain of each set."""
-        sizes = {set_name(k, len(self.sides)): len(cloud) for k, cloud in enumerate(self.remaining)}
-        return shortened([f"{n} of {name}" for name, n in sizes.items() if n], _SETS_IN_WORDS)
-
     def is_short(self) -> bool:
         """Return whether too few points remain for a further round."""
         return min(map(len, self.remaining)) <= len(self.unit)
@@ -253,28 +285,27 @@ class Run:
                 self.settle(side, found, self.n_iter)
         return ""
 
-    def settle(self, side: int, found: Pure, iteration: int) -> None:
+    def settle(self, side: int, found: Cloud, iteration: int) -> None:
         """Let a block leave its set."""
-        self.blocks.append(Block(side, found.points.members, found.ellipsoid, iteration))
-        self.sides[side].leave(found.points)
+        self.blocks.append(Block(side, found.members, self.ellipsoid(found), iteration))
+        self.sides[side].leave(found)
         self.report()
 
     def left_over(self, side: int) -> IntArray:
         """Put what remains of one side into a last ellipsoid, or return its rows if these are too few."""
         rest = self.remaining[side]
         if len(rest) >= len(self.unit) and not self.options.only_blocks:
-            self.settle(side, Pure(rest.points, self.ellipsoid(rest)), iteration=0)
-        alone: IntArray = self.remaining[side].points.members
-        return alone
+            self.settle(side, rest, iteration=0)
+        return self.remaining[side].members
 
-    def purify(self, parts: Parts) -> Pure | None:
+    def purify(self, parts: Parts) -> Cloud | None:
         """Cut a set back until its ellipsoid holds at most the allowed number of others; None if it cannot be."""
         a, b = parts.first, parts.other
         while len(a) > len(self.unit):
-            held = b.points.held_by(self.ellipsoid(a), self.allowed)
+            held = b.held_by(self.ellipsoid(a), self.allowed)
             self.report()
             if held.n <= self.allowed:
-                return Pure(a.points, self.ellipsoid(a))
+                return a
             if parts.are_kept:
                 parts.seen.append(a)
             # A point of b in it is in both ellipsoids: no need to ask whether these meet.
@@ -284,25 +315,25 @@ class Run:
             a = part
         return None
 
-    def first_pure(self, parts: Parts) -> Pure | None:
+    def first_pure(self, parts: Parts) -> Cloud | None:
         """Return what `purify` would, when more points are allowed than before."""
         for a in parts.seen:
-            if parts.other.points.held_by(self.ellipsoid(a), self.allowed).n <= self.allowed:
-                return Pure(a.points, self.ellipsoid(a))
+            if parts.other.held_by(self.ellipsoid(a), self.allowed).n <= self.allowed:
+                return a
         return None
 
     def split(self, a: Cloud, b: Cloud) -> Cut | None:
         """Separate two sets: whole if their ellipsoids are disjoint, else by `cut`."""
-        if not self.options.early_exit or surely_meet(a.points, b.points, self.unit):
+        if not self.options.early_exit or surely_meet(a, b, self.unit):
             return self.cut(a, b)
         return self.between(a, b) or self.cut(a, b)
 
     def between(self, a: Cloud, b: Cloud) -> Cut | None:
         """Return a cut between the ellipsoids of the two sets, None if these meet."""
         few, many = sorted((a, b), key=len)
-        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone tells.
+        # A point of one set in the other's ellipsoid is in both: often the cheaper ellipsoid alone shows it.
         for own, other in ((few, many), (many, few)):
-            if other.points.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
+            if other.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
                 return None
             self.report()
         verdict = separate(self.ellipsoid(a), self.ellipsoid(b))
@@ -318,37 +349,32 @@ class Run:
         c, d, w, reach = pair.c, pair.d, pair.normal, pair.data_range
         least = 0.0
         if pair.meet and self.options.where_hulls_meet == "centroids":  # reduce the larger hull all the way
-            c, d = a.points.mean, b.points.mean
+            c, d = mean_of(a.points), mean_of(b.points)
             w = c - d
-            reach = max(cloud.points.reach(c) for cloud in (a, b))
-            least = _SAME_POINT * reach
+            reach = max(cloud.reach(c) for cloud in (a, b))
+            least = 1e-8 * reach  # nearer centroids coincide
         length = sqrt(w @ w)
         if length <= least:
             return None
-        slack = _HALF_SPACE_TOLERANCE * length * reach
+        slack = 1e-9 * length * reach  # points this near to a half-space belong to it
         normal = w / length
         return Cut(Hyperplane(normal, float(normal @ (c + d)) / 2.0), w, (c, d), slack)
 
     def report(self) -> None:
-        """Tell how far the run is."""
+        """Report how far the run is."""
         if self.on_step is not None:
             self.on_step(self.total - sum(map(len, self.remaining)), self.total)
 
 
-def is_large(points: Points) -> bool:
-    """Return whether an ellipsoid of so many points takes longer than to look at samples."""
-    return len(points) >= _LARGE * _SAMPLE_PER_FEATURE * points.dim
-
-
-def surely_meet(a: Points, b: Points, unit: FloatArray) -> bool:
+def surely_meet(a: Cloud, b: Cloud, unit: FloatArray) -> bool:
     """Return whether samples show that the convex hulls of two sets meet: then their ellipsoids do.
 
     In units of the features: next to a feature of large numbers a gap along another one would not be seen.
     """
-    if not (is_large(a) and is_large(b)):
+    if not (a.is_large and b.is_large):
         return False
-    n = _SAMPLE_PER_FEATURE * a.dim
-    return nearest_points(a.sample(n) / unit, b.sample(n) / unit, cap=_SAMPLE_CAP).meet
+    # With this cap the common point is a mean of ten or more points of each: it is found in fewer steps than any other.
+    return nearest_points(a.sample() / unit, b.sample() / unit, cap=0.1).meet
 
 
 def _move_to_front(array: NDArray[S], stays: BoolArray) -> None:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.geometry.points import Points
 from sepc.geometry.threads import one_blas_thread
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.blocks import Hyperplane, Partition
@@ -22,10 +21,8 @@ from sepc.partitions.run import (
     OnStep,
     PartitionOptions,
     Parts,
-    Pure,
     Run,
     Side,
-    is_large,
     surely_meet,
 )
 from sepc.partitions.units import units_of_length
@@ -71,7 +68,7 @@ class _Found(NamedTuple):
 
     side: int
     hyperplane: Hyperplane | None
-    pure: Pure
+    pure: Cloud
 
 
 class _Cut(NamedTuple):
@@ -86,7 +83,7 @@ class _SeveralRun(Run):
 
     def __init__(self, sides: Sequence[Side], allowed: int, *how: Any) -> None:
         super().__init__(sides, allowed, *how)
-        self.limits = [allowed] * len(sides)  # how many points of other labels a block of each set may hold
+        self.limits = [allowed] * len(sides)  # points of other labels that a block of each set may hold
         self.known_boxes: tuple[FloatArray, FloatArray] | None = None  # of this round
 
     def round(self) -> str:
@@ -123,7 +120,7 @@ class _SeveralRun(Run):
         """Return a block of one set, cut from all others as they are before the round; None if there is none."""
         own, others = self.remaining[side], self.others(side)
         if self.options.early_exit and self.is_apart(side, others):
-            return _Found(side, None, Pure(own.points, self.ellipsoid(own)))
+            return _Found(side, None, own)
         cut = self.cut(own, others)
         if cut is None:
             return None
@@ -143,9 +140,9 @@ class _SeveralRun(Run):
         own = self.remaining[side]
         # Of a set with fewer points than features there is no ellipsoid that a region would have.
         rivals = [k for k, other in enumerate(self.remaining) if k != side and len(other) >= len(self.unit)]
-        if is_large(own.points) and any(surely_meet(own.points, self.remaining[k].points, self.unit) for k in rivals):
+        if own.is_large and any(surely_meet(own, self.remaining[k], self.unit) for k in rivals):
             return False
-        if others.points.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
+        if others.held_by(self.ellipsoid(own), 0).smallest_gauge <= 1.0:
             return False
         self.report()
         low, high = self.boxes
@@ -170,7 +167,7 @@ class _SeveralRun(Run):
     def others(self, side: int) -> Cloud:
         """Return what remains of all sets but one."""
         rest = [other for k, other in enumerate(self.remaining) if k != side and len(other)]
-        return Cloud(Points(np.concatenate([other.points.array for other in rest])))
+        return Cloud(np.concatenate([other.points for other in rest]))
 
     def can_be_cut(self) -> BoolArray:
         """Return of which sets, and of all others together, more points than features remain, shape (n_sets,)."""

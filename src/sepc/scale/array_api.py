@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import is_held
-from sepc.geometry.local_overlap import local_overlap
-from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among
+from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among, local_overlap
 from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import CategoryShares

@@ -1,5 +1,7 @@
 """The nearest points of few points are those that the search for many finds; it is asked where they are not found."""
 
+from dataclasses import astuple, replace
+
 import numpy as np
 import pytest
 from hull_pairs import check
@@ -9,7 +11,7 @@ from strategies import FAMILIES, point_set, seeds
 
 from sepc.geometry import hulls
 from sepc.geometry._hulls import small_hulls
-from sepc.geometry.hulls import nearest_points
+from sepc.geometry.hulls import HullPair, nearest_points
 
 
 def by_search(A, B, cap):
@@ -41,11 +43,12 @@ def test_what_is_not_certified_is_searched_for(monkeypatch):
     A, B = point_set("gauss", 80, 3), point_set("gauss", 50, 3, seed=1) + 2.0
     monkeypatch.setattr(small_hulls.slabs, "narrow", lambda *_: False)
     monkeypatch.setattr(small_hulls.slabs, "refine", lambda *_: False)
-    assert small_hulls.nearest_of_few(A, B, (0.02, 0.02), 1e-9).gap > 1e-3
+    assert HullPair(*small_hulls.nearest_of_few(A, B, (0.02, 0.02), 1e-9)).gap > 1e-3
     monkeypatch.undo()
     told, pair = [], by_search(A, B, None)
-    some = small_hulls.nearest_of_few(A, B, (0.02, 0.02), 1e-9)
-    monkeypatch.setattr(small_hulls, "nearest_of_few", lambda *_: some._replace(gap=1.0))
+    some = HullPair(*small_hulls.nearest_of_few(A, B, (0.02, 0.02), 1e-9))
+    bad = astuple(replace(some, gap=1.0, converged=False))
+    monkeypatch.setattr(small_hulls, "nearest_of_few", lambda *_: bad)
     found = nearest_points(A, B, on_step=lambda _, gap: told.append(gap))
     np.testing.assert_array_equal(found.normal, pair.normal)
     assert told[0] == 1.0

@@ -7,7 +7,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from sepc.common.typing import FloatArray
 
-_MAX_STEPS = 80
 # How t and 1 - t change with t.
 _SIGNS = np.array([[1.0], [-1.0]])
 
@@ -15,7 +14,7 @@ _SIGNS = np.array([[1.0], [-1.0]])
 def solve_box(
     blocks: list[tuple[FloatArray, float]], before: FloatArray, r: FloatArray, tol: float
 ) -> tuple[FloatArray, int]:
-    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and how many iterations.
+    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and the number of iterations.
 
     Mehrotra's predictor-corrector method. The sums are eliminated first, which leaves d by d systems: the scatter of
     the columns about the weighted mean of their group, free of cancellation.
@@ -82,7 +81,7 @@ class _Box:
         best = last_gap = np.inf
         stalled = closed = careful = 0
         length = 1.0
-        for iteration in range(_MAX_STEPS):
+        for iteration in range(80):
             gap, square, error = self._gap()
             enough = max(tol * square, 1e-15 * square**0.5)
             stalled = 0 if gap < 0.9 * best else stalled + 1
@@ -96,7 +95,7 @@ class _Box:
             careful = 4 if length < 0.2 or gap > last_gap else careful - 1
             last_gap = gap
             length = self._step(gap, careful > 0)
-        return _MAX_STEPS
+        return 80
 
     def _gap(self) -> tuple[float, float, float]:
         """Return the duality gap, the squared length of the sum, and how far the dual residual matters."""

@@ -4,51 +4,119 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sepc.common.typing import FloatArray
-from sepc.geometry._columnwise import mean_from
+from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry._hulls.box_problem import solve_box
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap, norm
-from sepc.geometry._hulls.hull_kernels import spread
-from sepc.geometry._hulls.hull_rounding import cleaned, is_crowded, is_far, sharpen
-from sepc.geometry._hulls.hull_side import Picked, Side
-from sepc.geometry._hulls.slabs import half_width
-from sepc.geometry._hulls.small_hulls import ROUNDING, SLAB, SLAB_PER_FEATURE, settle
+from sepc.geometry._hulls.slabs import half_width, spread
+from sepc.geometry._hulls.small_hulls import ROUNDING, settle, slab_limit
 from sepc.geometry._hulls.smooth_hulls import Undecided
-from sepc.geometry.points import Points
+from sepc.geometry.chunks import CHUNK, by_column, chunk_slices, mean_from, moved
 
-# First round, more points than three times a sample: rows of a strided sample on which the first normal is found, and
-# how many more per feature.
-_SAMPLE = 300
-_SAMPLE_PER_FEATURE = 50
-# Samples nearer to each other than this, in units of the range, say that the hulls meet.
+# Samples nearer to each other than this, in units of the range, show that the hulls meet.
 CLOSE = 1e-3
-# So many half-widths of the slab that the sample leaves, a point may be off the threshold and still be undecided.
-_UNSURE = 3.0
-
-# Later rounds: at most so many times as many points are chosen because more are on the wrong side of the threshold.
-_MOST_WRONG = 4
-_MAX_ROUNDS = 100
+# Up to this number of points between the bounds, their differences show which components of the normal are rounding.
+_FEW_BETWEEN = 600
 
 StepCallback = Callable[[int, float], None]
+Picked = IntArray | slice
+
+
+class Side:
+    """One point set while its weights are sought; all shares are equal at first.
+
+    ``sign`` is -1 for A, whose weights go to the points lowest along the normal, and 1 for B. The weights are
+    ``cap * share``; ``image`` is the weighted mean of the points relative to ``shift``.
+    """
+
+    def __init__(self, points: FloatArray, sign: float, cap: float, shift: FloatArray) -> None:
+        n = len(points)
+        self.is_free = cap * n > 1.0 + 1e-12
+        if self.is_free and points.size <= 300_000 and shift.any():  # a copy is faster than moving them in each pass
+            points, shift = moved(points, -shift), np.zeros(len(shift))
+        self.points, self.sign, self.cap, self.shift = points, sign, cap, shift
+        self.is_shifted = bool(shift.any())
+        self.share = np.full(n, min(1.0 / cap / n, 1.0))
+        self.image = np.zeros(len(shift))
+        self.score = np.empty(n if self.is_free else 0)
+
+    def sample(self, n: int) -> tuple[FloatArray, float]:
+        """Return a strided sample of at least n points, as `signed` does, and a cap that gives them the same room."""
+        points = self.signed(slice(None, None, max(len(self.points) // n, 1)))
+        return points, min(max(self.cap * len(self.points), 1.0) / len(points), 1.0)
+
+    def relative(self, rows: Picked) -> FloatArray:
+        """Return points relative to the shift; a view of them where it can be one."""
+        points: FloatArray = self.points[rows]
+        return moved(points, -self.shift) if self.is_shifted else points
+
+    def signed(self, rows: Picked) -> FloatArray:
+        """Return points relative to the shift, times the sign."""
+        return self.sign * self.relative(rows)
+
+    def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
+        """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
+        if isinstance(rows, slice) and not self.is_shifted:
+            points = self.points[rows]
+            out[:] = points.T  # a product of differently arranged arrays would make a copy
+            out *= self.sign
+            return np.asarray((self.sign * (share @ points)) * self.cap)
+        numbers = np.arange(len(self.points))[rows]
+        total = np.zeros(len(self.shift))
+        for some in chunk_slices(len(numbers), CHUNK):
+            points = self.signed(numbers[some])
+            out[:, some] = points.T
+            total += share[some] @ points
+        total *= self.cap
+        return total
+
+    def between(self) -> IntArray:
+        """Return the points whose weights are between the bounds."""
+        rows: IntArray = ((self.share > ROUNDING) & (self.share < 1.0 - ROUNDING)).nonzero()[0]
+        return rows
+
+    def is_feasible(self, rows: IntArray) -> bool:
+        """Return whether the weights of these points are within the bounds."""
+        share = self.share[rows]
+        return bool(share.min() >= 0.0 and share.max() <= 1.0)
+
+    def project(self, direction: FloatArray, out: FloatArray) -> None:
+        """Set `out` to the scores of all points along `direction`."""
+        direction = self.sign * direction
+        if not self.is_shifted:
+            np.dot(self.points, direction, out=out)
+            return
+        for rows in chunk_slices(len(out), CHUNK):
+            np.dot(moved(self.points[rows], -self.shift), direction, out=out[rows])
+
+    def read_image(self) -> None:
+        """Set `image` from the shares."""
+        if not self.is_shifted:
+            self.image = self.cap * (self.share @ self.points)
+            return
+        self.image = np.zeros(len(self.shift))
+        for rows in chunk_slices(len(self.share), CHUNK):
+            self.image += self.cap * (self.share[rows] @ moved(self.points[rows], -self.shift))
 
 
 class Search:
     """The state of one search: two sides, the pair of points they give, and its certified gap."""
 
     def __init__(
-        self, a: Points, b: Points, caps: tuple[float, float], tol: float, on_step: StepCallback | None
+        self, a: FloatArray, b: FloatArray, caps: tuple[float, float], tol: float, on_step: StepCallback | None
     ) -> None:
-        self.tol, self.on_step, self.sharp = tol, on_step, is_crowded(len(a) + len(b))
-        self.low, self.high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
+        # Of more points some are so near to a hyperplane that the last digits of its normal decide their side.
+        self.tol, self.on_step, self.is_crowded = tol, on_step, len(a) + len(b) > 20_000
+        ends = [[by_column(fold, points) for points in (a, b)] for fold in (np.minimum, np.maximum)]
+        self.low, self.high = np.minimum(*ends[0]), np.maximum(*ends[1])
         # The range depends on c only within a factor of two; the solver's own unit need not be exact.
         self.unit = float((self.high - self.low).max())
-        smaller = (a if len(a) < len(b) else b).array
+        smaller = a if len(a) < len(b) else b
         offset = mean_from(smaller, smaller[0])
-        self.shift = smaller[0] + offset if is_far(self.low, self.high) else np.zeros(len(offset))
-        self.sides = [Side(a.array, -1.0, caps[0], self.shift), Side(b.array, 1.0, caps[1], self.shift)]
+        self.shift = smaller[0] + offset if _is_far(self.low, self.high) else np.zeros(len(offset))
+        self.sides = [Side(a, -1.0, caps[0], self.shift), Side(b, 1.0, caps[1], self.shift)]
         for side, points in zip(self.sides, (a, b), strict=True):
             # What rounding of the shift leaves, or the mean itself.
-            is_smaller = points.array is smaller
+            is_smaller = points is smaller
             side.image = (smaller[0] - self.shift) + offset if is_smaller else mean_from(side.points, side.shift)
         self.free = [side for side in self.sides if side.is_free]
         self.n_rows = sum(len(side.points) for side in self.free)
@@ -58,18 +126,18 @@ class Search:
         """Bring the gap below the tolerance, or as far down as rounding allows."""
         self.normal = self.difference()
         self.data_range = self._range()
-        distance = norm(self.normal)
+        distance = float(np.linalg.norm(self.normal))
         if distance <= min(self.tol, MEETING_TOLERANCE) * self.data_range:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
         # As many are chosen next to the threshold; three times as many after each round in vain.
-        share = SLAB + SLAB_PER_FEATURE * len(self.shift)
+        share = slab_limit(len(self.shift))
         self._first_round(share)
         exact = False
-        for _ in range(_MAX_ROUNDS):
-            if self.gap <= self.tol and self.sharp:
-                sharpen(self)
+        for _ in range(100):
+            if self.gap <= self.tol and self.is_crowded:
+                _sharpen(self)
             self._report()
             if self.gap <= self.tol:
                 return
@@ -78,7 +146,7 @@ class Search:
             self._round(share, exact)
             if self.gap > 0.1 * previous:
                 if exact and everything:
-                    sharpen(self)  # where hulls all but touch, the shares found are not exact enough
+                    _sharpen(self)  # where hulls all but touch, the shares found are not exact enough
                     self._report()
                     return
                 exact = everything
@@ -92,7 +160,7 @@ class Search:
         """Solve for all points; if these are many, for those that a sample leaves undecided."""
         w, width, close = self.normal, 1.0, 0.0
         chosen: list[Picked] = [slice(None)] * len(self.free)
-        n_sample = _SAMPLE + _SAMPLE_PER_FEATURE * len(self.shift)
+        n_sample = 300 + 50 * len(self.shift)
         if max(len(side.points) for side in self.free) > 3 * n_sample:
             w, width, meet = self._try_sample(n_sample, limit)
             chosen = [_unsure(side, w, width, limit) for side in self.free]
@@ -127,9 +195,8 @@ class Search:
     def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float, bool]:
         """Return the normal of at least n points of each side, the width of the slab it leaves, and if they meet."""
         blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
-        fixed = self.normal + sum(side.sign * (side.image - side.settled) for side in self.free)
-        weights = [side.cap * side.n_caps for side in self.free]
-        shares = [np.full(len(x), w / cap / len(x)) for x, cap, w in zip(blocks, caps, weights, strict=True)]
+        fixed = self.normal + sum(side.sign * side.image for side in self.free)
+        shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
         columns = np.ascontiguousarray(np.concatenate(blocks).T)
         sample = Undecided(columns, list(caps), shares, fixed)
         sample.start(self.normal, 1.0)
@@ -139,7 +206,7 @@ class Search:
 
     def _round(self, share: int, exact: bool) -> None:
         """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
-        before = self.normal, self.gap, [(side.kept_shares(), side.image.copy()) for side in self.free]
+        before = self.normal, self.gap, [(side.share.copy(), side.image.copy()) for side in self.free]
         chosen = [self._choose(side, share) for side in self.free]
         if exact or not self._refine_among(chosen):
             self._solve_among(chosen)
@@ -177,7 +244,7 @@ class Search:
         for side, rows, group in parts:
             after = undecided.share[group]
             side.image += side.sign * side.cap * (undecided.all_points[:, group] @ (after - side.share[rows]))
-            side.put_shares(rows, after)
+            side.share[rows] = after
         return True
 
     def difference(self) -> FloatArray:
@@ -187,11 +254,11 @@ class Search:
         """Compute the pair's normal, its scores and the certified gap."""
         r = self.difference()
         self.data_range = self._range()
-        distance = norm(r)
+        distance = float(np.linalg.norm(r))
         self.normal, self.gap = r, self.gap_along(r, distance)
         # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
         if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
-            clean = cleaned(self.free, r)
+            clean = _cleaned(self.free, r)
             gap = self.gap_along(clean, distance)
             if gap < self.gap:
                 self.normal, self.gap = clean, gap
@@ -204,11 +271,11 @@ class Search:
         for side in self.sides:
             if side.is_free:
                 side.project(direction, side.score)
-                lower -= side.lowest(direction, side.score)
+                lower -= support(side.score, side.cap)
             else:
                 lower -= side.sign * float(side.image @ direction)
         self.n_passes += 1.0
-        return certified_gap(distance, lower / max(norm(direction), 1e-300), self.data_range)
+        return certified_gap(distance, lower / max(float(np.linalg.norm(direction)), 1e-300), self.data_range)
 
     def _range(self) -> float:
         c = self.shift + self.sides[0].image
@@ -226,7 +293,7 @@ class Search:
             threshold = float(side.score[chosen].mean())
             too_low, too_high = inside & (side.score < threshold), outside & (side.score > threshold)
             wrong = np.count_nonzero(too_low) + np.count_nonzero(too_high)
-            share += min(int(wrong), _MOST_WRONG * share)
+            share += min(int(wrong), 4 * share)
         if 2 * share >= len(side.points):
             return slice(None)
         for candidates, ranked in ((inside, side.score), (outside, -side.score)):
@@ -259,20 +326,19 @@ class Search:
             np.clip(after[group], 0.0, 1.0, out=after[group])
             settle(after[group], float(before[group].sum()))
             side.image += side.cap * ((after[group] - before[group]) @ points)
-            side.put_shares(pick, after[group])
+            side.share[pick] = after[group]
 
 
 def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
     """Give all points the shares that a normal leads to; return those that are unsure, `least` or more."""
     side.project(w, side.score)
     tau, middle = half_width(side.score, width), float(side.score.mean())
-    side.share = np.empty(len(side.score))
-    threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, side.n_caps, middle, side.share)
+    threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, 1.0 / side.cap, middle, side.share)
     side.read_image()
     if least >= len(side.score):
         return slice(None)
     away = np.abs(side.score - threshold)
-    rows = np.flatnonzero(away <= _UNSURE * tau)
+    rows = np.flatnonzero(away <= 3.0 * tau)
     return rows if len(rows) >= least else np.argpartition(away, least)[:least]
 
 
@@ -280,3 +346,69 @@ def _groups(sizes: list[int]) -> list[slice]:
     """Return two slices, one after the other, of the given sizes; the second is empty if none is given."""
     n = sum(sizes)
     return [slice(0, sizes[0]), slice(sizes[0], n)]
+
+
+def _is_far(low: FloatArray, high: FloatArray) -> bool:
+    """Return whether points within these bounds are better moved to the origin.
+
+    Nearer to it than twice their range they are not: rounding costs no more than about their own mean, and moving them
+    costs a copy or a pass.
+    """
+    return bool(max(float(-low.min()), float(high.max())) > 2.0 * float((high - low).max()))
+
+
+def _sharpen(search: Search) -> None:
+    """Change the weights between the bounds until the normal is orthogonal to differences of their points.
+
+    Two searches that end with the same undecided points then have the same normal but for rounding, whichever way
+    they have come: a point next to the hyperplane is on the same side for both.
+    """
+    between = [(side, side.between()) for side in search.free]
+    if not 1 < sum(len(rows) for _, rows in between) <= _FEW_BETWEEN or not all(len(rows) for _, rows in between):
+        return
+    blocks = [_centred(side, rows) for side, rows in between]
+    left, size, axes = np.linalg.svd(np.concatenate(blocks), full_matrices=False)
+    rank = np.count_nonzero(size > 1e-10 * size[0])
+    if rank >= len(search.normal):
+        return
+    left, size, axes = left[:, :rank], size[:rank], axes[:rank]
+    before = search.normal, search.gap, [(side.share[rows], side.image) for side, rows in between]
+    moves = np.split(left @ (-(axes @ search.difference()) / size), [len(blocks[0])])
+    for (side, rows), block, move in zip(between, blocks, moves, strict=False):
+        side.share[rows] += move
+        side.image = side.image - side.sign * (move @ block)
+    r = search.difference()
+    search.normal = r - (axes @ r) @ axes  # without what rounding left
+    search.gap = search.gap_along(search.normal, float(np.linalg.norm(r)))
+    if search.gap > max(search.tol, before[1]) or not all(side.is_feasible(rows) for side, rows in between):
+        search.normal, search.gap = before[:2]
+        for (side, rows), (share, image) in zip(between, before[2], strict=True):
+            side.share[rows] = share
+            side.image = image
+
+
+def _cleaned(sides: list[Side], r: FloatArray) -> FloatArray:
+    """Return r without its components along differences of undecided points, which the optimum has not.
+
+    They are rounding. Where the hulls all but touch, they would be what the certificate sees first.
+    """
+    blocks = []
+    for side in sides:
+        inside = side.between()
+        if 1 < len(inside) <= _FEW_BETWEEN:
+            block = side.points[inside] - side.shift
+            blocks.append(block - block.mean(axis=0))
+    if not blocks:
+        return r
+    _, size, axes = np.linalg.svd(np.concatenate(blocks), full_matrices=False)
+    axes = axes[size > 1e-10 * size[0]]
+    for _ in range(2):  # the second time for what rounding left of the first
+        r = r - (axes @ r) @ axes
+    return r
+
+
+def _centred(side: Side, rows: IntArray) -> FloatArray:
+    """Return points about their mean, times what a full share of each adds to the difference of the two images."""
+    block = side.points[rows] - side.points[rows[0]]
+    result: FloatArray = (-side.sign * side.cap) * (block - block.mean(axis=0))
+    return result

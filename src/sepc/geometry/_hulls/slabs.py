@@ -1,46 +1,227 @@
 """The smooth stage of `nearest_points`, compiled: slabs that narrow, and shares that become those of the exact problem.
 
-The arrays of the points in play are those of `hull_kernels.newton`. Where a search stands is an array of its own, so
-that it can be left and entered again: points may be left out in between.
+Where a search stands is an array of its own, so that it can be left and entered again: points may be dropped in
+between.
 """
 
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._hulls.hull_kernels import CAP, INSIDE, TAU, THRESHOLD, newton
+from sepc.geometry._kernels import cholesky
 from sepc.geometry.compilation import kernel, part_of_kernel
+
+# Columns of `per_side`, for each side: the cap, the half-width of the slab, the weight of the points in multiples of
+# the cap, the middle of the slab, and the number of points in it. The last two are results of `newton`.
+CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
+
+# Points of a slab that are multiplied at a time: their copies stay in the cache.
+_BATCH = 64
 
 # Where a search stands: lengths of r and of the normal; by which factor slabs narrow next, and whether the normal does
 # with them; how often Newton's method was run to narrow them, how often in a row without a full step, and how often to
 # refine shares; the width, relative to the normal, from which on rounding decides; whether the shares are those asked
 # for; Newton steps, and numbers of points read by them.
 DISTANCE, SIZE, FACTOR, SHRINKS, RUNS, SHORT, REFINEMENTS, FINEST, IS_DONE, N_STEPS, N_READ = range(11)
-STATE_SIZE = 11
 
-# What `narrow` and `refine` are told: the arrays of `hull_kernels.newton`, and where the search stands.
+# Arguments of `narrow` and `refine`: the arrays of `newton`, and where the search stands.
 InPlay = tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
-# From wide slabs to narrow ones (`narrow`). They narrow by this factor whenever Newton's method has brought the
-# gradient to so small a share of r.
+# The factor by which slabs narrow.
 _NARROWING = 0.2
-_ROUGHLY = 0.5
-_STEPS_AT_ONCE = 3.0  # of an int the compiler would make a kernel for this number alone
-_MAX_NARROWINGS = 60
-# Where no full step is possible so many times in a row, the slabs have become too narrow for Newton's method.
-_MAX_SHORT = 3
-# What rounding off the support functions may cost of the distance.
-_SHARP = 0.1
-
-# To the shares of the exact problem (`refine`). The same where shares are spread about those found before; at first
-# slabs have this width relative to the scores.
-_REFINING = 0.5
-_REFINING_WIDTH = 0.1
+# Where shares are refined, the gradient that Newton's method leaves, as a part of r.
 _PRECISELY = 1e-11
-_REFINING_STEPS = 10.0
-_MAX_REFINEMENTS = 16
-
-# Few points (both): leaving some out costs more than it saves where there are no more than this.
+# Up to this number of points dropping some costs more than it saves.
 FEW = 300
+
+
+@kernel
+def spread(
+    score: FloatArray, centre: FloatArray, tau: float, wanted: float, guess: float, share: FloatArray
+) -> tuple[float, float, float]:
+    """Set `share` to ``centre + (score - threshold) / (2 * tau)``, cut off at 0 and 1, with the sum `wanted`.
+
+    Newton's method on a piecewise linear function of the threshold, kept inside a bracket.
+
+    Returns
+    -------
+    threshold : float
+    reach : float
+        The sum of ``score * share``.
+    rounding : float
+        The sum of ``(share - centre)^2``.
+    """
+    low, high, stride = -np.inf, np.inf, 8.0 * tau + 1e-13 * abs(guess)
+    at, slope, inside, total = guess, 0.5 / tau, 0, 0.0
+    for _ in range(200):
+        inside, total = 0, 0.0
+        for i in range(len(score)):
+            t = (score[i] - at) * slope + centre[i]
+            inside += (t > 0.0) & (t < 1.0)
+            total += min(max(t, 0.0), 1.0)
+        excess = total - wanted
+        if abs(excess) <= 1e-12 * max(wanted, 1.0):
+            break
+        if excess > 0.0:
+            low = at
+        else:
+            high = at
+        # Where few are inside, the tangent would lead too far.
+        following = at + min(max(excess / (slope * inside), -stride), stride)
+        stride *= 4.0
+        if following == at:
+            break
+        at = following if low < following < high else 0.5 * (low + high)
+    # What rounding of the threshold leaves of the sum goes to the points inside.
+    lift = (wanted - total) / max(inside, 1)
+    reach, rounding = 0.0, 0.0
+    for i in range(len(score)):
+        t = (score[i] - at) * slope + centre[i]
+        if 0.0 < t < 1.0:
+            t += lift
+        t = min(max(t, 0.0), 1.0)
+        share[i] = t
+        reach += score[i] * t
+        rounding += (t - centre[i]) * (t - centre[i])
+    return at, reach, rounding
+
+
+@part_of_kernel
+def newton(
+    X: FloatArray,
+    ends: IntArray,
+    per_side: FloatArray,
+    score: FloatArray,
+    centre: FloatArray,
+    share: FloatArray,
+    fixed: FloatArray,
+    w: FloatArray,
+    max_steps: float,
+    tol: float,
+) -> tuple[int, float, float, float, float]:
+    """Minimise ``|w|^2 / 2 - w . fixed + (smooth support functions)`` from `w` on, which is overwritten.
+
+    Damped Newton steps, until the gradient is at most `tol` of r, what is left of `fixed` without the weighted points.
+    Columns make all loops long; sub-arrays make it plain that no index is negative, without which none is vectorised.
+
+    Parameters
+    ----------
+    X : ndarray of shape (d, n)
+        One point per column.
+    ends : ndarray of shape (n_sides + 1,)
+        0, then where the points of each side end.
+    per_side : ndarray of shape (n_sides, 5)
+        CAP, TAU and WANTED are given; THRESHOLD is a guess at first; INSIDE is a result.
+    score, centre, share : ndarray of shape (n,)
+        The centres are given, the others are results.
+
+    Returns
+    -------
+    n_steps : int
+    length : float
+        Of the last step, as a share of the full one; 0 if no step lowered the value.
+    square, error : float
+        Squared lengths of r and of the gradient.
+    excess : float
+        By how much, at most, moving the centres can lower the value, if the gradient is 0.
+    """
+    d, n = X.shape
+    slab, inside = np.empty((d, _BATCH)), np.empty(n, np.uint32)
+    mean = np.empty(d)
+    H = np.zeros((d + 1, d + 1))  # row d is the right-hand side, solved along with the factorisation
+    direction = np.zeros(d)
+    best, slope, length = np.inf, 0.0, 1.0
+    n_steps = 0
+    while True:
+        value, size, excess = 0.0, 0.0, 0.0
+        score[:] = 0.0
+        for j in range(d):
+            along = w[j]
+            for i in range(n):
+                score[i] += along * X[j, i]
+            value += along * (0.5 * along - fixed[j])
+            size += along * along
+            H[d, j] = fixed[j] - along
+        for side in range(len(per_side)):
+            first, last = ends[side], ends[side + 1]
+            cap, tau = per_side[side, CAP], per_side[side, TAU]
+            per_side[side, THRESHOLD], reach, rounding = spread(
+                score[first:last],
+                centre[first:last],
+                tau,
+                per_side[side, WANTED],
+                per_side[side, THRESHOLD],
+                share[first:last],
+            )
+            value += cap * (reach - tau * rounding)
+            size += cap * (abs(reach) + tau * rounding)
+            excess += 2.0 * cap * tau * np.sqrt((last - first) * rounding)
+        if value > best + 1e-4 * length * slope + 1e-14 * size and length > 0.0:
+            shorter = 0.4 * length if length > 1e-4 else 0.0
+            for j in range(d):
+                w[j] += (shorter - length) * direction[j]
+            length = shorter
+            continue
+        best = value
+        for side in range(len(per_side)):
+            first, last = ends[side], ends[side + 1]
+            u = share[first:last]
+            for j in range(d):
+                x = X[j, first:last]
+                total = 0.0
+                for i in range(len(x)):
+                    total += u[i] * x[i]
+                H[d, j] -= per_side[side, CAP] * total
+            m = 0
+            for i in range(len(u)):
+                m += 0.0 < u[i] < 1.0
+            per_side[side, INSIDE] = m
+        square, error = 0.0, 0.0
+        for j in range(d):
+            square += (w[j] + H[d, j]) ** 2
+            error += H[d, j] ** 2
+        if n_steps >= max_steps or error <= tol * tol * square or length == 0.0:
+            return n_steps, length, square, error, excess
+        for j in range(d):
+            for k in range(j):
+                H[j, k] = 0.0
+            H[j, j] = 1.0
+        for side in range(len(per_side)):
+            first, last = ends[side], ends[side + 1]
+            u = share[first:last]
+            m = 0
+            for i in range(len(u)):
+                if 0.0 < u[i] < 1.0:
+                    inside[m] = i
+                    m += 1
+            for j in range(d):
+                x = X[j, first:last]
+                mean[j] = 0.0
+                for i in range(m):
+                    mean[j] += x[inside[i]] / m
+            for start in range(0, m, _BATCH):
+                some = inside[start : min(start + _BATCH, m)]
+                for j in range(d):
+                    x = X[j, first:last]
+                    for i in range(len(some)):
+                        slab[j, i] = x[some[i]] - mean[j]
+                    for k in range(j + 1):
+                        total = 0.0
+                        for i in range(len(some)):
+                            total += slab[j, i] * slab[k, i]
+                        H[j, k] += per_side[side, CAP] / (2.0 * per_side[side, TAU]) * total
+        H[d, d] = 1.0
+        cholesky(H)
+        slope = 0.0
+        for j in range(d - 1, -1, -1):
+            slope -= H[d, j] * H[d, j]
+            direction[j] = H[d, j]
+            for k in range(j + 1, d):
+                direction[j] -= H[k, j] * direction[k]
+            direction[j] /= H[j, j]
+        n_steps += 1
+        length = 1.0
+        for j in range(d):
+            w[j] += direction[j]
 
 
 @part_of_kernel
@@ -107,7 +288,7 @@ def begin(
             total += score[i]
             largest = max(largest, abs(score[i]))
         per_side[side, THRESHOLD] = total / (ends[side + 1] - ends[side])
-    state = np.zeros(STATE_SIZE)
+    state = np.zeros(11)
     size = np.sqrt(square)
     state[SIZE], state[FACTOR] = size, _NARROWING
     # Points that tie stay in a slab however narrow; narrower than rounding it would have no threshold.
@@ -132,11 +313,11 @@ def narrow(
 ) -> bool:
     """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`; return whether there is more to do.
 
-    Where points are many it returns each time before the slabs narrow: some may be left out from there on.
+    Where points are many it returns each time before the slabs narrow: some may be dropped from there on.
     """
     n = len(share)
     good_w, good_share = w.copy(), share.copy()
-    while state[RUNS] < _MAX_NARROWINGS:
+    while state[RUNS] < 60.0:
         if state[SHORT] == 0.0 and state[RUNS] > 0.0:
             _copy(w, good_w)
             _copy(share, good_share)
@@ -145,9 +326,8 @@ def narrow(
                 per_side[side, THRESHOLD] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
             for j in range(len(w)):
                 w[j] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
-        n_steps, length, square, error, _ = newton(
-            X, ends, per_side, score, centre, share, fixed, w, _STEPS_AT_ONCE, _ROUGHLY
-        )
+        # Up to 3 steps (of an int the compiler would make a kernel for this number alone), or until half of r is left.
+        n_steps, length, square, error, _ = newton(X, ends, per_side, score, centre, share, fixed, w, 3.0, 0.5)
         distance = np.sqrt(square)
         state[RUNS] += 1.0
         state[N_STEPS] += n_steps
@@ -157,7 +337,8 @@ def narrow(
             return False
         if length < 1.0:
             state[SHORT] += 1.0
-            if state[SHORT] > _MAX_SHORT or length == 0.0:
+            # Without a full step three times in a row the slabs have become too narrow for Newton's method.
+            if state[SHORT] > 3.0 or length == 0.0:
                 _copy(good_w, w)
                 _copy(good_share, share)
                 return False
@@ -169,7 +350,7 @@ def narrow(
         for side in range(len(per_side)):
             inside += per_side[side, INSIDE]
             rounded += per_side[side, TAU] * min(per_side[side, INSIDE] * per_side[side, CAP], 1.0)
-        is_sharp = rounded <= _SHARP * size
+        is_sharp = rounded <= 0.1 * size  # the part of the distance that rounding off the support functions may cost
         size = np.sqrt(size)
         if (inside <= limit and is_sharp) or per_side[0, TAU] <= state[FINEST] * max(size, 1e-300):
             return False
@@ -199,24 +380,22 @@ def refine(
 ) -> bool:
     """Find the shares of the exact problem; return whether there is more to do.
 
-    They are found where their gap, among these points, is `tol`, or |r| is `flat`; the state tells. The proximal point
-    method: the centres are the shares found before, and being off them costs nothing in the end. Where points are many
-    it returns after each step, as `narrow` does.
+    They are found where their gap, among these points, is `tol`, or |r| is `flat`; the state shows it. The proximal
+    point method: the centres are the shares found before, and being off them costs nothing in the end. Where points are
+    many it returns after each step, as `narrow` does.
     """
     n = len(share)
-    while state[REFINEMENTS] < _MAX_REFINEMENTS:
+    while state[REFINEMENTS] < 16.0:
         if state[REFINEMENTS] == 0.0:
             square = 0.0
             for j in range(len(w)):
                 square += w[j] * w[j]
-            _set_half_widths(ends, per_side, score, _REFINING_WIDTH, 0.1 * square)
+            _set_half_widths(ends, per_side, score, 0.1, 0.1 * square)
         else:
             for side in range(len(per_side)):
-                per_side[side, TAU] *= _REFINING
+                per_side[side, TAU] *= 0.5
         _copy(share, centre)
-        n_steps, _, square, error, excess = newton(
-            X, ends, per_side, score, centre, share, fixed, w, _REFINING_STEPS, _PRECISELY
-        )
+        n_steps, _, square, error, excess = newton(X, ends, per_side, score, centre, share, fixed, w, 10.0, _PRECISELY)
         size = 0.0
         for j in range(len(w)):
             size += w[j] * w[j]

@@ -4,28 +4,28 @@ A partition asks for thousands of them; what happens between the kernels would t
 first round of `hull_search`, which describes it; where that does not end with a certificate, the search begins there.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.geometry._hulls import slabs
-from sepc.geometry._hulls.hull_gap import MEETING_TOLERANCE, certified_gap
-from sepc.geometry._hulls.hull_kernels import CAP, WANTED
+from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, slabs
+from sepc.geometry._hulls.slabs import CAP, WANTED
 from sepc.geometry.compilation import kernel, part_of_kernel
 
 # Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
 ROUNDING = 1e-9
-# The slabs narrow until at most this many points, plus some per feature, are neither in nor out.
-SLAB = 100
-SLAB_PER_FEATURE = 4
 
 _gap = part_of_kernel(certified_gap)
 
 
+def slab_limit(d: int) -> int:
+    """Return the number of undecided points at which slabs stop to narrow."""
+    return 100 + 4 * d
+
+
 @part_of_kernel
 def _settled(share: FloatArray, total: float) -> bool:
-    """Do what `settle` does, which describes it."""
     for _ in range(3):
         lack, n = total, 0
         for i in range(len(share)):
@@ -60,33 +60,10 @@ def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float
     return threshold + cap * total
 
 
-class Pair(NamedTuple):
-    """What `hulls.HullPair` says of two points; of no use where the gap is above the tolerance."""
-
-    c: FloatArray
-    d: FloatArray
-    normal: FloatArray
-    weights_a: FloatArray
-    weights_b: FloatArray
-    data_range: float
-    gap: float
-    n_iter: int
-    n_passes: float
-
-
-def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> Pair:
+def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> tuple[Any, ...]:
     """Return the nearest points of the reduced hulls of two sets, if they are found at once.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n_a, d)
-    B : ndarray of shape (n_b, d)
-    caps : pair of float
-    tol : float
-
-    Returns
-    -------
-    Pair
+    They come as the fields of `hulls.HullPair`, and are of no use where the gap is above the tolerance.
     """
     X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
     state = slabs.begin(X, ends, per_side, score, normal, 1.0)
@@ -98,7 +75,7 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
         gap = certified_gap(distance, 0.0, data_range) if len(free) else 0.0
     else:
         flat = 0.1 * tol * float((bounds[1] - bounds[0]).max())
-        while slabs.narrow(*problem, SLAB + SLAB_PER_FEATURE * len(X), flat):
+        while slabs.narrow(*problem, slab_limit(len(X)), flat):
             pass
         if state[slabs.DISTANCE] > flat:
             while slabs.refine(*problem, flat, tol):
@@ -108,7 +85,8 @@ def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol:
             weights[k] = caps[k] * share[ends[side] : ends[side + 1]]
         n_passes = 2.0 * float(state[slabs.N_READ]) / len(share) + 1.0
     c, d = images + A[0]
-    return Pair(c, d, normal, weights[0], weights[1], data_range, gap, int(state[slabs.N_STEPS]), n_passes)
+    n_iter = int(state[slabs.N_STEPS])
+    return c, d, normal, weights[0], weights[1], caps, data_range, gap, gap <= tol, n_iter, n_passes
 
 
 @kernel
@@ -134,7 +112,7 @@ def _posed(
     Returns
     -------
     X, ends, per_side, score, centre, share, fixed, normal : ndarray
-        What `slabs.narrow` is told of the free sets. Points of A come times -1: shares go to the highest along the
+        What `slabs.narrow` takes of the free sets. Points of A come times -1: shares go to the highest along the
         normal on both sides.
     free : ndarray of int, shape (n_free,)
         0 for A, 1 for B.

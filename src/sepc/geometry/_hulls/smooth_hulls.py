@@ -7,13 +7,7 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._hulls import slabs
-from sepc.geometry._hulls.hull_kernels import CAP, TAU, THRESHOLD, WANTED
-
-# A point so many half-widths of its slab off the threshold is decided (when narrowing, when refining).
-_FAR = 3.0
-_FAR_WHEN_REFINING = 4.0
-# Where the hulls all but meet, one in so many of the points inside of the slabs can do the rest.
-_THINNING = 4
+from sepc.geometry._hulls.slabs import CAP, TAU, THRESHOLD, WANTED
 
 
 class Undecided:
@@ -82,18 +76,18 @@ class Undecided:
         while slabs.narrow(*self._in_play(), limit, flat):
             if self.distance <= close and not self.is_thinned:
                 self._thin_out()
-            self._leave_out(_FAR)
+            self._drop_decided(3.0)
         self._count()
 
     def refine(self, flat: float, tol: float) -> bool:
         """Find the shares of the exact problem; return whether these are found, to `tol`, or |r| is `flat`."""
         while slabs.refine(*self._in_play(), flat, tol):
-            self._leave_out(_FAR_WHEN_REFINING)
+            self._drop_decided(4.0)
         self._count()
         return bool(self.state[slabs.IS_DONE])
 
     def _in_play(self) -> slabs.InPlay:
-        """Return what kernels are told of the points that are still in play."""
+        """Return what kernels take of the points that are still in play."""
         points = self.points, self.ends, self.per_side, self.score, self.centre, self.now
         return *points, self.fixed, self.w, self.state
 
@@ -104,8 +98,8 @@ class Undecided:
         self.n_read += int(self.state[slabs.N_READ])
         self.state[[slabs.N_STEPS, slabs.N_READ]] = 0.0
 
-    def _leave_out(self, far: float) -> None:
-        """Go on with the points near the thresholds. Whether that was right shows when all are read again."""
+    def _drop_decided(self, far: float) -> None:
+        """Go on with the points at most `far` half-widths of their slab off the threshold; a later pass reads all."""
         if len(self.now) <= slabs.FEW:
             return
         near = np.empty(len(self.now), dtype=bool)
@@ -116,10 +110,10 @@ class Undecided:
             self._go_on_with(rows)
 
     def _thin_out(self) -> None:
-        """Go on with some of the points inside of the slabs."""
+        """Go on with every fourth of the points inside of the slabs."""
         inside = ((self.now > 0.0) & (self.now < 1.0)).nonzero()[0]
-        if len(inside) > _THINNING * slabs.FEW:
-            self.is_thinned = self._go_on_with(inside[::_THINNING])
+        if len(inside) > 4 * slabs.FEW:
+            self.is_thinned = self._go_on_with(inside[::4])
 
     def _go_on_with(self, rows: IntArray) -> bool:
         """Settle the shares of all but these points; return whether that can be done: some of each side are left."""

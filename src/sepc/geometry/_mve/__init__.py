@@ -2,8 +2,8 @@
 
 The optimal design is sought on working sets, by interior-point steps whose cost is a Newton system. N points of rank
 r are lifted to n = r + 1 entries; a moment matrix has n (n + 1) / 2 distinct ones. The last column names the module
-that runs; the numbers that choose stand in `design_search` (few or many points), `design` (small or large working
-sets) and `newton_systems` (its forms), those of a case itself at the head of its module.
+that runs; the numbers that choose stand in `design` (few or many points, small or large working sets) and
+`large_interior_point` (the forms of its systems), those of a case itself in its module.
 
 Where to search:
 
@@ -11,12 +11,12 @@ Where to search:
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
 rank 0                        nothing: equal weights         one point, however often            design_search
-few points, with              the next row by the shortest   what lies between the kernels       small_ellipsoid
+few points, with              the next row by the shortest   what lies between the kernels       ellipsoid_of_few
 small working sets            way                            takes longer than they do
-few points                    all outer points at once, to   one pass proves it as a rule;       few_points
+few points                    all outer points at once, to   one pass proves it as a rule;       design_search
                               the end; the next row where    working sets would need several
                               that cannot be certified
-many points                   first steps over a fading      what a small set leaves out shows   many_points
+many points                   first steps over a fading      what a small set leaves out shows   design_search
                               background, then working       up under a rough design already
                               sets near the boundary
 many copies of few points     the same, each point once      copies fill a working set and       mve
@@ -33,14 +33,14 @@ What a working set begins with:
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-few, N <= 10 n                all but the inner points       nearly all may carry weight         few_points
-the same, some stick out      4 n, or 0.6 N of them          the outermost hold the ellipsoid    few_points
-few, N <= 30 n (or 135)       those above a part of the      a comparison takes less time than   few_points
+few, N <= 10 n                all but the inner points       nearly all may carry weight         outer_rows
+the same, some stick out      4 n, or 0.6 N of them          the outermost hold the ellipsoid    outer_rows
+few, N <= 30 n (or 135)       those above a part of the      a comparison takes less time than   outer_rows
                               mean leverage                  a selection
-few, more of them             the 10 n (or 45) outermost     enough, as a rule                   few_points
-many, some stick out          10 n, then those that stick    few points hold the ellipsoid       many_points
+few, more of them             the 10 n (or 45) outermost     enough, as a rule                   outer_rows
+many, some stick out          10 n, then those that stick    few points hold the ellipsoid       design_search
                               out after each step
-many, evenly filled           larger sets, sooner            up to n (n + 1) / 2 points hold     many_points
+many, evenly filled           larger sets, sooner            up to n (n + 1) / 2 points hold     design_search
                                                              it, next to many others
 ============================  =============================  ==================================  ====================
 
@@ -54,36 +54,36 @@ Case                          What runs                      Why                
 order <= 120 and at most      the compiled interior point,   calls into NumPy and LAPACK would   small_interior_point
 6 million products            over pairs of points or over   take longer than the work
                               matrices, the smaller one
-larger                        the interior point that calls  BLAS beats compiled loops           interior_point
+larger                        the interior point that calls  BLAS beats compiled loops           large_interior_point
                               LAPACK, with one of the next
                               three forms of its system
-k < 350, k <= 3/4 n (n + 1)   pairs of points, order k       the smaller matrix                  newton_systems.Pairs
-k < 350, more points          symmetric matrices, of order   does not grow with the points       newton_systems
-                              n (n + 1) / 2                                                      .Matrices
-k >= 350                      conjugate gradients with a     most points are far from holding    newton_systems
-                              factor over the core of the    the ellipsoid; where too many are   .CorePairs
+k < 350, k <= 3/4 n (n + 1)   pairs of points, order k       the smaller matrix                  Pairs
+k < 350, more points          symmetric matrices, of order   does not grow with the points       Matrices
+                              n (n + 1) / 2
+k >= 350                      conjugate gradients with a     most points are far from holding    CorePairs
+                              factor over the core of the    the ellipsoid; where too many are
                               system; matrices where that    near, the other form takes less
                               is less work
 ============================  =============================  ==================================  ====================
 
 With more than 60 entries of a lifted point the frames of designs, and the way from one back to the units of the data,
-are made by BLAS and LAPACK (`frames`), and so are principal axes with more than 48 features (`principal_axes`): with
-300 features compiled loops would take two to ten times as long.
+are made by BLAS and LAPACK, and so are principal axes with more than 48 features (`passes`): with 300 features compiled
+loops would take two to ten times as long.
 
 How a design becomes optimal to rounding, from a gap of 1e-5 on, or from the tolerance on if the body is evenly filled:
 
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-at most 120 carriers          Newton's method on the         a gap of 1e-7 leaves 1e-4 in the    carriers.polish_few
+at most 120 carriers          Newton's method on the         a gap of 1e-7 leaves 1e-4 in the    small_interior_point
                               carriers alone, compiled       shape where points without weight
                                                              lie on the ellipsoid
-more                          the same with LAPACK           BLAS beats compiled loops           carriers
-it fails                      the interior point, to the     an evenly filled body may have      carriers
+more                          the same with LAPACK           BLAS beats compiled loops           large_interior_point
+it fails                      the interior point, to the     an evenly filled body may have      design
                               tolerance; then once more      more points near its boundary
-                                                             than can be told apart
-points beyond the working     another working set, twice at  they would carry weight, too        few_points,
-set stick out by more than    most if the points are many                                        many_points
+                                                             than can be distinguished
+points beyond the working     another working set, twice at  they would carry weight, too        design_search
+set stick out by more than    most if the points are many
 1e-10
 ============================  =============================  ==================================  ====================
 
@@ -101,7 +101,4 @@ Ellipsoid of                  Compiled alone                 LAPACK alone
 2000 points in 30 dimensions  1.0 to 2.0, if evenly filled   1.0
 3000 points in 57 dimensions  1.9 to 3.1, if evenly filled   1.0
 ============================  =============================  ==================================
-
-The Newton matrices of the second are kept as packed triangles (`packed_matrices`): with 57 features the square would
-be 23 MB beside 2 MB of data.
 """

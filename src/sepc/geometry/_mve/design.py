@@ -1,40 +1,51 @@
 """A design: weights on points, and what is known of every point under it.
 
 Moment matrices M and leverages g are those of `mve`. The points are read in whole passes, one matrix product each, and
-a point is read again only when an upper bound of its leverage says that it could matter.
+a point is read again only when an upper bound of its leverage shows that it could matter.
+
+The last digits come from Newton's method on the points that carry a design. An interior point that leaves a gap of 1e-7
+may leave an error of 1e-4 in the shape of the ellipsoid, where points without weight lie on it. What it does give is a
+good guess of the carriers: the points with more weight than slack ``n - g``. With weights for which all carriers have
+leverage n the design is optimal to rounding. There may be more carriers than their Newton matrix ``(z_i . z_j)^2`` has
+ranks, and points on the ellipsoid that need no weight; the moment matrix is unique all the same. So the matrix is
+damped by the error, which does not keep the method from squaring that in each step, and carriers are chosen anew after
+each: those whose weight falls below their slack leave, points that stick out come in.
 """
 
 from collections.abc import Callable
-from functools import cache
 from math import sqrt
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dsyev
 
 from sepc.common.errors import InputError
 from sepc.common.typing import SMALLEST_SPREAD, BoolArray, FloatArray, IntArray
-from sepc.geometry.ellipsoid import FLAT
-from sepc.geometry.passes import EVERY_ROW
-from sepc.geometry.principal_axes import principal_directions
-
-# A few units in the last place.
-ULPS = 4.0 * float(np.finfo(np.float64).eps)
+from sepc.geometry import _kernels
+from sepc.geometry._mve import large_interior_point, small_interior_point
+from sepc.geometry._mve.large_interior_point import polish_many
+from sepc.geometry._mve.small_interior_point import polish_few
+from sepc.geometry.ellipsoid import FLAT, ULPS
+from sepc.geometry.passes import EVERY_ROW, principal_directions
 
 OnStep = Callable[[int, float], None]
+InteriorPoint = Callable[
+    [FloatArray, FloatArray, FloatArray, float, float, int], tuple[FloatArray, FloatArray, float, int]
+]
 # Origin, mean relative to it, units of length and covariance in these units.
 Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Steps of one run of an interior point; fewer are enough, or rounding has ended it.
 MAX_STEPS = 80
-# With a gap below this a design is polished: its carriers lie on the ellipsoid up to rounding.
-POLISHED = 1e-10
+# From this gap on the interior point knows the carriers well enough, as a rule.
+KNOWN = 1e-5
 # A gap further below 0 than rounding explains: copies of few points filled the working set.
 BROKEN = 1e-6
 
 # Evenly filled body, or points that stick out: with a first gap above this, some points stick out.
 STICKING_OUT = 0.5
+# Few points that are solved for at once: how often points are let in, and how often those that turn out not to hold the
+# ellipsoid are dropped then.
+TRIES, DROPPING = 6, 2
 # Points per dimension in a working set: with more of them each step takes longer, with fewer there are more.
 FIRST = 10
 
@@ -42,9 +53,6 @@ FIRST = 10
 # it, compiled loops beat BLAS and the calls around it.
 SMALL_ORDER = 120
 SMALL_PRODUCTS = 6 * 10**6
-
-# Few points, or many, to read for the last time: from here on it pays to find out which need no second look.
-_MANY = 1000
 
 
 def check_units(unit: FloatArray) -> None:
@@ -63,12 +71,12 @@ class Design:
     matrix. `bound` holds for each point an upper bound of its leverage; it is exact wherever it could be the largest.
     """
 
-    def __init__(self, X: FloatArray, measures: Measures, kernels: ModuleType, on_step: OnStep | None) -> None:
-        self.X, self.kernels, self.on_step = X, kernels, on_step
+    def __init__(self, X: FloatArray, measures: Measures, on_step: OnStep | None) -> None:
+        self.X, self.on_step = X, on_step
         self.origin, self.center, self.unit, covariance = measures
         check_units(self.unit)
         self.directions, variance = principal_directions(covariance)
-        self.columns, self.offset, self.spread = kernels.whitening(self.directions, variance, self.unit, FLAT)
+        self.columns, self.offset, self.spread = _kernels.whitening(self.directions, variance, self.unit, FLAT)
         self.rank = len(self.offset) - 1
         self.base = self.columns, self.offset
         self.in_base: tuple[IntArray, FloatArray] | None = None
@@ -101,7 +109,7 @@ class Design:
 
     def lift(self, rows: IntArray, columns: FloatArray, offset: FloatArray) -> FloatArray:
         """Return some points in the lifted coordinates of a frame, shape (n, len(rows))."""
-        lifted: FloatArray = self.kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
+        lifted: FloatArray = _kernels.lift(self.X, rows, self.origin, self.center, columns, offset)
         return lifted
 
     def lift_to_base(self, rows: IntArray) -> FloatArray:
@@ -114,7 +122,7 @@ class Design:
         """Return the largest of ``|columns' x|^2`` over all points x, relative to the center."""
         self.n_read += len(self.X)
         nothing = np.zeros(columns.shape[1])
-        widest: float = self.kernels.leverages(
+        widest: float = _kernels.leverages(
             self.X, EVERY_ROW, self.origin, self.center, columns, nothing, np.empty(len(self.X))
         )
         return widest
@@ -122,12 +130,12 @@ class Design:
     def square_of_reach(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
         """Return the square of the largest gauge of all points under the current design's ellipsoid."""
         rows = EVERY_ROW
-        if len(self.X) > _MANY and self.rank == len(center):
+        if len(self.X) > 1000 and self.rank == len(center):
             slack = 4.0 * _gauge_noise(center, axes, radii)
             rows = np.flatnonzero(self.bound > 1.0 + (1.0 - slack) * (self.top - 1.0))
         self.n_read += len(rows) or len(self.X)
         nothing = np.zeros(len(center))
-        square: float = self.kernels.leverages(self.X, rows, center, nothing, axes / radii, nothing, self.bound)
+        square: float = _kernels.leverages(self.X, rows, center, nothing, axes / radii, nothing, self.bound)
         return square
 
     def all_weights(self, rows: IntArray, weights: FloatArray) -> FloatArray:
@@ -140,9 +148,7 @@ class Design:
 
     def read(self, rows: IntArray) -> float:
         """Make `bound` exact for some rows (all, if none are named); return the largest of these."""
-        top: float = self.kernels.leverages(
-            self.X, rows, self.origin, self.center, self.columns, self.offset, self.bound
-        )
+        top: float = _kernels.leverages(self.X, rows, self.origin, self.center, self.columns, self.offset, self.bound)
         return top
 
     def step(
@@ -151,9 +157,9 @@ class Design:
         """Run the interior point on u and s; return weights and leverages of the design, and the map to its frame."""
         order = min(Q.shape[1], self.dim)
         small = order <= SMALL_ORDER and (Q.shape[1] + order) * order**2 <= SMALL_PRODUCTS
-        solve = _for_small_sets() if small else _for_large_sets()
+        solve = small_interior_point.interior_point if small else large_interior_point.interior_point
         try:
-            leverage, inverse, mass, steps = _optimal_design()(solve, Q, u, s, stretch, target, limit, self.is_even)
+            leverage, inverse, mass, steps = optimal_design(solve, Q, u, s, stretch, target, limit, self.is_even)
         except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
             leverage, inverse, mass, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps
@@ -191,17 +197,11 @@ class Design:
 
     def mixed(self, weights: FloatArray) -> FloatArray:
         """Return weights to start from: the last ones, and some for all, the more the further there is to go."""
-        even = min(0.5, max(0.05, 3.0 * self.gap))
-        mixed: FloatArray = weights * ((1.0 - even) / weights.sum())
-        mixed += even / len(weights)
-        return mixed
+        return mixed(weights, self.gap)
 
     def holds(self, u: FloatArray, s: FloatArray) -> BoolArray:
         """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
-        n = self.n
-        near: BoolArray = (u * n > s / n) | (s < n * self.gap)
-        # Fewer cannot hold one: weights and slacks are still too far from their goal to tell.
-        return near if np.count_nonzero(near) >= n else np.ones(len(near), dtype=bool)
+        return holding(u, s, self.n, self.gap)
 
     def others_above(self, level: float, rows: IntArray, most: int) -> IntArray:
         """Return the rows, other than these, whose bound exceeds a level; if they are too many, the uppermost."""
@@ -211,28 +211,87 @@ class Design:
         return others[largest(self.bound[others], most)]
 
 
-@cache
-def _for_small_sets() -> Callable[..., Any]:
-    """Return the compiled interior-point method; only those who solve wait for the compiler."""
-    from sepc.geometry._mve.small_interior_point import interior_point
+def optimal_design(
+    solve: InteriorPoint,
+    Q: FloatArray,
+    u: FloatArray,
+    s: FloatArray,
+    stretch: float,
+    target: float,
+    max_iter: int,
+    is_even: bool,
+) -> tuple[FloatArray, FloatArray, float, int]:
+    """Run an interior point, and polish the carriers: as soon as they may be known, and if that fails, in the end.
 
-    return interior_point
+    `solve` is `large_interior_point.interior_point`, which describes the arguments, or its compiled form. Too many
+    points are near the boundary of an evenly filled body (`is_even`) for the carriers to be known early.
+    """
+    has_carriers = len(u) == len(s) and target < KNOWN  # the background of first steps has none
+    is_early = has_carriers and not is_even
+    g, inverse, mass, steps = solve(Q, u, s, stretch, KNOWN if is_early else target, max_iter)
+    while has_carriers:
+        polished_g, polished_inverse, polished_mass, more = polish(Q, u, s)
+        steps += more
+        if polished_mass > 0.0:
+            return polished_g, polished_inverse, polished_mass, steps
+        if steps >= max_iter or g.max() * mass <= len(Q) * (1.0 + target):
+            break
+        g, inverse, mass, more = solve(Q, u, s, 0.0, target, max_iter - steps)
+        if not more:
+            break  # rounding allows no step: points that do not span the space, say
+        steps += more
+    return g, inverse, mass, steps
 
 
-@cache
-def _for_large_sets() -> Callable[..., Any]:
-    """Return the interior-point method that calls LAPACK; only those who need it wait for its code."""
-    from sepc.geometry._mve.interior_point import interior_point
+def polish(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
+    """Make a design near the optimal one of a working set optimal to rounding; overwrites u and s if it can.
 
-    return interior_point
+    Parameters
+    ----------
+    Q : ndarray of shape (n, k)
+        The points, lifted.
+    u : ndarray of shape (k,)
+        Weights.
+    s : ndarray of shape (k,)
+        Slacks, nearly n minus the leverages.
+
+    Returns
+    -------
+    g : ndarray of shape (k,)
+        Leverages under u.
+    inverse : ndarray of shape (n, n)
+        Inverse of the Cholesky factor of M(u), lower triangular.
+    mass : float
+        The sum of u; 0 where the carriers are not clear yet, and neither g nor the inverse are of any use.
+    steps : int
+        Number of steps made.
+    """
+    g, inverse, mass, steps = polish_few(Q, u, s)
+    return (g, inverse, mass, steps) if steps >= 0 else polish_many(Q, u, s)
 
 
-@cache
-def _optimal_design() -> Callable[..., Any]:
-    """Return what runs one of the two and polishes the carriers."""
-    from sepc.geometry._mve.carriers import optimal_design
+def are_few(N: int, n: int, is_even: bool) -> bool:
+    """Return whether N points are solved for at once: their number, times the entries of a moment matrix, decides.
 
-    return optimal_design
+    With more than 36 entries an evenly filled body has too many points near its boundary for that.
+    """
+    dim = n * (n + 1) // 2
+    return FIRST * n >= N or (N * dim <= 120_000 and (dim <= 36 or not is_even))
+
+
+def mixed(weights: FloatArray, gap: float) -> FloatArray:
+    """Return weights to start from: the last ones, and some for all, the more the larger the gap."""
+    even = min(0.5, max(0.05, 3.0 * gap))
+    start: FloatArray = weights * ((1.0 - even) / weights.sum())
+    start += even / len(weights)
+    return start
+
+
+def holding(u: FloatArray, s: FloatArray, n: int, gap: float) -> BoolArray:
+    """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
+    near: BoolArray = (u * n > s / n) | (s < n * gap)
+    # Fewer cannot hold one: weights and slacks are still too far from their goal to tell.
+    return near if np.count_nonzero(near) >= n else np.ones(len(near), dtype=bool)
 
 
 def largest(values: FloatArray, count: int) -> IntArray:

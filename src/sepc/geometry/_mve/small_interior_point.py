@@ -1,7 +1,7 @@
-"""The interior-point method for optimal designs, compiled for small working sets, and the frames of sets of any size.
+"""The interior-point method for optimal designs and Newton's method on their carriers, compiled for small working sets.
 
-`interior_point.interior_point` is the same method for large ones, and describes it. Loops are kept plain, without BLAS
-or slices: each call into NumPy and each further array type costs compile time on first use.
+`large_interior_point` has the same methods for large ones, and describes them. Loops are kept plain, without BLAS or
+slices: each call into NumPy and each further array type costs compile time on first use.
 """
 
 import numpy as np
@@ -14,15 +14,27 @@ from sepc.geometry.compilation import kernel, part_of_kernel
 # systems their precision.
 FINEST = 0.1
 ROOT2 = np.sqrt(2.0)
-# So many points are multiplied at a time: their products stay in the cache.
+# Points that are multiplied at a time: their products stay in the cache.
 _BATCH = 32
+
+# Newton's method on the carriers. With a gap below this a design is polished: its carriers lie on the ellipsoid up to
+# rounding.
+POLISHED = 1e-10
+POLISHING_STEPS = 8
+# From this error on rounding decides, or from `POLISHED` on if a step no longer halves the error.
+ROUNDING = 1e-13
+# What the diagonal of the Newton matrix is raised by, as a part of n^2: this part of the error, but no less than that.
+DAMPING = 0.1
+RIDGE = 1e-9
+# Points that leave the carriers may take no more weight with them: else these were not known well enough.
+MOST_LOST = 0.02
 
 
 @kernel
 def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
     """Set what a design makes of its points: the frame in which its moment matrix is the identity.
 
-    `frames` has it for large sets.
+    `large_interior_point` has it for large sets.
 
     Parameters
     ----------
@@ -119,7 +131,7 @@ def fill_matrices(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
 def fill_pairs(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
     """Set the lower half of H to the Newton system over points, ``(z_p . z_q)^2`` plus w on the diagonal.
 
-    `newton_systems` has both for large sets.
+    `large_interior_point` has both for large sets.
     """
     n, k = Z.shape
     one = np.uint64(1)
@@ -192,7 +204,7 @@ def interior_point(
 ) -> tuple[FloatArray, FloatArray, float, int]:
     """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
 
-    See `interior_point.interior_point`.
+    See `large_interior_point.interior_point`.
     """
     n, k = Q.shape
     # Over points or over symmetric matrices, whichever are fewer.
@@ -275,3 +287,67 @@ def interior_point(
             u[p] += step_u * du[p]
             s[p] += step_s * ds[p]
         steps += 1
+
+
+@kernel
+def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
+    """Do what `design.polish` does, if at most 120 points carry the design; else the number of steps is -1."""
+    n, k = Q.shape
+    M = np.empty((n, n))
+    inverse = np.empty((n, n))
+    Z = np.empty((n, k))
+    g = np.empty(k)
+    weights = u.copy()
+    slacks = s.copy()
+    rows = np.empty(k, np.int64)
+    before = np.inf
+    step = 0
+    while True:
+        lost = 0.0
+        count = 0
+        for p in range(k):
+            if weights[p] * n > max(slacks[p], 0.0) / n:
+                rows[count] = p
+                count += 1
+            else:
+                lost += abs(weights[p])
+                weights[p] = 0.0
+        if count > 120:
+            return g, inverse, 0.0, -1
+        if step == POLISHING_STEPS or not lost < MOST_LOST:  # so that NaN is not overlooked
+            return g, inverse, 0.0, step
+        if lost > 0.0 or step == 0:
+            set_frame(Q, weights, M, inverse, Z, g)
+        mass = 0.0
+        top = 0.0
+        error = 0.0
+        for p in range(k):
+            mass += weights[p]
+            top = max(top, g[p])
+            error = max(error, abs(slacks[p]) / n if weights[p] != 0.0 else 0.0)
+        gap = top * mass / n - 1.0
+        error = max(error, gap) if step else gap
+        if error < ROUNDING or (error < POLISHED and error > 0.5 * before):
+            for p in range(k):
+                u[p] = weights[p]
+                s[p] = n - g[p]
+            return g, inverse, mass, step
+        z = np.empty((n, count))
+        H = np.empty((count, count))
+        w = np.empty(count)
+        du = np.empty(count)
+        for p in range(count):
+            w[p] = max(RIDGE, DAMPING * error) * n * n
+            du[p] = g[rows[p]] - n
+            for i in range(n):
+                z[i, p] = Z[i, rows[p]]
+        fill_pairs(z, w, H)
+        cholesky(H)
+        solve_factor(H, du)
+        for p in range(count):
+            weights[rows[p]] += du[p]
+        set_frame(Q, weights, M, inverse, Z, g)
+        for p in range(k):
+            slacks[p] = n - g[p]
+        before = error
+        step += 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.geometry import mve
-from sepc.geometry._mve.small_ellipsoid import ellipsoid_of_few, rows_above
+from sepc.geometry._mve.design_search import ellipsoid_of_few, rows_above
 from sepc.geometry.mve import min_volume_ellipsoid
 
 

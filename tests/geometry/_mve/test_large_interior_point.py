@@ -1,11 +1,12 @@
-"""Laws of the Newton systems: all forms have the solution of the dense matrix, and lead to the same ellipsoid."""
+"""Laws of large working sets: Newton systems have the solution of the dense matrix, frames are those of the loops."""
 
 import numpy as np
 import pytest
 from strategies import FAMILIES, point_set
 
-from sepc.geometry._mve import newton_systems as _newton_systems
-from sepc.geometry._mve.newton_systems import (
+from sepc.geometry import _kernels
+from sepc.geometry._mve import large_interior_point
+from sepc.geometry._mve.large_interior_point import (
     CorePairs,
     Matrices,
     Pairs,
@@ -13,7 +14,10 @@ from sepc.geometry._mve.newton_systems import (
     moment_matrix,
     newton_system,
     quadratic_forms,
+    raw_factor,
+    set_frame,
 )
+from sepc.geometry._mve.small_interior_point import set_frame as set_small_frame
 from sepc.geometry.mve import min_volume_ellipsoid
 
 
@@ -60,7 +64,7 @@ def test_points_of_large_w_are_not_in_the_core():
     H = np.square(Z.T @ Z) + np.diag(w)
     found = core_pairs(Z, w)
     assert found.core.max() < 50
-    assert len(found.factor) == len(found.core) * (len(found.core) + 1) // 2
+    assert found.factor.shape == (len(found.core), len(found.core))
     assert relative_error(H, found.solve(b, 1e-6), np.linalg.solve(H, b)) <= 1e-5
 
 
@@ -111,8 +115,43 @@ def test_products_in_batches_are_the_products(k):
 def test_iterations_lead_to_the_same_ellipsoid_in_as_many_steps(family, monkeypatch):
     points = point_set(family, 700, 25)
     iterated = min_volume_ellipsoid(points)
-    monkeypatch.setattr(_newton_systems, "_MANY", 10**9)
+    monkeypatch.setattr(large_interior_point, "_MANY", 10**9)
     factored = min_volume_ellipsoid(points)
     assert iterated.converged
     assert abs(iterated.n_iter - factored.n_iter) <= 1
     assert abs(iterated.ellipsoid.log_volume - factored.ellipsoid.log_volume) <= 26 * 1e-7
+
+
+def frame(function, Q, u):
+    n, k = Q.shape
+    M, inverse, Z, g = np.empty((n, n)), np.empty((n, n)), np.empty((n, k)), np.empty(k)
+    function(Q, u, M, inverse, Z, g)
+    return inverse, Z, g
+
+
+@pytest.mark.parametrize("n", [20, 80])
+@pytest.mark.parametrize("background", [False, True])
+def test_large_frames_are_those_of_the_compiled_loops(n, background):
+    rng = np.random.default_rng(n)
+    Q, u = rng.normal(size=(n, 3 * n)), rng.random(3 * n + background) / (3 * n)
+    for found, plain in zip(frame(set_frame, Q, u), frame(set_small_frame, Q, u), strict=True):
+        assert found == pytest.approx(plain, rel=1e-9, abs=1e-9)
+
+
+def test_a_design_without_full_rank_goes_on_as_in_the_loops():
+    Q = np.vstack([np.random.default_rng(0).normal(size=(79, 200)), np.zeros(200)])
+    with np.errstate(all="ignore"):
+        found, plain = (frame(function, Q, np.full(200, 1 / 200)) for function in (set_frame, set_small_frame))
+    assert np.array_equal(found[2], plain[2], equal_nan=True)
+
+
+@pytest.mark.parametrize("rank", [65, 70])
+def test_the_way_back_is_that_of_the_compiled_loops(rank):
+    rng, d = np.random.default_rng(rank), 70
+    Q = np.vstack([rng.normal(size=(rank, 200)), np.ones(200)])
+    directions = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    weights, unit, spread = rng.random(200), rng.uniform(0.5, 2.0, d), rng.uniform(0.1, 2.0, d)
+    weights /= weights.sum()
+    given = Q, weights, 8.0, rng.normal(size=d), rng.normal(size=d), unit, directions, spread, 1e-6
+    for found, plain in zip(raw_factor(*given), _kernels.raw_factor(*given), strict=True):
+        assert found == pytest.approx(plain, rel=1e-9, abs=1e-12)

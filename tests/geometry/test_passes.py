@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sepc.geometry._kernels import rows_svd
-from sepc.geometry.principal_axes import principal_axes, principal_directions
+from sepc.geometry.passes import principal_axes, principal_directions
 
 
 def samples(d, seed=0):
