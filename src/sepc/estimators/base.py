@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
+from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.common.validation import new_points
@@ -38,6 +39,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     model_: FittedModel
     _promise: Promise | None = None
+    _frames: FrameMaker
+
+    @property
+    def frame_maker(self) -> FrameMaker:
+        """Maker of frames of the library that the training set came in."""
+        return self._frames
 
     @property
     def promise(self) -> Promise | None:

@@ -71,7 +71,7 @@ class _Surface(NamedTuple):
     normal : ndarray of shape (n, d)
         Directions in which other labels lie.
     distance : ndarray of shape (n,)
-        How far the points are beyond it; NaN where only labels tell.
+        How far the points are beyond it; NaN where only labels are known.
     """
 
     normal: FloatArray
@@ -125,19 +125,10 @@ class ChangeSearch:
         return np.asarray(np.linalg.norm(self.model.units(X) - self.z, axis=1))
 
     def along_lines(self, ends: FloatArray, steps: int = 3) -> FloatArray:
-        """Go along lines until the label changes.
+        """Go along lines until the label changes; `ends` has where to, in the model's units.
 
-        Parameters
-        ----------
-        ends : ndarray of shape (n, d)
-            Where to, in the model's units.
-        steps : int, default=3
-            How many points of each line are looked at first; none beyond the best record that was found before.
-
-        Returns
-        -------
-        ndarray of shape (n_starts, d)
-            Changed records in the model's units: on the lines where the label changes first, as far as these differ.
+        `steps` points of each line are looked at first; none beyond the best record that was found before. Returns
+        changed records, in the same units: on the lines where the label changes first, as far as these differ.
         """
         away = ends - self.z
         far = np.linalg.norm(away, axis=1)
@@ -165,13 +156,7 @@ class ChangeSearch:
         return starts
 
     def refine(self, starts: FloatArray) -> None:
-        """Turn the ways to some changed records so that they get shorter.
-
-        Parameters
-        ----------
-        starts : ndarray of shape (n, d)
-            Changed records in the model's units. Only their numbers are refined.
-        """
+        """Turn the ways to changed records, in the model's units, so that they get shorter; only numbers change."""
         if not len(starts) or not self.reachable.is_number.any():
             return
         at, base = starts, np.where(self.reachable.is_number, self.z, starts)

@@ -74,7 +74,7 @@ class Counterfactual:
 def counterfactual(
     model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits, regions: FloatArray
 ) -> Counterfactual | None:
-    """Return the smallest change found that gives a record another label.
+    """Return the smallest change found that gives a record another label; None if there is none.
 
     Parameters
     ----------
@@ -84,16 +84,9 @@ def counterfactual(
     label : int
         Number of its class.
     vocabulary : Vocabulary
-        Knows to which records it can be changed.
     limits : ChangeLimits
-        What must stay as it is.
     regions : ndarray of shape (n, d)
         Points in regions of other labels, in the model's units.
-
-    Returns
-    -------
-    Counterfactual or None
-        None if no change was found.
     """
     reachable = ReachableRecords(vocabulary, limits, x)
     if not reachable.words:

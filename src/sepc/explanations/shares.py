@@ -148,18 +148,9 @@ class Reasons(NamedTuple):
 
 
 def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int, vocabulary: Vocabulary) -> Reasons:
-    """Return where the probability of a label comes from; nothing for a model of counts.
+    """Return where the probability of a label (by its number) at x comes from; nothing for a model of counts.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        In the original units.
-    proba : ndarray of shape (n_classes,)
-        Probabilities that the model gives to all labels there.
-    label : int
-        Number of the label.
-    vocabulary : Vocabulary
+    `proba`, of shape (n_classes,), are the model's probabilities of all labels there.
     """
     densities = model.densities
     if densities is None:
@@ -256,20 +247,9 @@ def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray
     """Return what each feature adds to the log odds between the strongest component of a label and that of its rival.
 
     The terms of a point are those of `MainEvidence`, in the order of the features: with the part that is the same at
-    all points they add up to the log odds.
-
-    Parameters
-    ----------
-    densities : LocalDensities
-    points : ndarray of shape (n, d)
-        In the units of the densities. What is missing adds nothing, and the part that is the same at all points is that
-        of the densities of what is there.
-    label, rival : ndarray of int, shape (n,)
-        Numbers of two classes at each point.
-
-    Returns
-    -------
-    Terms
+    all points they add up to the log odds. Points, of shape (n, d), are in the units of the densities; what is missing
+    adds nothing, and the part that is the same at all points is that of the marginal densities. `label` and `rival` are
+    numbers of classes, shape (n,).
     """
     if has_gaps(points):
         found = Terms(np.empty_like(label), np.empty_like(rival), np.zeros_like(points))
@@ -365,14 +345,7 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
 def shares_in_words(shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool) -> Iterator[str]:
     """Yield sentences on the regions that a label's probability comes from, and on those of its strongest rival.
 
-    Parameters
-    ----------
-    shares : sequence of RegionShare
-        Those of the label first, then those of its rival.
-    label : object
-    trust : float
-    is_stated : bool
-        Whether class priors were stated.
+    `shares` has those of the label first, then those of its rival; `is_stated` is whether class priors were stated.
     """
     own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
     raw = "" if any(s.is_background for s in shares) else " (not calibrated)"

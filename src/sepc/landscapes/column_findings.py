@@ -57,17 +57,9 @@ class SourceColumn:
 def source_columns(
     X: FloatArray, names: Sequence[str], columns: Mapping[str, Sequence[str]] | None
 ) -> list[SourceColumn]:
-    """Return the columns of a table; each feature by itself where nobody says what they come from.
+    """Return the columns of a table by the names of their features; without `columns` each feature is one by itself.
 
     A column of numbers with gaps is there twice: with its numbers, and with where they are missing.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    names : sequence of d str
-        Of the features.
-    columns : dict of str to sequence of str, or None
-        Names of the features of each column.
     """
     number = {name: j for j, name in enumerate(names)}
     if columns is None:
@@ -116,17 +108,7 @@ class _Predictor(NamedTuple):
 def column_findings(
     X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn], names: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield findings on columns that give the label away, on ids, and on values whose records contradict others.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Classes, as numbers.
-    columns : sequence of SourceColumn
-    names : sequence of d str
-        Of the features.
-    """
+    """Yield findings on columns that give the label away, on ids, and on values whose records contradict others."""
     yield from trap_findings(X, codes, columns)
     yield from _subgroup_findings(X, codes, columns, names)
 

@@ -86,20 +86,10 @@ def feature_findings(
     dimension: int,
     n_free: int,
 ) -> Iterator[Finding]:
-    """Yield findings on features that say nothing, or nothing new.
+    """Yield findings on features that are constant, or a linear combination of others.
 
-    Parameters
-    ----------
-    names : sequence of d str
-    values : ndarray of shape (d,)
-        Any record: the values of the constant features.
-    constant : sequence of int
-        Features with one value only.
-    relations : sequence of Relation
-    dimension : int
-        Of the affine hull of all records.
-    n_free : int
-        How many features can vary independently of each other.
+    `values` are those of any record, `dimension` that of the affine hull of all records, `n_free` the number of
+    features that can vary independently of each other.
     """
     if constant:
         values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
@@ -185,13 +175,8 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
 def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes: bool = False) -> Iterator[Finding]:
     """Yield a finding if nearly every new record would lie outside of all ellipsoids.
 
-    Parameters
-    ----------
-    n_outside : int
-        Records that would lie outside of all ellipsoids, were each of them held out.
-    n_records, n_features : int
-    of_classes : bool, default=False
-        Whether the ellipsoids are those of whole classes, not the smaller ones of a partition.
+    `n_outside` records would if each of them were held out. `of_classes` says that the ellipsoids are those of whole
+    classes, not the smaller ones of a partition.
     """
     if n_records < 30 or n_outside < 0.9 * n_records:
         return
@@ -224,7 +209,7 @@ class PairStatistics(NamedTuple):
     normal_overlap : float
         Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
     neighbour_error : float
-        Share of records whose nearest neighbour is of the other class: one half where nothing tells them apart.
+        Share of records whose nearest neighbour is of the other class: one half where nothing distinguishes them.
     """
 
     labels: tuple[str, str]

@@ -135,20 +135,10 @@ def combination(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, IntArray]:
-    """Return the directions in which points hardly spread, written with as few features as can be.
+    """Return the directions, shape (d, m), in which standardised features hardly spread, and their leading features.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (d, d)
-        Of standardised features.
-    below : float
-        Largest standard deviation along such a direction.
-
-    Returns
-    -------
-    directions : ndarray of shape (d, m)
-        Each has the entry 1 at its own leading feature, and 0 at those of the others.
-    leading : ndarray of int, shape (m,)
+    Their standard deviation is less than `below`. Each has the entry 1 at its own leading feature, and 0 at those of
+    the others.
     """
     variance, axes = np.linalg.eigh(covariance)
     null = axes[:, np.sqrt(np.maximum(variance, 0.0)) < below]
@@ -161,17 +151,8 @@ def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, I
 def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -> list[Relation]:
     """Return the features that are linear combinations of others, up to rounding.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    scale : ndarray of shape (d,)
-        Standard deviations; constant features have 0 and take no part.
-    covariance : ndarray of shape (d, d)
-        Of the features, in any units.
-
-    Returns
-    -------
-    list of Relation
+    `scale` has their standard deviations; constant features have 0 and take no part. The covariance may be in any
+    units.
     """
     varying = np.flatnonzero(scale > 0.0)
     if len(varying) < 2 or len(X) < _ROWS_PER_TERM * 2:

@@ -40,17 +40,7 @@ def nearest_others(model: PartitionModel, records: IntArray, k: int) -> IntArray
 def labels_around(model: PartitionModel, records: IntArray) -> tuple[list[int], list[Any]]:
     """Return how many of the 10 nearest training records have the same label, and the most frequent label of them.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    records : ndarray of int, shape (m,)
-        Rows of the model's points.
-
-    Returns
-    -------
-    n_own : list of m int
-    label : list of m labels
-        The first of those that are equally frequent.
+    Records are rows of the model's points; of equally frequent labels it is the first.
     """
     codes = model.codes[nearest_others(model, records, min(10, len(model.points) - 1))]
     n_own = np.count_nonzero(codes == model.codes[records][:, None], axis=1)
