@@ -17,8 +17,8 @@ from sepc.common.errors import SepcError
 from sepc.common.typing import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import separate
-from sepc.landscapes.class_summaries import PairOverlap
 from sepc.landscapes.data_landscape import landscape
+from sepc.landscapes.survey import PairOverlap
 from sepc.partitions.blocks import Partition
 from sepc.plot import PartitionDisplay, class_styles
 

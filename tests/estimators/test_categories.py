@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 import sepc
 from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder, make_table_pipeline
-from sepc.explanations.feature_terms import feature_terms
+from sepc.explanations.shares import feature_terms
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sepc import FeedbackMonitor, InputError, SEPClassifier
-from sepc.feedback.fingerprints import fingerprint
+from sepc.feedback.watched import fingerprint
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sepc import FeedbackMonitor, InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
-from sepc.feedback.fingerprints import fingerprint
+from sepc.feedback.watched import fingerprint
 
 
 @pytest.fixture(scope="module")

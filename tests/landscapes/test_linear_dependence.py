@@ -1,9 +1,10 @@
-"""Linear dependences that were planted, and strong correlations that are none."""
+"""Linear dependences that were planted, strong correlations that are none, volumes inside the affine hull."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from landscape_data import alarms, clean_set, codes, two_classes
+from strategies import rotation
 
 from sepc import landscape
 
@@ -52,3 +53,14 @@ def test_strong_correlation_is_no_dependence(noise):
     X, y = two_classes(3)
     near = X @ [1.0, 1.0, 0.0] + noise * np.random.default_rng(0).standard_normal(len(X))
     assert alarms(landscape(np.column_stack([X, near]), y)) == []
+
+
+def test_volumes_are_taken_inside_the_affine_hull():
+    X, y = two_classes(3)
+    plane = np.column_stack([X, X @ [1.0, -2.0, 0.5]]) @ rotation(4, np.random.default_rng(0))
+    one, other = landscape(X, y), landscape(plane, y)
+    assert (one.dimension, other.dimension) == (3, 3)
+    assert one.overlaps[0].ovr == pytest.approx(other.overlaps[0].ovr, rel=1e-5)
+    assert one.overlaps[0].ovl == pytest.approx(other.overlaps[0].ovl, abs=1e-5)
+    assert other.ellipsoids[0].contains(plane[y == 0], tol=1e-4).all()
+    assert other.overlaps[0].by_points.dim == 4

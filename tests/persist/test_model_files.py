@@ -29,7 +29,7 @@ from saved_models import (
 
 import sepc
 from sepc import FeedbackMonitor, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
-from sepc.feedback.fingerprints import fingerprint
+from sepc.feedback.watched import fingerprint
 from sepc.persist.model_files import FORMAT
 
 

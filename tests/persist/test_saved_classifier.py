@@ -6,7 +6,7 @@ from saved_models import TRUST_METHODS, assert_same, manifest, stored, told
 
 import sepc
 from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
-from sepc.feedback.fingerprints import fingerprint
+from sepc.feedback.watched import fingerprint
 
 
 class TestTheSame:

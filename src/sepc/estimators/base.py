@@ -39,6 +39,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     model_: FittedModel
     _promise: Promise | None = None
+    _frames: FrameMaker
+
+    @property
+    def frame_maker(self) -> FrameMaker:
+        """Maker of frames of the library that the training set came in."""
+        return self._frames
 
     @property
     def promise(self) -> Promise | None:

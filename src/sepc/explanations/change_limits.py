@@ -11,8 +11,6 @@ from sepc.common.text import in_words, listed, shortened
 from sepc.common.typing import FloatArray
 from sepc.explanations.vocabulary import Value, Vocabulary
 
-_NAMES_SHOWN = 8
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeLimits:
@@ -66,7 +64,7 @@ def _named(column: Any, names: Sequence[str]) -> str:
     if column in names:
         return str(column)
     raise InputError(
-        f"there is no column {column!r} to hold a change to; expected one of {shortened(names, _NAMES_SHOWN)}, or a "
+        f"there is no column {column!r} to hold a change to; expected one of {shortened(names, 8)}, or a "
         f"number from 0 to {len(names) - 1}."
     )
 
@@ -126,7 +124,7 @@ class ReachableRecords:
         self.words = tuple(word for word in vocabulary.words if not self.is_fixed[word.at].any())
 
     def with_gaps(self, X: FloatArray) -> FloatArray:
-        """Return records, shape (n, d), without what the asked one has no value of."""
+        """Return records, shape (n, d), without the values that the explained one lacks."""
         return np.where(self._gaps, np.nan, X) if self._gaps.any() else X
 
     def nearest(self, X: FloatArray) -> FloatArray:

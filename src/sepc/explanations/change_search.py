@@ -10,40 +10,35 @@ search starts at the record itself:
 3. The numbers are refined: the shortest way to a surface meets it at a right angle, so the direction is turned towards
    the normal of the surface at which the label changes, as long as the way gets shorter.
 
-Whatever is judged is a record that the asked one may be changed to. Many records are judged at once, since one takes
-nearly as long as a hundred. The same record always gets the same change.
+Whatever is judged is a record that the explained one may be changed to. Many records are judged at once, since one
+takes nearly as long as a hundred. The same record always gets the same change.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.change_limits import ReachableRecords
+from sepc.explanations.constants import (
+    FURTHER,
+    HOPELESS,
+    SHARES_OF_RANGE,
+    SHARES_OF_WAY,
+    SHARES_TAKEN_BACK,
+    TURNS_TRIED,
+    WAYS_TO_PLANE,
+    WAYS_TRIED,
+    WORTHWHILE,
+)
 from sepc.model.decision import HELD_OUT_METHODS
 from sepc.model.fitted_model import FittedModel
 
-# Their labels come from counts, which say nothing of how near another label is.
+# Trust methods whose labels come from counts, which do not show how near another label is.
 COUNTING_METHODS = (*HELD_OUT_METHODS, "paper")
-# Steps on all lines in the first round and on those that are left in the others, and how many others there are.
-_FIRST_STEPS, _STEPS, _ROUNDS = 3, 8, 2
-# How many directions are refined, how different they are (as a cosine), and how often they are turned at most.
-_MOST_STARTS, _SAME_DIRECTION, _TURNS = 8, 0.95, 10
-# As many directions as can be judged together, with a difference for each feature, about as quickly as one point.
-_TOGETHER = 128
-# How far to turn towards the normal, and how much shorter the way is tried there.
-_TURNS_TRIED = np.array([0.0, 0.1, 0.3, 0.6, 1.0])
-_WAYS_TRIED = np.array([0.6, 0.8, 0.9, 0.96, 0.985, 0.997])
-_WAYS_TO_PLANE = np.array([0.93, 0.985, 1.0, 1.01, 1.04, 1.12])
-# A direction whose way gets shorter by less than this share is not turned again.
-_WORTHWHILE = 0.004
-# Nor is one that is still longer than the shortest by this factor after two turns.
-_HOPELESS = 1.2
-# To take differences by: in units, and where only labels tell, as a share of the way.
-_STEP, _STEP_OF_WAY = 1e-4, 0.1
-# Shares of the way to the best record that are enough, perhaps.
-_SHARES_OF_WAY = np.concatenate([np.linspace(0.0, 0.95, 20), 1.0 - np.geomspace(1e-6, 0.04, 24)])
-_FURTHER = np.concatenate([[1.0], 1.0 + np.geomspace(1e-9, 0.1, 9)])
+# A change is shorter if it is by more than rounding.
+_LESS = 1.0 - 1e-9
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -59,7 +54,7 @@ class Judged(NamedTuple):
     is_other : ndarray of bool, shape (n,)
         Whether they have another label.
     margin : ndarray of shape (n,)
-        Log odds of the likeliest other label against the one that the asked record has.
+        Log odds of the likeliest other label against the one that the explained record has.
     """
 
     X: FloatArray
@@ -76,7 +71,7 @@ class _Surface(NamedTuple):
     normal : ndarray of shape (n, d)
         Directions in which other labels lie.
     distance : ndarray of shape (n,)
-        How far the points are beyond it; NaN where only labels tell.
+        How far the points are beyond it; NaN where only labels are known.
     """
 
     normal: FloatArray
@@ -111,7 +106,7 @@ class ChangeSearch:
     def judge(self, X: FloatArray) -> Judged:
         """Judge the nearest records within reach, and note the best of them."""
         X = self.reachable.nearest(X)
-        is_other, margin = self._opinion(X)
+        is_other, margin = self._judgement(X)
         judged = Judged(X, self.lengths(X), is_other, margin)
         length = np.where(is_other, judged.length, np.inf)
         nearest = int(length.argmin())
@@ -119,7 +114,7 @@ class ChangeSearch:
             self.best, self.length = X[nearest], float(length[nearest])
         return judged
 
-    def _opinion(self, X: FloatArray) -> tuple[BoolArray, FloatArray]:
+    def _judgement(self, X: FloatArray) -> tuple[BoolArray, FloatArray]:
         decision = self.model.decide(self.reachable.with_gaps(X))
         log_proba = np.log(np.maximum(decision.proba, _TINY))
         others = np.delete(log_proba, self.label, axis=1).max(axis=1)
@@ -129,20 +124,11 @@ class ChangeSearch:
         """Return how long the changes to records of shape (n, d) are."""
         return np.asarray(np.linalg.norm(self.model.units(X) - self.z, axis=1))
 
-    def along_lines(self, ends: FloatArray, steps: int = _FIRST_STEPS) -> FloatArray:
-        """Go along lines until the label changes.
+    def along_lines(self, ends: FloatArray, steps: int = 3) -> FloatArray:
+        """Go along lines until the label changes; `ends` has where to, in the model's units.
 
-        Parameters
-        ----------
-        ends : ndarray of shape (n, d)
-            Where to, in the model's units.
-        steps : int, default=3
-            How many points of each line are looked at first; none beyond the best record that was found before.
-
-        Returns
-        -------
-        ndarray of shape (n_starts, d)
-            Changed records in the model's units: on the lines where the label changes first, as far as these differ.
+        `steps` points of each line are looked at first; none beyond the best record that was found before. Returns
+        changed records, in the same units: on the lines where the label changes first, as far as these differ.
         """
         away = ends - self.z
         far = np.linalg.norm(away, axis=1)
@@ -154,7 +140,7 @@ class ChangeSearch:
         direction = away / far[:, None]
         live, leaders = np.arange(len(far)), np.empty(0, dtype=np.int64)
         low, high = 0.0, self.length
-        for _ in range(1 + _ROUNDS):
+        for _ in range(3):  # each on the lines that are left of the one before
             radii = np.linspace(low, high, steps + 1)
             reached = np.minimum(radii[1:, None], far[live])
             points = (self.z + reached[:, :, None] * direction[live]).reshape(-1, len(self.z))
@@ -162,7 +148,7 @@ class ChangeSearch:
             if not is_other.any():
                 break
             k = int(is_other.any(axis=1).argmax())
-            low, high, steps = float(radii[k]), float(radii[k + 1]), _STEPS
+            low, high, steps = float(radii[k]), float(radii[k + 1]), 8
             live = live[is_other[k]]
             leaders = np.concatenate([live, leaders])
         chosen = _apart(leaders, direction)
@@ -170,24 +156,18 @@ class ChangeSearch:
         return starts
 
     def refine(self, starts: FloatArray) -> None:
-        """Turn the ways to some changed records so that they get shorter.
-
-        Parameters
-        ----------
-        starts : ndarray of shape (n, d)
-            Changed records in the model's units. Only their numbers are refined.
-        """
+        """Turn the ways to changed records, in the model's units, so that they get shorter; only numbers change."""
         if not len(starts) or not self.reachable.is_number.any():
             return
         at, base = starts, np.where(self.reachable.is_number, self.z, starts)
-        for turn in range(_TURNS):
+        for turn in range(10):
             away = at - base
             far = np.linalg.norm(away, axis=1)
             at, base, away, far = at[far > 0.0], base[far > 0.0], away[far > 0.0], far[far > 0.0]
             if not len(at):
                 return
             direction, surface = away / far[:, None], self._surface(at, far)
-            turned = direction[:, None] + _TURNS_TRIED[:, None] * (surface.normal - direction)[:, None]
+            turned = direction[:, None] + TURNS_TRIED[:, None] * (surface.normal - direction)[:, None]
             turned /= np.maximum(np.linalg.norm(turned, axis=2, keepdims=True), _TINY)
             ways = self._ways(away, far, turned, surface)
             tried = base[:, None, None] + ways[..., None] * turned[:, :, None]
@@ -196,24 +176,24 @@ class ChangeSearch:
             nearest = length.argmin(axis=1)
             X = judged.X.reshape(len(at), -1, len(self.z))[np.arange(len(at)), nearest]
             before = np.linalg.norm(at - self.z, axis=1)
-            better = length.min(axis=1) < (1.0 - _WORTHWHILE) * before
+            better = length.min(axis=1) < (1.0 - WORTHWHILE) * before
             if turn > 0:
-                better &= length.min(axis=1) < _HOPELESS * self.length
+                better &= length.min(axis=1) < HOPELESS * self.length
             at, base = self.model.units(X)[better], base[better]
 
     def tighten(self) -> None:
-        """Go back from the best record towards the asked one, in its numbers, as far as its label allows."""
+        """Go back from the best record towards the explained one, in its numbers, as far as its label allows."""
         for _ in range(2):
             if self.best is not None:
                 base = np.where(self.reachable.is_number, self.reachable.x, self.best)
-                self.judge(base + _SHARES_OF_WAY[:, None] * (self.best - base))
+                self.judge(base + SHARES_OF_WAY[:, None] * (self.best - base))
 
     def confirm(self) -> None:
         """Make sure of the best record's label, which was judged quickly; go a little further if need be."""
         if self.best is None:
             return
         base = np.where(self.reachable.is_number, self.reachable.x, self.best)
-        further = self.reachable.nearest(base + _FURTHER[:, None] * (self.best - base))
+        further = self.reachable.nearest(base + FURTHER[:, None] * (self.best - base))
         enough = np.flatnonzero(self.model.decide(self.reachable.with_gaps(further)).label != self.label)
         self.best = further[enough[0]] if len(enough) else None
         self.length = float(self.lengths(self.best[None])[0]) if self.best is not None else np.inf
@@ -228,9 +208,7 @@ class ChangeSearch:
         with np.errstate(divide="ignore", invalid="ignore"):
             ahead = plane[:, None] / towards
         helps = (towards > 0.0) & (ahead > 0.0) & (ahead < far[:, None])
-        return np.asarray(
-            np.where(helps[..., None], ahead[..., None] * _WAYS_TO_PLANE, far[:, None, None] * _WAYS_TRIED)
-        )
+        return np.asarray(np.where(helps[..., None], ahead[..., None] * WAYS_TO_PLANE, far[:, None, None] * WAYS_TRIED))
 
     def _surface(self, at: FloatArray, far: FloatArray) -> "_Surface":
         """Return where the surface is at which the label changes, by what is judged around points beyond it."""
@@ -240,15 +218,16 @@ class ChangeSearch:
             around = np.random.default_rng(0).normal(size=(2 * len(free) + 32, len(free)))
             around /= np.linalg.norm(around, axis=1, keepdims=True)
             around = np.concatenate([around, -around])
-            said = self._around(at, free, (_STEP_OF_WAY * far)[:, None, None] * around)[0]
-            slopes, distance = np.einsum("ij,jk->ik", 2.0 * said - 1.0, around), np.full(len(at), np.nan)
+            judged = self._around(at, free, (0.1 * far)[:, None, None] * around)[0]
+            slopes, distance = np.einsum("ij,jk->ik", 2.0 * judged - 1.0, around), np.full(len(at), np.nan)
             steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
         else:
-            steps = np.concatenate([np.zeros((1, len(free))), _STEP * np.eye(len(free))])
-            said = self._around(at, free, np.broadcast_to(steps, (len(at), *steps.shape)))[1]
-            slopes = (said[:, 1:] - said[:, :1]) / _STEP
+            step = 1e-4  # to take differences by
+            steps = np.concatenate([np.zeros((1, len(free))), step * np.eye(len(free))])
+            judged = self._around(at, free, np.broadcast_to(steps, (len(at), *steps.shape)))[1]
+            slopes = (judged[:, 1:] - judged[:, :1]) / step
             steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
-            distance = said[:, 0] / steepness
+            distance = judged[:, 0] / steepness
         normal[:, free] = slopes / steepness[:, None]
         return _Surface(normal, distance)
 
@@ -257,15 +236,108 @@ class ChangeSearch:
         points = np.repeat(at[:, None], steps.shape[1], axis=1)
         points[:, :, free] += steps
         # Not only records within reach: between whole numbers too it shows where another label is.
-        is_other, margin = self._opinion(self.model.original(points.reshape(-1, at.shape[1])))
+        is_other, margin = self._judgement(self.model.original(points.reshape(-1, at.shape[1])))
         return is_other.reshape(steps.shape[:2]).astype(np.float64), margin.reshape(steps.shape[:2])
 
 
 def _apart(leaders: IntArray, direction: FloatArray) -> IntArray:
-    """Return the first few of some lines whose directions differ."""
+    """Return the first few of some lines whose directions differ: by a cosine of less than 0.95."""
     chosen: list[int] = []
-    most = min(max(_TOGETHER // (direction.shape[1] + 1), 2), _MOST_STARTS)
+    # As many as can be judged together, with a difference for each feature, about as quickly as one point.
+    most = min(max(128 // (direction.shape[1] + 1), 2), 8)
     for line in dict.fromkeys(leaders.tolist()):
-        if len(chosen) < most and all(direction[line] @ direction[k] < _SAME_DIRECTION for k in chosen):
+        if len(chosen) < most and all(direction[line] @ direction[k] < 0.95 for k in chosen):
             chosen.append(line)
     return np.array(chosen, dtype=np.int64)
+
+
+class _Option(NamedTuple):
+    """Features of one column that it may be changed to, and which column that is."""
+
+    at: slice
+    block: FloatArray
+
+
+def exchange_columns(search: ChangeSearch, bounds: FloatArray) -> None:
+    """Change one column, take changes back and exchange one for another, as long as the whole change gets shorter.
+
+    `bounds`, of shape (2, d), has the smallest and the largest number of each feature in training.
+    """
+    options = list(_options(search, bounds))
+    if not options:
+        return
+    _change_one(search, options)
+    for _ in range(20):
+        before = search.length
+        if search.best is None:
+            return
+        candidates = np.array(list(_candidates(search, options)))
+        shorter = candidates[search.lengths(candidates) < _LESS * before]
+        if not len(shorter):
+            return
+        search.judge(np.unique(shorter, axis=0))
+        if search.length >= _LESS * before:
+            return
+
+
+def drop_idle_changes(search: ChangeSearch) -> None:
+    """Take back what the best change changes by next to nothing, if the label stays without it."""
+    if search.best is None:
+        return
+    without, moved = np.array(search.best), np.abs(search.model.units(search.best) - search.z)
+    for word in search.reachable.words:
+        if moved[word.at].max() < 1e-4 * search.length:
+            without[word.at] = search.reachable.x[word.at]
+    judged = search.judge(without[None])
+    if judged.is_other[0]:
+        search.best, search.length = judged.X[0], float(judged.length[0])
+
+
+def _options(search: ChangeSearch, bounds: FloatArray) -> Iterator[_Option]:
+    reachable = search.reachable
+    for word in reachable.words:
+        blocks = reachable.vocabulary.values(word)
+        if not len(blocks):
+            j = word.at.start
+            ends = np.clip(bounds[:, j], reachable.low[j], reachable.high[j])
+            numbers = [reachable.x[j] + share * (end - reachable.x[j]) for end in ends for share in SHARES_OF_RANGE]
+            blocks = np.repeat(reachable.x[None, word.at], len(numbers), axis=0)
+            blocks[:, 0] = numbers
+        for block in blocks:
+            if np.isfinite(block).all() and not np.array_equal(block, reachable.x[word.at]):
+                yield _Option(word.at, block)
+
+
+def _change_one(search: ChangeSearch, options: list[_Option]) -> None:
+    """Try all changes of one column; where none is enough, more and more of those that bring another label nearest."""
+    alone = search.judge(np.array([_with(search.reachable.x, option) for option in options]))
+    if alone.is_other.any():
+        return
+    together, changed = [search.reachable.x], set[int]()
+    for k in np.argsort(-alone.margin, kind="stable").tolist():
+        if options[k].at.start not in changed and len(changed) < 8:
+            changed.add(options[k].at.start)
+            together.append(_with(together[-1], options[k]))
+    search.judge(np.array(together[1:]))
+
+
+def _candidates(search: ChangeSearch, options: list[_Option]) -> Iterator[FloatArray]:
+    """Yield changes near the best one: with less of a column, and with another column or value for it."""
+    best, x = search.best, search.reachable.x
+    assert best is not None
+    bases = [best]
+    for word in search.reachable.words:
+        if not np.array_equal(best[word.at], x[word.at]):
+            bases.append(_with(best, _Option(word.at, x[word.at])))
+            if not word.is_level:
+                back = (best[word.at] + share * (x[word.at] - best[word.at]) for share in SHARES_TAKEN_BACK)
+                bases += [_with(best, _Option(word.at, block)) for block in back]
+    for base in bases:
+        yield base
+        yield from (_with(base, option) for option in options)
+
+
+def _with(x: FloatArray, option: _Option) -> FloatArray:
+    changed = np.array(x)
+    changed[option.at] = option.block
+    return changed

@@ -9,8 +9,8 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import ENSEMBLE, in_words, length_in_words, listed, percent, shortened
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
-from sepc.explanations.change_search import COUNTING_METHODS, ChangeSearch
-from sepc.explanations.column_exchanges import drop_idle_changes, exchange_columns
+from sepc.explanations.change_search import COUNTING_METHODS, ChangeSearch, drop_idle_changes, exchange_columns
+from sepc.explanations.constants import MOST_LINES, MOST_RECORDS, N_RECORDS
 from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.threads import one_blas_thread
@@ -18,15 +18,9 @@ from sepc.model.fitted_model import FittedModel
 from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 
-# Regions and training records of other labels that are gone to, nearest first; many more if none of them is enough.
-_N_REGIONS, _N_RECORDS, _MOST_RECORDS = 10, 100, 5000
 # Where regions overlap, counts make small islands of other labels, and normal scores jump where values are repeated: on
-# any line there may be another label. So many lines to training records are looked at, at so many points each.
-_MOST_LINES = 256
-_WITH_JUMPS = {**dict.fromkeys(COUNTING_METHODS, 4), ENSEMBLE: 1}
-# Numbers that are beyond all training records by less than this share of their range are not said to be.
-_BEYOND = 1e-6
-_N_FEATURES_IN_TEXT = 3
+# any line there may be another label. Lines to training records are then looked at, with this number of points on each.
+_POINTS_ON_LINES = {**dict.fromkeys(COUNTING_METHODS, 4), ENSEMBLE: 1}
 
 
 class Change(NamedTuple):
@@ -80,26 +74,19 @@ class Counterfactual:
 def counterfactual(
     model: FittedModel, x: FloatArray, label: int, vocabulary: Vocabulary, limits: ChangeLimits, regions: FloatArray
 ) -> Counterfactual | None:
-    """Return the smallest change found that gives a record another label.
+    """Return the smallest change found that gives a record another label; None if there is none.
 
     Parameters
     ----------
     model : FittedModel
     x : ndarray of shape (d,)
-        The point, in the units that points come in; what is missing stays so.
+        In the original units; what is missing stays so.
     label : int
         Number of its class.
     vocabulary : Vocabulary
-        Knows to which records it can be changed.
     limits : ChangeLimits
-        What must stay as it is.
     regions : ndarray of shape (n, d)
         Points in regions of other labels, in the model's units.
-
-    Returns
-    -------
-    Counterfactual or None
-        None if no change was found.
     """
     reachable = ReachableRecords(vocabulary, limits, x)
     if not reachable.words:
@@ -123,10 +110,10 @@ def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> No
         starts = starts[:0] if search.best is None else model.units(search.best[None])
     search.refine(starts)
     search.tighten()
-    if model.records is not None and model.trust in _WITH_JUMPS:
+    if model.records is not None and model.trust in _POINTS_ON_LINES:
         every = _nearest(search, model.records.points)
-        lines = every[np.linspace(0, len(every) - 1, min(len(every), _MOST_LINES)).astype(int)]
-        before, starts = search.length, search.along_lines(lines, _WITH_JUMPS[model.trust])
+        lines = every[np.linspace(0, len(every) - 1, min(len(every), MOST_LINES)).astype(int)]
+        before, starts = search.length, search.along_lines(lines, _POINTS_ON_LINES[model.trust])
         if search.length < before:
             search.refine(starts)
             search.tighten()
@@ -139,16 +126,16 @@ def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> No
 def _along_lines(search: ChangeSearch, regions: FloatArray) -> FloatArray:
     """Go to the nearest training records of other labels and into regions; return the nearest changed records.
 
-    Where the records were left out, to the middles of the other classes.
+    Where the model has no records, to the middles of the other classes.
     """
     model = search.model
     if model.records is None:
         others = np.delete(model.outline.middles, search.label, axis=0)
         return search.along_lines(np.concatenate([others[~np.isnan(others).any(axis=1)], regions]))
     others = _nearest(search, model.records.points[model.records.codes != search.label])
-    starts = search.along_lines(np.concatenate([others[:_N_RECORDS], regions]))
+    starts = search.along_lines(np.concatenate([others[:N_RECORDS], regions]))
     # The label may be one that few records of other labels do not get as well.
-    return starts if len(starts) or len(others) <= _N_RECORDS else search.along_lines(others[_N_RECORDS:_MOST_RECORDS])
+    return starts if len(starts) or len(others) <= N_RECORDS else search.along_lines(others[N_RECORDS:MOST_RECORDS])
 
 
 def _nearest(search: ChangeSearch, points: FloatArray) -> FloatArray:
@@ -157,16 +144,7 @@ def _nearest(search: ChangeSearch, points: FloatArray) -> FloatArray:
 
 
 def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> FloatArray:
-    """Return the nearest points and the centres of the nearest regions of other labels, shape (n, d), in its units.
-
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        In the units that points come in.
-    label : int
-        Number of its class.
-    """
+    """Return centres and nearest points of the 10 nearest regions of other labels, in the model's units, (n, d)."""
     z = model.units(x)
     if has_gaps(z):  # which of them are near is not known
         return np.empty((0, len(z)))
@@ -178,7 +156,7 @@ def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> Float
             continue
         distances = rules.stack.distances(z)
         regions += [(float(distances[k]), rules.stack[k]) for k in np.flatnonzero(is_of_other).tolist()]
-    nearest = sorted(regions, key=lambda pair: pair[0])[:_N_REGIONS]
+    nearest = sorted(regions, key=lambda pair: pair[0])[:10]
     points = [point for _, E in nearest for point in (E.project(z[None])[0], E.center)]
     return np.array(points).reshape(-1, len(z))
 
@@ -227,9 +205,9 @@ def _as_counterfactual(
 
 
 def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> bool:
-    """Return whether a change leads further away from what a feature is in training; unknown bounds are none."""
+    """Return whether a change leads further away from the range of a feature in training; unknown bounds are none."""
     low, high = bounds[:, j]
-    slack = _BEYOND * (high - low)
+    slack = 1e-6 * (high - low)
     return bool((after[j] < min(low - slack, x[j])) or (after[j] > max(high + slack, x[j])))
 
 
@@ -242,15 +220,7 @@ def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
 def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", has_trust: bool = True) -> str:
     """Return a sentence or two about the smallest change to another label.
 
-    Parameters
-    ----------
-    found : Counterfactual or None
-    unit : str
-        What its length is measured in.
-    limits : str, optional
-        `ChangeLimits.in_words` of what had to stay.
-    has_trust : bool, default=True
-        Whether its trust means anything.
+    `unit` is what its length is measured in, `limits` are those in words; without `has_trust` its trust means nothing.
     """
     if found is None:
         return f"No change to another label was found{limits}."
@@ -258,13 +228,11 @@ def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", h
         c
         for n, c in enumerate(found.changes)
         # Another value of a category is never a small change.
-        if c.change is None or (n < _N_FEATURES_IN_TEXT and abs(c.in_units) >= 0.05 * found.distance)
+        if c.change is None or (n < 3 and abs(c.in_units) >= 0.05 * found.distance)
     ]
     parts = [f"{c.feature} from {in_words(c.before)} to {in_words(c.after)}" for c in most]
     rest = "" if len(most) == len(found.changes) else ", and smaller changes elsewhere"
-    beyond = (
-        f" No training record goes so far in {shortened(found.beyond, _N_FEATURES_IN_TEXT)}." if found.beyond else ""
-    )
+    beyond = f" No training record goes so far in {shortened(found.beyond, 3)}." if found.beyond else ""
     trust = f" (trust {percent(found.trust)})" if has_trust else ""
     return (
         f"The smallest change found{limits} that would make it {found.label}{trust} is "

@@ -13,16 +13,22 @@ from sepc.common.text import length_in_words, listed, many, percent, plural
 from sepc.common.typing import FloatArray
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual, ways_into_regions
-from sepc.explanations.missing_notes import MissingNote, missing_note
-from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
+from sepc.explanations.notes import (
+    MissingNote,
+    Neighbour,
+    PolicyNote,
+    missing_note,
+    nearest_in_words,
+    nearest_records,
+    policy_note,
+)
 from sepc.explanations.places import FeatureShare, RegionNote, place_of
-from sepc.explanations.policy_notes import PolicyNote, policy_note
 from sepc.explanations.shares import (
-    Parting,
+    MainEvidence,
     RegionShare,
     probability,
     reasons,
-    speakers_in_words,
+    shares_in_words,
     strange_features,
 )
 from sepc.explanations.vocabulary import Vocabulary
@@ -33,38 +39,8 @@ from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
-_N_FEATURES_IN_TEXT = 3
-
-_RULES = {
-    Rule.R1.name: "it lies in exactly one ellipsoid",
-    Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
-    Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
-}
-# By whether ellipsoids are grown.
-_R3 = {
-    False: "it lies outside every ellipsoid, so the nearest one decides, as it is",
-    True: "it lies outside every ellipsoid, so the nearest one, grown until it touches the point, decides",
-}
-# Where probabilities decide: what the paper's rule would go by.
-_PLACES = {
-    Rule.R1.name: "it lies in exactly one ellipsoid, {region}, which holds",
-    Rule.R2a.name: "it lies in several ellipsoids that share training records: {region} holds",
-    Rule.R2b.name: "it lies in several ellipsoids that share no training record: all of them, {region}, hold",
-}
-_R3_PLACES = {
-    False: "it lies outside every ellipsoid: the nearest one, {region}, holds",
-    True: "it lies outside every ellipsoid: the nearest one, grown until it touches the point, {region}, holds",
-}
-_R3_ISOLATED = "it lies outside every ellipsoid: the isolated record next to it, {region}, stands for"
-# An ellipsoid that need not grow by more than this share is only just missed.
-_NEARLY_INSIDE = 0.2
-_NO_ELLIPSOID = "The model has no ellipsoid here: with so few records for so many features none can be made."
-_UNKNOWN_RULE = "Which of the paper's rules applies is unknown: where it lies depends on what is missing."
-_R3_WITH_GAPS = (
-    "By the paper's rule R3 it lies outside every ellipsoid, whatever the missing values are; which one is nearest "
-    "depends on them."
-)
 _OUTSIDE = "No group of training records covers it: treat the label as a guess from what is nearest."
+_NO_ELLIPSOID = "The model has no ellipsoid here: with so few records for so many features none can be made."
 
 
 def rules_in_words(grows: bool) -> dict[str, str]:
@@ -75,11 +51,33 @@ def rules_in_words(grows: bool) -> dict[str, str]:
     grows : bool
         Whether the nearest ellipsoid is grown to a record outside of all before its training records are counted.
     """
-    return {**_RULES, Rule.R3.name: _R3[grows]}
+    nearest = (
+        "the nearest one, grown until it touches the point, decides" if grows else "the nearest one decides, as it is"
+    )
+    return {
+        Rule.R1.name: "it lies in exactly one ellipsoid",
+        Rule.R2a.name: "it lies in several ellipsoids, and the training records that all of them share decide",
+        Rule.R2b.name: "it lies in several ellipsoids that share no training record, so all their records decide",
+        Rule.R3.name: f"it lies outside every ellipsoid, so {nearest}",
+    }
+
+
+def _regions_by_rule(rule: str, region: str, grows: bool) -> str:
+    """Return which region the paper's rule goes by, as the middle of a sentence on its records."""
+    if rule == Rule.R1.name:
+        return f"it lies in exactly one ellipsoid, {region}, which holds"
+    if rule == Rule.R2a.name:
+        return f"it lies in several ellipsoids that share training records: {region} holds"
+    if rule == Rule.R2b.name:
+        return f"it lies in several ellipsoids that share no training record: all of them, {region}, hold"
+    if region.rpartition("@")[2].isdigit():
+        return f"it lies outside every ellipsoid: the isolated record next to it, {region}, stands for"
+    grown = ", grown until it touches the point" if grows else ""
+    return f"it lies outside every ellipsoid: the nearest one{grown}, {region}, holds"
 
 
 class TextExplanation(ABC):
-    """An explanation: fields that become a paragraph, and plain values."""
+    """Base of explanations: fields that become a paragraph, and plain values."""
 
     __slots__ = ()
     label: Any
@@ -90,10 +88,10 @@ class TextExplanation(ABC):
 
     @abstractmethod
     def sentences(self) -> Iterator[str]:
-        """Yield what is to be said, sentence by sentence; empty ones do not count."""
+        """Yield the sentences of the paragraph; empty ones do not count."""
 
     def of_nothing(self, missing: MissingNote) -> Iterator[str]:
-        """Yield what is to be said of a record without any value."""
+        """Yield the sentences on a record without any value."""
         yield f"Predicted {self.label} with a trust of {percent(self.trust)}."
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
@@ -141,16 +139,17 @@ class Explanation(TextExplanation):
     typicality, stability : float or None
         As in `Assessment`; None where they are not known.
     n_partitions : int
-        How many partitions without a part of the training records the stability is told by; 0 where there are none.
+        The number of partitions without a fold of the training records behind the stability; 0 where there are none.
     shares : tuple of RegionShare
         Where the label's probability comes from, and that of its strongest rival, the largest share of each first: all
-        regions of these two labels, and the background. Those of the label add up to the trust. Empty for the readings
-        that count, where no probability is a sum over regions.
-    against : Parting or None
-        What parts the region with the label's largest share from that of its rival; None for the readings that count.
+        regions of these two labels, and the background component. Those of the label add up to the trust. Empty where
+        trust comes from counts: there no probability is a sum over regions.
+    against : MainEvidence or None
+        The evidence for the region with the label's largest share against that of its rival; None where trust comes
+        from counts.
     strange_features : tuple of FeatureShare
-        What makes a strange point strange, the largest share first; the reference is the mean of the records of the
-        region where it is least strange. Empty for all points that are not strange.
+        The most unusual values of a strange point, the largest share first; the reference is the mean of the records of
+        the region where it is least strange. Empty for all points that are not strange.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all ``others`` (``all others`` if the label itself
         is called so).
@@ -166,15 +165,15 @@ class Explanation(TextExplanation):
     unit : str
         What distances are measured in.
     reading : str
-        How the regions are read: the `trust` of the classifier.
+        The trust method: the `trust` of the classifier.
     counted : {"training", "held-out"}
-        Which records the counts are of: of all training records, or of those that shaped no ellipsoid.
+        Which records are counted: all training records, or those that shaped no ellipsoid.
     grows : bool
         Whether the nearest ellipsoid is grown to a point outside of all before its training records are counted.
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
     policy : PolicyNote or None
-        What was stated of classes and costs, and what each label can be expected to cost; None where nothing was.
+        Class priors, costs and what each label can be expected to cost; None where nothing was stated.
     missing : MissingNote or None
         Which values are missing, and what that costs; None where none are. Such a record has no place among the
         ellipsoids: no `regions` and no `features`.
@@ -203,7 +202,7 @@ class Explanation(TextExplanation):
     stability: float | None
     n_partitions: int
     shares: tuple[RegionShare, ...]
-    against: Parting | None
+    against: MainEvidence | None
     strange_features: tuple[FeatureShare, ...]
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
@@ -218,7 +217,7 @@ class Explanation(TextExplanation):
     missing: MissingNote | None = None
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is to be said, sentence by sentence."""
+        """Yield the sentences of the paragraph."""
         if self.missing is not None and self.missing.is_all:
             yield from self.of_nothing(self.missing)
             return
@@ -232,14 +231,14 @@ class Explanation(TextExplanation):
         yield change_in_words(self.counterfactual, self.unit, self.limits, bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:
-        """Yield who speaks for the label and what parts them, what to beware of, and what the paper's rule says."""
+        """Yield the regions behind the label, the main evidence, what to beware of, and what the paper's rule gives."""
         stated = self.policy is not None and self.policy.class_prior is not None
-        yield from speakers_in_words(self.shares, self.label, self.trust, stated)
+        yield from shares_in_words(self.shares, self.label, self.trust, stated)
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
             yield from self.missing.sentences()
-        # Where the background has most to say the regions hardly count, nor what parts them.
+        # Where most of the probability is that of the background component, the regions hardly count.
         if self.against is not None and not self.shares[0].is_background:
             yield self.against.in_words()
         yield from (self._strange(), self._contested())
@@ -251,7 +250,7 @@ class Explanation(TextExplanation):
         if self.reason != "strange" or self.typicality is None:
             return ""
         how_many = f"{percent(self.typicality)} of" if self.typicality > 0.0 else "none of"
-        made_by = listed([f.in_words("on average") for f in self.strange_features[:_N_FEATURES_IN_TEXT]])
+        made_by = listed([f.in_words("on average") for f in self.strange_features[:3]])
         return (
             f"The record is strange: {how_many} the training records, each judged unseen, "
             f"{'are' if self.typicality > 0.0 else 'is'} at least as strange."
@@ -279,18 +278,20 @@ class Explanation(TextExplanation):
     def _by_the_paper(self) -> str:
         own, others = self.counts.values()
         if self.missing is not None:
-            return _R3_WITH_GAPS if self.rule == Rule.R3.name else _UNKNOWN_RULE
+            if self.rule != Rule.R3.name:
+                return "Which of the paper's rules applies is unknown: where it lies depends on what is missing."
+            return (
+                "By the paper's rule R3 it lies outside every ellipsoid, whatever the missing values are; which one is "
+                "nearest depends on them."
+            )
         if not self.regions:
             same = "this" if own else "another"
             decides = f"By the paper's rule {self.rule} {self._nearest_record} decides, which is of {same} label."
             return f"{_NO_ELLIPSOID} {decides}"
-        place = {**_PLACES, Rule.R3.name: _R3_PLACES[self.grows]}[self.rule]
-        if self.rule == Rule.R3.name and self.region.rpartition("@")[2].isdigit():
-            place = _R3_ISOLATED
-        told = place.format(region=self.region)
         otherwise = ", which speaks against the label" if others > own else ""
+        place = _regions_by_rule(self.rule, self.region, self.grows)
         return (
-            f"By the paper's rule {self.rule} {told} {own} {self.counted} {plural('record', own)} of {self.label} and "
+            f"By the paper's rule {self.rule} {place} {own} {self.counted} {plural('record', own)} of {self.label} and "
             f"{others} of other labels{otherwise}."
         )
 
@@ -333,10 +334,10 @@ class Explanation(TextExplanation):
         if self.missing is not None:
             return ""
         if not self.regions:
-            # The neighbours are told of at the end.
+            # The neighbours come at the end.
             return "" if self.neighbours else f"The nearest training record is {self._length(self.distance)} away."
         note = self.regions[0]
-        most = [f for f in self.features[:_N_FEATURES_IN_TEXT] if f.share >= 0.05]
+        most = [f for f in self.features[:3] if f.share >= 0.05]
         if self.rule == Rule.R3.name:
             place, reference = f"It lies {self._length(note.distance)} outside {note.region}", "it reaches to"
         else:
@@ -347,7 +348,8 @@ class Explanation(TextExplanation):
 
     @property
     def _is_nearly_inside(self) -> bool:
-        return bool(self.regions) and self.regions[0].gauge <= 1.0 + _NEARLY_INSIDE
+        """Whether it only just misses an ellipsoid, which need not grow by more than a fifth to hold it."""
+        return bool(self.regions) and self.regions[0].gauge <= 1.2
 
     def _caution_of_counts(self) -> str:
         if not any(self.counts.values()):
@@ -379,9 +381,9 @@ def explain(
     ----------
     model : PartitionModel
     x : ndarray of shape (d,)
-        The point, in the units that points come in.
+        The point, in the original units.
     vocabulary : Vocabulary, optional
-        What to speak of; the features by default.
+        Names and values of columns; the features by default.
     limits : ChangeLimits, optional
         What a change must leave alone; nothing by default.
 
@@ -434,7 +436,7 @@ def known_or_none(value: float) -> float | None:
 
 
 def _alike(local_overlap: float) -> str:
-    """Tell how alike two ellipsoids are at a point, by the share of each in the sum of both densities."""
+    """Return how alike two ellipsoids are at a point, by the share of each in the sum of both densities."""
     return (
         "Read as normal distributions, the two of these ellipsoids of different labels that are most alike at this "
         f"point have {percent(1.0 - local_overlap)} and {percent(local_overlap)} of their joint density there: 50 % "

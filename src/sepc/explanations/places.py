@@ -56,44 +56,30 @@ class RegionNote(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a point lies: the ellipsoids to speak of, and what its depth or its distance is made of."""
+    """Where a point lies: the ellipsoids to name, and what its depth or its distance is made of."""
 
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
 
 
 def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, vocabulary: Vocabulary) -> Place:
-    """Return where a point lies among the ellipsoids of one binary problem.
+    """Return where a point lies among the ellipsoids of the rules that decide it; `a` is its assessment.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    rules : Rules
-        Those of the model that the point is decided by.
-    x : ndarray of shape (d,)
-        The point, in the units that points come in.
-    a : Assessment
-        Of this point alone.
-    vocabulary : Vocabulary
-
-    Returns
-    -------
-    Place
-        Without regions or features where there is no ellipsoid, or where values are missing.
+    There are no regions or features where there is no ellipsoid, or where values are missing.
     """
     z = model.units(x)
     if has_gaps(z):
         return Place((), ())
     gauges = rules.stack.gauges(z[None])[0]
-    which = _told_of(rules, gauges, z, a)
+    which = _relevant(rules, gauges, z, a)
     return Place(
         tuple(_note(rules, k, gauges[k], z) for k in which),
         _features(model, rules.stack[which[0]], x, vocabulary) if which else (),
     )
 
 
-def _told_of(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
-    """Return the ellipsoids to speak of, the one that matters most first."""
+def _relevant(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
+    """Return the ellipsoids to name, the one that matters most first."""
     if a.rule[0] != Rule.R3.name:
         inside = np.flatnonzero(is_held(gauges)).tolist()
         return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
@@ -112,7 +98,7 @@ def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
 
 
 def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Say what the gauge of a point inside, or the distance of one outside, is made of."""
+    """Return what each column adds to the gauge of a point inside, or to the distance of one outside."""
     z = model.units(x)
     nearest = E.project(z[None])[0]
     if np.array_equal(nearest, z):
@@ -127,11 +113,11 @@ def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vo
     held = None
     if model.records is not None and any(word.is_level for word in vocabulary.words):
         held = model.original(model.records.points[is_held(E.gauge(model.records.points))])
-    told = []
+    found = []
     for word in vocabulary.words:
         value = vocabulary.asked(word, x)
         usual, share = vocabulary.reference(word, center if word.is_level or value is None else reference), None
         if word.is_level and held is not None and len(held):
             usual, share = vocabulary.most_usual(word, held)
-        told.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level, share))
-    return tuple(sorted(told, key=lambda f: -f.share))
+        found.append(FeatureShare(word.name, value, usual, float(shares[word.at].sum()), word.is_level, share))
+    return tuple(sorted(found, key=lambda f: -f.share))

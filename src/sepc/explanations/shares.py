@@ -1,15 +1,15 @@
-"""Shares: how much of a label's probability each region gives, and what parts the best one from its rival.
+"""Shares of a label's probability by region, and the main evidence for the best region against that of the rival label.
 
-They are the sum that the probability is. With l(c) the logarithm of a component's weight times its density at the
-point, J(k) the logarithm of the sum of these over class k, T the temperature, a(k) the correction of class k and b the
-background's share,
+With l(c) the logarithm of a component's weight times its density at the point, J(k) the logarithm of the sum of these
+over class k, T the temperature, a(k) the correction of class k and b the share of the background component, the
+probability of class k is the sum
 
     p(k) = sum over the components c of k of (1 - b) softmax(J / T + a)(k) exp(l(c) - J(k)), plus b times the share of k
 
-in the training set. So no region is named for a label that does not speak for it. Without a calibration T is 1, a and b
+in the training set. So no region is named for a label that it is no evidence for. Without a calibration T is 1, a and b
 are 0.
-Where other shares of the classes are stated, the parts of each label are multiplied by its share over that in training,
-and all by one number more, so that probabilities add up to 1 again.
+With other class priors the shares of each label are multiplied by its prior over its share in training, and all by one
+number more, so that probabilities add up to 1 again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,25 +19,18 @@ import numpy as np
 
 from sepc.common.frames import plain
 from sepc.common.text import in_words, listed, many, percent
-from sepc.common.typing import FloatArray
-from sepc.explanations.feature_terms import feature_terms, squares_to
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
-from sepc.model.densities import LocalDensities
+from sepc.model.densities import FARTHEST, LocalDensities
 from sepc.model.density_model import DensityModel
-from sepc.model.incomplete import has_gaps, known_share
+from sepc.model.incomplete import has_gaps, known_share, rows_by_gaps
 from sepc.model.partition_model import PartitionModel
 
 BACKGROUND = "background"
-_N_STRANGE_FEATURES = 5
-_N_REGIONS_IN_TEXT = 3
-_N_RIVALS_IN_TEXT = 2
-_N_TERMS_IN_TEXT = 3
-# What is less would read as 0.0 %.
+# What is less would be shown as 0.0 %.
 _LEAST_IN_TEXT = 0.0005
-# A term that is smaller than this share of the largest one is not told.
-_LEAST_TERM_IN_TEXT = 0.05
 
 
 class RegionShare(NamedTuple):
@@ -47,16 +40,16 @@ class RegionShare(NamedTuple):
     ----------
     region : str
         ``benign#2`` is benign's second ellipsoid, ``benign@`` its isolated records, taken together, ``benign#2+``
-        several regions that are read as one, of which the second ellipsoid is the first. ``background`` stands for no
-        region: labels are as frequent in it as in the training set, or as is stated.
+        several merged regions, of which the second ellipsoid is the first. ``background`` is the background component:
+        labels are as frequent in it as in the training set, or as the class priors.
     label : object
-        The label that it speaks for.
+        The label that it is evidence for.
     share : float
         Part of that label's probability.
     records : int
         How many training records belong to it; after EM iterations the sum of their probabilities to do so, rounded.
     n_regions : int, default=1
-        How many regions are read as one in it; isolated records, taken together, count as one.
+        The number of merged regions in it; isolated records, taken together, count as one.
     """
 
     region: str
@@ -67,11 +60,11 @@ class RegionShare(NamedTuple):
 
     @property
     def is_background(self) -> bool:
-        """Whether it stands for no region."""
+        """Whether it is the background component."""
         return self.region == BACKGROUND
 
     def in_words(self, is_new: bool = True, frequent_as: str = "in training") -> str:
-        """Return it as part of a sentence; the background is told of at length where it is new."""
+        """Return it as part of a sentence; the background is explained where it is new."""
         if self.is_background:
             return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
         records = many(self.records, "isolated record" if self.region.endswith("@") else "record")
@@ -86,7 +79,7 @@ class FeatureTerm(NamedTuple):
     feature : str
     term : float
     value : object
-        What the record has, where it is a category that is read by the shares of its values; else None.
+        What the record has, where it is a category whose values have shares of their own; else None.
     share, rival_share : float or None
         The smoothed shares of that value among the records of the two regions.
     """
@@ -99,16 +92,16 @@ class FeatureTerm(NamedTuple):
 
     def in_words(self, region: str, rival_region: str) -> str:
         """Return it as part of a sentence on two regions."""
-        told = "for it" if self.term > 0.0 else "against it"
+        evidence = "for it" if self.term > 0.0 else "against it"
         if self.share is not None and self.rival_share is not None:
             value = "missing" if self.value is None else in_words(self.value)
             shares = f"{percent(self.share)} of {region}, {percent(self.rival_share)} of {rival_region}"
-            told = f"{value}: {shares}; {told}"
-        return f"{self.feature} ({told})"
+            evidence = f"{value}: {shares}; {evidence}"
+        return f"{self.feature} ({evidence})"
 
 
-class Parting(NamedTuple):
-    """What parts the region that gives a label most of its probability from the one of its strongest rival.
+class MainEvidence(NamedTuple):
+    """Evidence for the region that gives a label most of its probability, against that of its strongest rival.
 
     Attributes
     ----------
@@ -124,8 +117,8 @@ class Parting(NamedTuple):
         The part that the distances to the two make up, feature by feature; the largest first. Positive ones speak for
         the label.
     calibration : float
-        What calibration adds, and other shares of the classes if they are stated: the logarithm of the first one's
-        share over the second one's is the sum of it and of the log odds.
+        What calibration adds, and class priors if they are stated: the logarithm of the first one's share over the
+        second one's is the sum of it and of the log odds.
     """
 
     region: str
@@ -139,39 +132,25 @@ class Parting(NamedTuple):
     def in_words(self) -> str:
         """Return a sentence about the largest terms."""
         every = sorted([*self.terms, FeatureTerm("size and width", self.size_and_width)], key=lambda t: -abs(t.term))
-        least = max(_LEAST_TERM_IN_TEXT * abs(every[0].term), np.finfo(float).tiny)
-        most = [t for t in every[:_N_TERMS_IN_TEXT] if abs(t.term) >= least]
+        least = max(0.05 * abs(every[0].term), np.finfo(float).tiny)
+        most = [t for t in every[:3] if abs(t.term) >= least]
         if not most:
             return f"Nothing parts {self.region} from {self.rival_region} here."
-        told = [t.in_words(self.region, self.rival_region) for t in most]
-        return f"What parts {self.region} from {self.rival_region} most: {listed(told)}."
+        terms = [t.in_words(self.region, self.rival_region) for t in most]
+        return f"What parts {self.region} from {self.rival_region} most: {listed(terms)}."
 
 
 class Reasons(NamedTuple):
-    """Where the probability of a label comes from: shares of it and of its rival, and what parts their best regions."""
+    """Where the probability of a label comes from: shares of it and of its rival, and the main evidence for it."""
 
     shares: tuple[RegionShare, ...] = ()
-    against: Parting | None = None
+    against: MainEvidence | None = None
 
 
 def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int, vocabulary: Vocabulary) -> Reasons:
-    """Return where the probability of a label comes from.
+    """Return where the probability of a label (by its number) at x comes from; nothing for a model of counts.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        The point, in the units that points come in.
-    proba : ndarray of shape (n_classes,)
-        Probabilities that the model gives to all labels there.
-    label : int
-        Number of the label.
-    vocabulary : Vocabulary
-
-    Returns
-    -------
-    Reasons
-        Those of a model that only counts are empty.
+    `proba`, of shape (n_classes,), are the model's probabilities of all labels there.
     """
     if not isinstance(model, DensityModel):
         return Reasons()
@@ -204,7 +183,7 @@ def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int,
     log_weights = densities.marginal(densities.known_of(z)).log_weights if has_gaps(z) else densities.log_weights
     return Reasons(
         tuple(shares),
-        Parting(
+        MainEvidence(
             region=names[best],
             rival_region=names[against],
             rival_label=plain(model.classes[rival]),
@@ -226,37 +205,115 @@ def _by_columns(
     components: tuple[int, int],
     vocabulary: Vocabulary,
 ) -> tuple[FeatureTerm, ...]:
-    """Return the terms of the features, shape (d,), by what is spoken of; the largest first."""
-    # Of a missing value only a feature that says so can speak.
+    """Return the terms of the features, shape (d,), by columns; the largest first."""
+    # For a missing value the only evidence is that of a feature that marks it as missing.
     names = [f"that {word.name} is missing" if has_gaps(x[word.at]) else word.name for word in vocabulary.words]
-    told = [FeatureTerm(name, float(terms[w.at].sum())) for name, w in zip(names, vocabulary.words, strict=True)]
+    found = [FeatureTerm(name, float(terms[w.at].sum())) for name, w in zip(names, vocabulary.words, strict=True)]
     if densities.shares is not None:
         logs = np.full((2, len(z)), np.nan)
         for row, component in zip(logs, components, strict=True):
             row[densities.shares.categories.features] = densities.shares.by_feature(z[None], component)[0]
         own, rival = (np.exp([row[word.at].sum() for word in vocabulary.words]).tolist() for row in logs)
-        told = [
+        found = [
             one if np.isnan(a) else one._replace(value=vocabulary.asked(word, x), share=a, rival_share=b)
-            for one, word, a, b in zip(told, vocabulary.words, own, rival, strict=True)
+            for one, word, a, b in zip(found, vocabulary.words, own, rival, strict=True)
         ]
-    return tuple(sorted(told, key=lambda t: -abs(t.term)))
+    return tuple(sorted(found, key=lambda t: -abs(t.term)))
+
+
+class Terms(NamedTuple):
+    """What features add to the log odds between the strongest components of two classes, at n points.
+
+    Attributes
+    ----------
+    best, against : ndarray of int, shape (n,)
+        Numbers of the components.
+    values : ndarray of shape (n, d)
+        Positive ones speak for the first class.
+    """
+
+    best: IntArray
+    against: IntArray
+    values: FloatArray
+
+
+def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray, rival: IntArray) -> Terms:
+    """Return what each feature adds to the log odds between the strongest component of a label and that of its rival.
+
+    The terms of a point are those of `MainEvidence`, in the order of the features: with the part that is the same at
+    all points they add up to the log odds. Points, of shape (n, d), are in the units of the densities; what is missing
+    adds nothing, and the part that is the same at all points is that of the marginal densities. `label` and `rival` are
+    numbers of classes, shape (n,).
+    """
+    if has_gaps(points):
+        found = Terms(np.empty_like(label), np.empty_like(rival), np.zeros_like(points))
+        for rows, known, there in _by_pattern(densities, points):
+            some = feature_terms(there, points[rows][:, known], label[rows], rival[rows])
+            found.best[rows], found.against[rows], found.values[np.ix_(rows, known)] = some
+        return found
+    logs = densities.by_component(points)
+    best, against = (_strongest(densities, logs, codes) for codes in (label, rival))
+    own, other = (_log_kernels(densities, logs, points, components) for components in (best, against))
+    return Terms(best, against, own - other)
+
+
+def _by_pattern(densities: LocalDensities, points: FloatArray) -> Iterator[tuple[IntArray, BoolArray, LocalDensities]]:
+    """Yield the rows of each pattern of missing values, what is known of them, and the densities of that."""
+    for rows, _ in rows_by_gaps(points):
+        known = densities.known_of(points[rows[0]])
+        yield rows, known, densities if known.all() else densities.marginal(known)
+
+
+def _strongest(densities: LocalDensities, logs: FloatArray, codes: IntArray) -> IntArray:
+    """Return the component of a class that has the largest share at each point, shape (n,)."""
+    return np.asarray(np.where(densities.codes == codes[:, None], logs, -np.inf).argmax(axis=1))
+
+
+def _log_kernels(densities: LocalDensities, logs: FloatArray, points: FloatArray, components: IntArray) -> FloatArray:
+    """Return the part of a component's logarithm that depends on the point as a sum over features, shape (n, d)."""
+    found = np.empty_like(points)
+    for component in np.unique(components).tolist():
+        here = components == component
+        squares = squares_to(densities, component, points[here])
+        whole = squares.sum(axis=1)
+        # The sum of the terms is the very number that the probability was made of, whatever the squares round to.
+        log_kernel = logs[here, component] - densities.log_weights[component]
+        if densities.shares is not None:
+            of_values = densities.shares.by_feature(points[here], component)
+            log_kernel -= of_values.sum(axis=1)
+        found[here] = squares * (log_kernel / np.where(whole > 0.0, whole, 1.0))[:, None]
+        if densities.shares is not None:
+            found[np.ix_(here, densities.shares.categories.features)] += of_values
+    return found
+
+
+def squares_to(densities: LocalDensities, component: int, points: FloatArray) -> FloatArray:
+    """Return squared Mahalanobis distances to a component as sums over features, shape (n, d), some of them negative.
+
+    Indicators of categories, whose values have shares of their own, add to them only beyond 0 and 1; missing features
+    add nothing.
+    """
+    if has_gaps(points):
+        squares = np.zeros_like(points)
+        for rows, known, there in _by_pattern(densities, points):
+            squares[np.ix_(rows, known)] = squares_to(there, component, points[rows][:, known])
+        return squares
+    center, frame = densities.frame(component)
+    reach = FARTHEST * densities.unit
+    away = np.clip(points[:, densities.numbers], densities.center - reach, densities.center + reach) - center
+    squares = np.zeros_like(points)
+    squares[:, densities.numbers] = away * ((away @ frame) @ frame.T)
+    if densities.shares is not None:
+        categories = densities.shares.categories
+        squares[:, categories.features] = categories.squares_beyond(points)
+    return squares
 
 
 def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Return the features that take a point furthest from the region where it is least strange.
+    """Return the most unusual values of a point, seen from the region where it is least strange.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        In the units that points come in.
-    vocabulary : Vocabulary
-
-    Returns
-    -------
-    tuple of FeatureShare
-        A few, with their shares of the squared distance, the largest first; the reference is the mean of that region's
-        records. None of a model that only counts.
+    They come with their shares of the squared distance, the largest first; the reference is the mean of that region's
+    records. There are none for a model of counts.
     """
     if not isinstance(model, DensityModel):
         return ()
@@ -271,34 +328,24 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]
     whole = sum(part for part, _ in away)
-    most = sorted((pair for pair in away if pair[0] > 0.0), key=lambda pair: -pair[0])[:_N_STRANGE_FEATURES]
+    most = sorted((pair for pair in away if pair[0] > 0.0), key=lambda pair: -pair[0])[:5]
     return tuple(
         FeatureShare(word.name, vocabulary.asked(word, x), vocabulary.value(word, mean), part / whole, word.is_level)
         for part, word in most
     )
 
 
-def speakers_in_words(
-    shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool = False
-) -> Iterator[str]:
-    """Yield sentences on who speaks for a label, and who for its strongest rival.
+def shares_in_words(shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool) -> Iterator[str]:
+    """Yield sentences on the regions that a label's probability comes from, and on those of its strongest rival.
 
-    Parameters
-    ----------
-    shares : sequence of RegionShare
-        Those of the label first, then those of its rival.
-    label : object
-    trust : float
-    is_stated : bool, default=False
-        Whether the shares of the classes are stated, and not those in training.
+    `shares` has those of the label first, then those of its rival; `is_stated` is whether class priors were stated.
     """
     own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
     raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
     as_in = "stated" if is_stated else "in training"
-    told = _parts(own, _N_REGIONS_IN_TEXT, True, as_in)
-    yield f"Predicted {label} with a trust of {percent(trust)}{raw}{told}."
-    told = _parts(others, _N_RIVALS_IN_TEXT, not any(s.is_background for s in _large(own)), as_in)
-    yield f"Its strongest rival is {others[0].label} with {percent(probability(others))}{told}."
+    yield f"Predicted {label} with a trust of {percent(trust)}{raw}{_parts(own, 3, True, as_in)}."
+    parts = _parts(others, 2, not any(s.is_background for s in _large(own)), as_in)
+    yield f"Its strongest rival is {others[0].label} with {percent(probability(others))}{parts}."
 
 
 def probability(shares: Sequence[RegionShare]) -> float:
@@ -316,9 +363,9 @@ def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool, frequent
     regions = [s for s in large if not s.is_background][:n_regions]
     named = [s for s in large if s.is_background or s in regions]
     rest = [s for s in shares if s not in named and not s.is_background]
-    told = [(s.share, s.in_words(is_new, frequent_as)) for s in named]
+    parts = [(s.share, s.in_words(is_new, frequent_as)) for s in named]
     if named and probability(rest) >= _LEAST_IN_TEXT:
-        told.append((probability(rest), many(len(rest), "other region")))
-    if len(told) == 1:
-        return f", by {told[0][1]}"
-    return f": {listed([f'{percent(share)} by {who}' for share, who in told])}" if told else ""
+        parts.append((probability(rest), many(len(rest), "other region")))
+    if len(parts) == 1:
+        return f", by {parts[0][1]}"
+    return f": {listed([f'{percent(share)} by {who}' for share, who in parts])}" if parts else ""

@@ -1,20 +1,19 @@
-"""Feedback on a classifier at work: verdicts that turned out wrong, drift, and when to partition again."""
+"""Feedback on a classifier at work: verdicts that turned out wrong, drift, and when to partition again.
 
-from sepc.feedback.audits import Audit
-from sepc.feedback.drift import Drift, DriftPart
-from sepc.feedback.feedback_report import FeedbackReport
-from sepc.feedback.forgetting import Forgetting
-from sepc.feedback.monitor import FeedbackMonitor
-from sepc.feedback.partition_changes import PartitionChanges
-from sepc.feedback.promise_watch import PromiseDrift
+`FeedbackMonitor` watches a fitted classifier; the other classes are what it returns, and `Forgetting`, which it takes.
+"""
 
-__all__ = [
-    "Audit",
-    "Drift",
-    "DriftPart",
-    "FeedbackMonitor",
-    "FeedbackReport",
-    "Forgetting",
-    "PartitionChanges",
-    "PromiseDrift",
-]
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "audits": ["Audit"],
+        "drift": ["Drift", "DriftPart"],
+        "feedback_report": ["FeedbackReport"],
+        "forgetting": ["Forgetting"],
+        "monitor": ["FeedbackMonitor"],
+        "partition_changes": ["PartitionChanges"],
+        "promise_watch": ["PromiseDrift"],
+    },
+)

@@ -61,26 +61,10 @@ def check_share(share: Any, seed: Any, by_trust: bool, least_probability: float)
 def audit_of(
     rows: FloatArray, accepted: BoolArray, trust: FloatArray, share: float, seed: int, by_trust: bool
 ) -> Audit:
-    """Pick accepted records, each by itself and with its own chance.
+    """Pick accepted records, each by itself and with its own chance; on average `share` of them.
 
     What is drawn for a record depends on the seed and on all records of the batch, not on their order; equal records
-    are told apart by their rows alone.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Records as the classifier reads them.
-    accepted : ndarray of bool, shape (n,)
-    trust : ndarray of shape (n,)
-    share : float
-        Of accepted records, to be picked on average.
-    seed : int
-    by_trust : bool
-        Whether to pick more where the trust is low.
-
-    Returns
-    -------
-    Audit
+    are distinguished by their rows alone. `by_trust` picks more where the trust is low.
     """
     probability = np.ones(len(rows))
     probability[accepted] = _chances(trust[accepted], share) if by_trust else share

@@ -16,7 +16,7 @@ depend on outcomes that are yet to come.
 
 Where all records have labels, the likelihood ratio r**L / (1 + (r - 1) p) of odds that have risen by the factor r is
 the factor above with c = 1 and lam_r = (r - 1) / (1 + (r - 1) p), which is less than 1 / p. Where they were chosen,
-lam is least * lam_r for the same ratios r. Which of the two it is must be said with the batch: before its outcomes
+lam is least * lam_r for the same ratios r. Which of the two it is must be stated with the batch: before its outcomes
 are looked at.
 
 References
@@ -31,33 +31,22 @@ from bisect import bisect_left
 
 import numpy as np
 
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 
 # By how much the odds may have risen: one bet on each, with equal stakes.
 ODDS_RATIOS = np.array([1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0])
-# Whatever takes more records than this is never told.
-_MOST_RECORDS = 1_000_000
+# A part is named beside the one with the most evidence if it has this share of that, or more.
+NAMED_FROM = 0.5
 
 
 def log_factors(
     limits: FloatArray, wrong: BoolArray | FloatArray, chance: FloatArray, least: float = 1.0
 ) -> FloatArray:
-    """Return by what each bet multiplies its wealth for each labelled record, as logarithms.
+    """Return by what each bet multiplies its wealth for each labelled record, as logarithms, shape (n, n_ratios).
 
-    Parameters
-    ----------
-    limits : ndarray of shape (n,)
-        The rate that each record's bets are against.
-    wrong : ndarray of bool, shape (n,)
-        Whether the verdicts are.
-    chance : ndarray of shape (n,)
-        With which each record was chosen to be labelled.
-    least : float, default=1
-        What no chance is below, as stated in advance; 1 where all records have labels.
-
-    Returns
-    -------
-    ndarray of shape (n, n_ratios)
+    `limits` has the rate that each record's bets are against, `wrong` whether the verdict is (or its loss, from 0 to
+    1), `chance` with which the record was chosen to be labelled, `least` what no chance is below: 1 where all have
+    labels.
     """
     rise, p = ODDS_RATIOS - 1.0, limits[:, None]
     stake = least * rise / (1.0 + rise * p)
@@ -90,9 +79,17 @@ class SequentialBets:
         self.log_wealth: FloatArray = np.full(shape, -np.inf)
         self.gains: FloatArray = np.zeros(shape)
         self.log_evidence: list[float] = []
+        # Of each bet: the largest gain up to now, over when it began, and the number of records before that.
+        self._best: FloatArray = np.zeros(shape)
+        self._starts: IntArray = np.zeros(shape, dtype=np.int64)
 
-    def add(self, gain: FloatArray) -> None:
-        """Take in the logarithm of what each bet has gained in a batch, shape (n_processes, n_ratios)."""
+    def add(self, gain: FloatArray, n_before: int = 0) -> None:
+        """Take in the logarithm of what each bet has gained in a batch, shape (n_processes, n_ratios).
+
+        `n_before` is the number of records before the batch.
+        """
+        self._starts = np.where(self._best > 0.0, self._starts, n_before)
+        self._best = np.maximum(self._best, 0.0) + gain
         self.log_wealth, evidence = self._after(gain)
         self.gains = self.gains + gain
         self.log_evidence.append(evidence)
@@ -108,6 +105,10 @@ class SequentialBets:
         """Return the part of all wealth that each process holds by now, as logarithms, shape (n_processes,)."""
         return np.asarray(np.logaddexp.reduce(self.log_wealth + self._log_stakes, axis=1))
 
+    def since(self, processes: list[int]) -> int:
+        """Return the number of records before the best bet of some processes had to begin to gain the most."""
+        return int(self._starts[processes].ravel()[self._best[processes].argmax()])
+
     def n_needed(self, n: int, log_threshold: float) -> int | None:
         """Return how many more records with gains like those of the `n` by now would reach a threshold; None if none.
 
@@ -121,6 +122,6 @@ class SequentialBets:
         enough = 1
         while not would_reach(enough):
             enough *= 2
-            if enough > _MOST_RECORDS:
+            if enough > 1_000_000:  # as good as never
                 return None
         return bisect_left(range(enough), True, lo=enough // 2, key=would_reach)

@@ -1,5 +1,6 @@
-"""Chances with which records were chosen to be labelled, as the caller states them."""
+"""Parameters of a monitor, and the chances with which records were chosen to be labelled, as the caller states them."""
 
+from numbers import Integral
 from reprlib import repr as repr_in_short
 from typing import Any
 
@@ -8,20 +9,34 @@ import numpy as np
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 
+# What no chance of a record to be labelled is below, unless a monitor is made with another value.
+LEAST_PROBABILITY = 0.01
+
+
+def check_parameters(
+    false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any, least_probability: Any
+) -> None:
+    """Raise an `InputError` for parameters of `FeedbackMonitor` that cannot be."""
+    if not isinstance(false_alarm_rate, (int, float)) or not 0.0 < false_alarm_rate < 1.0:
+        raise InputError(
+            f"false_alarm_rate is {false_alarm_rate!r}; expected a number strictly between 0 and 1, such as 0.01."
+        )
+    if not isinstance(folds, Integral) or folds < 2:
+        raise InputError(f"folds is {folds!r}; expected a count of 2 or more, such as 3.")
+    if not isinstance(least_probability, (int, float)) or not 0.0 < least_probability <= 1.0:
+        raise InputError(
+            f"least_probability is {least_probability!r}; expected a number above 0 and at most 1, such as 0.01."
+        )
+    if reference is None and reference_labels is not None:
+        raise InputError("reference_labels came without reference; expected both, or neither. Pass reference=X, too.")
+
 
 def stated_chances(
     probability: Any, labels: Any, n: int, least_probability: float, *, has_labels: bool
 ) -> FloatArray | None:
-    """Return with which chances n records were chosen to be labelled, shape (n,); None if it was not said.
+    """Return with which chances n records were chosen to be labelled, shape (n,); None without `probability`.
 
-    Parameters
-    ----------
-    probability, labels
-        As for `FeedbackMonitor.observe`.
-    n : int
-    least_probability : float
-    has_labels : bool
-        Whether the records have labels.
+    `probability` and `labels` are those of `FeedbackMonitor.observe`.
     """
     if not (labels is None or (isinstance(labels, str) and labels == "all")):
         raise InputError(
@@ -33,8 +48,6 @@ def stated_chances(
     if not has_labels and (labels is not None or probability is not None):
         given = "probability" if labels is None else "labels='all'"
         raise InputError(f"{given} came without y_true; expected the labels that it speaks of. Pass y_true, too.")
-    if labels is not None:
-        return np.ones(n)
     return None if probability is None else checked_chances(probability, n, least_probability)
 
 

@@ -85,7 +85,7 @@ class Drift:
     when : int or None
         Number of records observed when it was first raised, at the end of a batch.
     n : int
-        Number of records observed; of the alarm on errors those with a label of which it was said how they were chosen.
+        Number of records observed; of the alarm on errors those with a label and a stated chance.
     share : float
         Their share of it, by the same models as `expected`; nan before the first record. Records that were chosen to
         be labelled count by one over their chance.
@@ -95,7 +95,7 @@ class Drift:
         Exact 95 % interval of `expected`.
     limit : float
         What `share` is tested against: the largest rate that the held-out records leave possible. A drift that stays
-        below it cannot be told from chance; more held-out records bring it down.
+        below it cannot be distinguished from chance; more held-out records bring it down.
     evidence : float
         Largest wealth so far per unit staked on a rise above `limit`; no more than 1 is no evidence at all.
     threshold : float
@@ -110,7 +110,7 @@ class Drift:
     n_needed : int or None
         About how many more records with the same share would raise the alarm; None if none would, or it is raised.
     n_unstated : int
-        Labelled records that took no part, since it was not said how they were chosen to be labelled.
+        Labelled records that took no part, since it was not stated how they were chosen to be labelled.
     parts : tuple of DriftPart
         Which parts of the records most of the evidence came from when the alarm was raised; of the alarm on errors.
 
@@ -248,13 +248,8 @@ class SequentialRateTest:
 def limits_of(held_out: IntArray, stakes: FloatArray, false_alarm_rate: float) -> FloatArray:
     """Return the rates that held-out records leave possible, shape (n_processes,).
 
-    Parameters
-    ----------
-    held_out : ndarray of int, shape (n_processes, 2)
-        How many count, and out of how many.
-    stakes : ndarray of shape (n_processes,)
-        By which half of the rate is shared.
-    false_alarm_rate : float
+    `held_out`, of shape (n_processes, 2), has how many count, and out of how many; half of the false-alarm rate is
+    shared by the stakes.
     """
     risks = (false_alarm_rate / 2.0 * stakes).tolist()
     return np.array([upper_limit(hits, n, risk) for (hits, n), risk in zip(held_out.tolist(), risks, strict=True)])

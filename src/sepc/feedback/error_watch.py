@@ -1,22 +1,172 @@
 """Sequential test of whether more verdicts are wrong than should be: over all, by label and by region, as one.
 
-Each part of the records, by each model, has a limit of its own from its held-out records, and bets of its own. Half of
-the stake is on all records alike, the other half on parts; in the same shares half of the false-alarm rate pays
-for limits that are too low. The evidence is the wealth of all bets together: an average of fair bets is a fair bet, so
-that looking at many parts does not raise the rate of false alarms.
+Errors are counted in parts of the records: all of them, those of each label given, those of each region. Each model of
+the comparison has labels and regions of its own; a process of bets belongs to one part by one model, with a limit from
+its held-out records. Half of the stake is on all records alike, the other half on parts; in the same shares half of the
+false-alarm rate pays for limits that are too low. The evidence is the wealth of all bets together: an average of fair
+bets is a fair bet, so that looking at many parts does not raise the rate of false alarms.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.bets import SequentialBets, log_factors
-from sepc.feedback.drift import OVERALL, Drift, DriftPart, drift_state, limits_of, log_threshold
-from sepc.feedback.error_parts import ErrorParts
+from sepc.feedback.bets import NAMED_FROM, SequentialBets, log_factors
+from sepc.feedback.drift import (
+    LABEL,
+    OTHER_REGIONS,
+    OVERALL,
+    REGION,
+    Drift,
+    DriftPart,
+    drift_state,
+    limits_of,
+    log_threshold,
+)
 from sepc.feedback.held_out_models import ModelView
 
-_MOST_PARTS = 3
-# A part is named beside the one with the most evidence if it has this share of that, or more.
-_NAMED_FROM = 0.5
+# With fewer held-out records than this, as can be expected, a region leaves too high a rate possible: such regions are
+# one part by label.
+_FEW = 20
+
+
+class Process(NamedTuple):
+    """Bets on errors in one part of the records, by one model.
+
+    Attributes
+    ----------
+    kind : {"overall", "label", "region", "other regions"}
+    model : int
+        Number of the model.
+    name : str
+        As in `DriftPart`.
+    """
+
+    kind: str
+    model: int
+    name: str
+
+
+class ErrorParts(NamedTuple):
+    """Processes, and which of them a verdict has a part in.
+
+    Attributes
+    ----------
+    processes : tuple of Process
+        Those on all records first, one for each model.
+    of_label : ndarray of int, shape (n_models, n_classes)
+        Process of each label given; no columns where there is none.
+    of_region : ndarray of int, shape (n_models, n_components)
+        Process of each component of the models' densities, -1 beyond their number; no columns where there is none.
+    """
+
+    processes: tuple[Process, ...]
+    of_label: IntArray
+    of_region: IntArray
+
+    @classmethod
+    def overall(cls, n_models: int) -> "ErrorParts":
+        """Return processes on all records alone."""
+        nothing = np.empty((n_models, 0), dtype=np.int64)
+        return cls(tuple(Process(OVERALL, m, OVERALL) for m in range(n_models)), nothing, nothing)
+
+    @classmethod
+    def of_held_out(
+        cls,
+        labels: list[str],
+        views: list[ModelView],
+        watched_regions: list[NDArray[Any]] | None,
+        expected: list[FloatArray] | None = None,
+    ) -> "ErrorParts":
+        """Return the processes of labels and regions, by what the models say of held-out records.
+
+        Which regions are one part together depends on how many records shaped them, and not on the held-out ones: a
+        region that is taken into a pool since few of these fell into it would be underrated there.
+
+        Parameters
+        ----------
+        labels : list of str
+        views : list of ModelView
+            What each model says of the records that it was made without.
+        watched_regions : list of ndarray of str, or None
+            For each model the regions of the watched classifier in which these records lie: a region of the model has
+            the name of the one that holds most of its records. None where there are no regions.
+        expected : list of ndarray of shape (n_components,), or None
+            For each model how many held-out records each of its regions can be expected to have.
+
+        Returns
+        -------
+        ErrorParts
+        """
+        processes = list(cls.overall(len(views)).processes)
+        of_label = np.arange(len(views) * len(labels)).reshape(len(views), -1) + len(processes)
+        processes += [Process(LABEL, m, label) for m in range(len(views)) for label in labels]
+        most = 0 if watched_regions is None else max(len(view.component_codes) for view in views)
+        of_region = np.full((len(views), most), -1, dtype=np.int64)
+        for m, (regions, n_expected) in enumerate(zip(watched_regions or (), expected or (), strict=True)):
+            _add_regions(processes, of_region[m], m, views[m], regions, n_expected, labels)
+        return cls(tuple(processes), of_label, of_region)
+
+    def stakes(self) -> FloatArray:
+        """Return the share of the stake that is on each process, shape (n_processes,)."""
+        # Other regions have a part in the stake on regions.
+        kinds = np.array([REGION if p.kind == OTHER_REGIONS else p.kind for p in self.processes])
+        others = sorted(set(kinds.tolist()) - {OVERALL})
+        stakes = np.empty(len(kinds))
+        for kind in (OVERALL, *others):
+            mine = kinds == kind
+            share = 1.0 if not others else 0.5 if kind == OVERALL else 0.5 / len(others)
+            stakes[mine] = share / np.count_nonzero(mine)
+        return stakes
+
+    def of_verdicts(self, m: int, view: ModelView) -> list[IntArray]:
+        """Return the processes that the verdicts of model m have a part in: an array of shape (n,) for each kind."""
+        found = [np.full(len(view.codes), m)]
+        if self.of_label.shape[1]:
+            found.append(self.of_label[m, view.codes])
+        if self.of_region.shape[1] and view.components is not None:
+            found.append(self.of_region[m, view.components])
+        return found
+
+    def counts(self, views: list[ModelView], codes: list[IntArray]) -> IntArray:
+        """Return the wrong verdicts, and all, of each process, by views of records of these classes.
+
+        Returns
+        -------
+        ndarray of int, shape (n_processes, 2)
+        """
+        counts = np.zeros((len(self.processes), 2), dtype=np.int64)
+        for m, (view, true) in enumerate(zip(views, codes, strict=True)):
+            wrong = view.codes != true
+            for which in self.of_verdicts(m, view):
+                np.add.at(counts[:, 0], which[wrong], 1)
+                np.add.at(counts[:, 1], which, 1)
+        return counts
+
+
+def _add_regions(
+    processes: list[Process],
+    of_region: IntArray,
+    m: int,
+    view: ModelView,
+    watched_regions: NDArray[Any],
+    n_expected: FloatArray,
+    labels: list[str],
+) -> None:
+    """Append the processes of a model's regions, and fill in their numbers by component."""
+    assert view.components is not None
+    for c in np.flatnonzero(n_expected >= _FEW).tolist():
+        of_region[c] = len(processes)
+        names, often = np.unique(watched_regions[view.components == c].astype(str), return_counts=True)
+        # Without any held-out record it has no name of its own.
+        named = Process(OTHER_REGIONS, m, labels[int(view.component_codes[c])])
+        processes.append(Process(REGION, m, str(names[often.argmax()])) if len(names) else named)
+    few = np.flatnonzero(n_expected < _FEW)
+    for code in np.unique(view.component_codes[few]).tolist():
+        of_region[few[view.component_codes[few] == code]] = len(processes)
+        processes.append(Process(OTHER_REGIONS, m, labels[code]))
 
 
 class ErrorTest:
@@ -49,24 +199,14 @@ class ErrorTest:
         self.n = 0
         self.when: int | None = None
         self.found: tuple[DriftPart, ...] = ()
-        n_models = len(parts.of_label)
         # Of each model: labelled records, and wrong verdicts on them, each record by one over its chance.
-        self._weights: FloatArray = np.zeros((2, n_models))
-        # Of each bet: the largest gain up to now, over when it began, and how many records there were before that.
-        self._best: FloatArray = np.zeros_like(self.bets.gains)
-        self._starts: IntArray = np.zeros(self._best.shape, dtype=np.int64)
+        self._weights: FloatArray = np.zeros((2, len(parts.of_label)))
 
     def add(self, views: list[ModelView], codes: IntArray, chance: FloatArray | None) -> bool:
         """Take in a batch of labelled records; return whether it has raised the alarm.
 
-        Parameters
-        ----------
-        views : list of ModelView
-            What each model says of them.
-        codes : ndarray of int, shape (n,)
-            Their true classes.
-        chance : ndarray of shape (n,), or None
-            With which each was chosen to be labelled; None if all records have labels.
+        `views` has the verdicts of each model, `codes` the true classes, `chance` that of each record to be labelled;
+        None if all records have labels.
         """
         least = 1.0 if chance is None else self.least
         chance = np.ones(len(codes)) if chance is None else chance
@@ -82,9 +222,7 @@ class ErrorTest:
                 if k == 0:  # all records
                     worth = often / alike[:, 2]
                     self._weights[:, m] += [worth.sum(), worth @ alike[:, 1]]
-        self._starts = np.where(self._best > 0.0, self._starts, self.n)
-        self._best = np.maximum(self._best, 0.0) + gain
-        self.bets.add(gain)
+        self.bets.add(gain, self.n)
         self.n += len(codes)
         raised = self.when is None and self.bets.log_evidence[-1] >= log_threshold(self.false_alarm_rate)
         if raised:
@@ -101,16 +239,11 @@ class ErrorTest:
         # Of equal wealth the name decides, so that nothing depends on the order of processes.
         ranked = sorted(wealth, key=lambda part: (-wealth[part], part))
         if ranked[0][0] != OVERALL:
-            least = wealth[ranked[0]] + np.log(_NAMED_FROM)
-            ranked = [part for part in ranked if part[0] != OVERALL and wealth[part] >= least][:_MOST_PARTS]
+            least = wealth[ranked[0]] + np.log(NAMED_FROM)
+            ranked = [part for part in ranked if part[0] != OVERALL and wealth[part] >= least][:3]
         else:
             ranked = ranked[:1]
-        return tuple(DriftPart(*part, self._since(by_part[part])) for part in ranked)
-
-    def _since(self, processes: list[int]) -> int:
-        """Return how many records there were before the best bet of some processes had to begin to gain the most."""
-        best = self._best[processes]
-        return int(self._starts[processes].ravel()[best.argmax()])
+        return tuple(DriftPart(*part, self.bets.since(by_part[part])) for part in ranked)
 
     def state(self, n_unstated: int = 0) -> Drift:
         """Return the state of the test by now; `n_unstated` labelled records took no part."""

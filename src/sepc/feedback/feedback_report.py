@@ -6,8 +6,8 @@ from typing import Any
 
 from sepc.common.text import percent, plural
 from sepc.feedback.drift import Drift
+from sepc.feedback.observations import RegionRecord, TrustRecord
 from sepc.feedback.promise_watch import PromiseDrift
-from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
 
 _SHOWN = 5
 _REMEDY = "repartition() takes these records into the training set and partitions afresh"

@@ -17,12 +17,8 @@ from sepc.common.frames import plain
 from sepc.common.text import many, percent
 from sepc.common.typing import FloatArray, IntArray
 
-# Of the observed records with labels this share, the newest, judges; and not fewer than so many.
-_JUDGES, _LEAST_JUDGES = 0.2, 20
-# A class has to have so many records left to be learned.
-_LEAST_OF_A_CLASS = 5.0
-# The probability of a label counts as this at least: one record must not decide.
-_LEAST_PROBABILITY = 1e-3
+# Of the observed records with labels at least this number, the newest, are held out to choose by.
+_LEAST_JUDGES = 20
 
 
 class Forgetting(NamedTuple):
@@ -126,28 +122,11 @@ def choose_forgetting(
 ) -> tuple[Forgetting, tuple[Trial, ...]]:
     """Choose how much to forget by what predicts the newest observed records best.
 
-    Parameters
-    ----------
-    clf : classifier
-        Its parameters are those of all fits.
-    X : ndarray of shape (n, d)
-        Training records, then the observed ones in the order in which they came.
-    y : ndarray of shape (n,)
-    n_training : int
-        How many of them are training records.
-    as_it_came : callable
-        Returns records as the classifier takes them.
-    on_step : callable, optional
-        Called as ``on_step(n_done, n_total)`` after each fit.
-
-    Returns
-    -------
-    chosen : Forgetting
-    trials : tuple of Trial
-        All that were tried.
+    X has `n_training` training records, then the observed ones in the order in which they came; `as_it_came` returns
+    records as the classifier takes them. Returns the choice, and all trials.
     """
     n_observed = len(y) - n_training
-    n_judges = max(_LEAST_JUDGES, round(_JUDGES * n_observed))
+    n_judges = max(_LEAST_JUDGES, round(0.2 * n_observed))
     if n_observed < 2 * n_judges:
         raise InputError(
             f"{many(n_observed, 'labelled record')} observed; expected at least {2 * _LEAST_JUDGES}, to choose by the "
@@ -177,13 +156,15 @@ def _ways(n_observed: int) -> list[Forgetting]:
 
 
 def _leaves_enough(weights: FloatArray, y: NDArray[Any]) -> bool:
+    """Return whether each class keeps enough weight to be learned."""
     classes, codes = np.unique(y, return_inverse=True)
-    return bool((np.bincount(codes, weights, minlength=len(classes)) >= _LEAST_OF_A_CLASS).all())
+    return bool((np.bincount(codes, weights, minlength=len(classes)) >= 5.0).all())
 
 
 def _judged(made: Any, forgetting: Forgetting, n_counting: float, X: Any, y: NDArray[Any]) -> Trial:
     place = {label: k for k, label in enumerate(made.classes_.tolist())}
     proba = np.asarray(made.predict_proba(X))
     right = [proba[i, place[label]] if label in place else 0.0 for i, label in enumerate(y.tolist())]
-    loss = -float(np.log(np.maximum(right, _LEAST_PROBABILITY)).mean())
+    # No probability is taken for less than 1e-3: one record must not decide.
+    loss = -float(np.log(np.maximum(right, 1e-3)).mean())
     return Trial(forgetting, n_counting, loss, float(np.mean(made.predict(X) == y)))

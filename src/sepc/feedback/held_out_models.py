@@ -1,6 +1,11 @@
-"""Models fitted without a part of the training set, by which new records are compared with held-out ones."""
+"""Comparison of new records with held-out ones, both judged by models that have seen neither.
+
+The models are fitted without a fold of the training set, or are the watched classifier itself where there is a
+reference of records that had no part in its training.
+"""
 
 import warnings
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +15,7 @@ from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker
 from sepc.common.splits import deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.feedback.watched import Watched
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.density_model import DensityModel
@@ -19,7 +25,7 @@ from sepc.model.verdicts import Rule
 
 
 class ModelView(NamedTuple):
-    """What one model says of n records, as far as a monitor compares models by it.
+    """Verdicts of one model on n records, as far as a monitor compares models by them.
 
     Attributes
     ----------
@@ -42,15 +48,7 @@ class ModelView(NamedTuple):
 
 
 def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) -> ModelView:
-    """Return what a classifier says of records.
-
-    Parameters
-    ----------
-    clf : SEPClassifier or SEPEnsembleClassifier
-    rows : ndarray of shape (n, d)
-    assessment : Assessment, optional
-        Of these records by this classifier, where it is known.
-    """
+    """Return the verdicts of a classifier on records, given its assessment of them where that is known."""
     model: FittedModel = clf.model_
     complete, outside, codes = _verdicts(clf, rows, assessment)
     counts = int(np.count_nonzero(complete)), int(np.count_nonzero(outside & complete))
@@ -73,26 +71,22 @@ def _verdicts(clf: Any, rows: FloatArray, a: Assessment | None) -> tuple[BoolArr
     return a.known == 1.0, is_outside(model, a), predicted_codes(model, a)
 
 
-def is_outside(model: FittedModel, said: Any) -> BoolArray:
+def is_outside(model: FittedModel, records: Any) -> BoolArray:
     """Return which records are outside every ellipsoid; by an ensemble, which has none of its own, which are strange.
 
-    Parameters
-    ----------
-    model : FittedModel
-    said : Assessment or Decision
-        The latter of an ensemble alone.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
+    They come as an `Assessment`, or as a `Decision` of an ensemble.
     """
     if isinstance(model, PartitionModel):
-        return np.asarray(said.rule == Rule.R3.name)
-    return np.zeros(len(said.trust), dtype=bool) if said.typicality is None else np.asarray(said.typicality < STRANGE)
+        return np.asarray(records.rule == Rule.R3.name)
+    return (
+        np.zeros(len(records.trust), dtype=bool)
+        if records.typicality is None
+        else np.asarray(records.typicality < STRANGE)
+    )
 
 
 def outside_in_words(model: FittedModel) -> str:
-    """Return what `is_outside` tells, as a text."""
+    """Return the condition of `is_outside` as a text."""
     return "outside every ellipsoid" if isinstance(model, PartitionModel) else "strange"
 
 
@@ -109,8 +103,8 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
     """
     codes = training_of(model)[1].codes
     place = np.argsort(np.random.default_rng(0).permutation(len(codes)))
-    dealt = deal(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
-    return [np.flatnonzero(dealt == k) for k in range(n_parts)]
+    fold = deal(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
+    return [np.flatnonzero(fold == k) for k in range(n_parts)]
 
 
 def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
@@ -119,11 +113,11 @@ def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
     y = clf.model_.classes[training.codes]
     settings: dict[str, Any] = {"verbose": False}
     if not isinstance(clf.get_params().get("random_state", 0), int):
-        settings["random_state"] = 0  # a monitor that was saved makes them again
+        settings["random_state"] = 0  # a monitor that goes on makes them again
     models = []
     for part in parts:
         rest = np.setdiff1d(np.arange(len(y)), part)
-        with warnings.catch_warnings():  # of few records: it was said of all of them
+        with warnings.catch_warnings():  # of few records: the fit of all of them has warned
             warnings.simplefilter("ignore", SepcWarning)
             models.append(clone(clf).set_params(**settings).fit(X[rest], y[rest]))
     return models
@@ -142,3 +136,63 @@ def require_new_records(model: FittedModel, X: FloatArray) -> None:
             f"reference has {known} training records among {len(X)}; expected records that had no part in training. "
             "Hold some records out, or leave reference out."
         )
+
+
+class Comparison:
+    """Models by which new records are compared with held-out ones.
+
+    Parameters
+    ----------
+    watched : Watched
+    folds : int
+        Into how many folds the training set is split, each held out from one model; 0 for the watched classifier
+        itself, which is compared by records that had no part in its training.
+    """
+
+    def __init__(self, watched: Watched, folds: int) -> None:
+        self._watched, self._folds = watched, folds
+
+    @cached_property
+    def models(self) -> list[Any]:
+        """The classifiers, made when they are first asked for."""
+        classifier = self._watched.classifier
+        return models_without(classifier, self._parts) if self._folds else [classifier]
+
+    @property
+    def _parts(self) -> list[IntArray]:
+        return parts_of(self._watched.model, self._folds)
+
+    def views(self, rows: FloatArray, assessment: Assessment | None = None) -> list[ModelView]:
+        """Return the verdicts of each model on records, given the assessment by the watched classifier if known."""
+        own = self._watched.classifier
+        return [view_by(model, rows, assessment if model is own else None) for model in self.models]
+
+    def held_out_views(self, rows: list[FloatArray]) -> list[ModelView]:
+        """Return the verdicts of each model on held-out records of its own."""
+        return [view_by(model, some) for model, some in zip(self.models, rows, strict=True)]
+
+    def held_out(self) -> tuple[list[FloatArray], list[IntArray]]:
+        """Return the training records that each model was made without, and their classes."""
+        X, training = training_of(self._watched.model)
+        return [X[part] for part in self._parts], [training.codes[part] for part in self._parts]
+
+    def expected(self, n_held_out: list[int]) -> list[FloatArray] | None:
+        """Return how many held-out records each model's regions can be expected to have, by their training records."""
+        found = []
+        for clf, n in zip(self.models, n_held_out, strict=True):
+            model = clf.model_
+            if not isinstance(model, DensityModel):
+                return None
+            n_training = int(model.class_count.sum())
+            sizes = [model.densities.size(c, n_training) for c in range(len(model.densities.codes))]
+            found.append(np.array(sizes) * n / n_training)
+        return found
+
+    def regions(self, rows: list[FloatArray], views: list[ModelView]) -> list[Any] | None:
+        """Return the regions of the watched classifier that records lie in, of the labels that the models give them."""
+        model = self._watched.model
+        if not isinstance(model, DensityModel):
+            return None
+        names = np.array(model.region_names(), dtype=object)
+        of_all = zip(rows, views, strict=True)
+        return [names[model.densities.claims_within(model.units(some), view.codes)] for some, view in of_all]

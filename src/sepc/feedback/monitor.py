@@ -12,22 +12,24 @@ from sklearn.utils.validation import column_or_1d
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.audits import Audit, audit_of, check_share
-from sepc.feedback.chances import stated_chances
-from sepc.feedback.comparison import Comparison
-from sepc.feedback.drift import Drift
+from sepc.feedback.chances import LEAST_PROBABILITY, check_parameters, stated_chances
+from sepc.feedback.drift import Drift, SequentialRateTest
+from sepc.feedback.error_watch import ErrorParts, ErrorTest
 from sepc.feedback.feedback_report import FeedbackReport
-from sepc.feedback.fingerprints import fingerprint
 from sepc.feedback.forgetting import Forgetting
-from sepc.feedback.held_out_models import ModelView, predicted_codes
+from sepc.feedback.held_out_models import (
+    Comparison,
+    ModelView,
+    outside_in_words,
+    predicted_codes,
+    require_new_records,
+)
 from sepc.feedback.moved_features import with_moved_features
 from sepc.feedback.observation_log import LoggedBatch, ObservationLog
-from sepc.feedback.observations import EncodedLabels, Observations
-from sepc.feedback.parameters import LEAST_PROBABILITY, check_parameters
-from sepc.feedback.partition_changes import PartitionChanges
+from sepc.feedback.observations import EncodedLabels, Observations, RegionRecord, TrustRecord
+from sepc.feedback.partition_changes import PartitionChanges, refitted
 from sepc.feedback.promise_watch import PromiseDrift, PromiseTest
-from sepc.feedback.refits import refitted
-from sepc.feedback.verdict_counts import RegionRecord, TrustRecord
-from sepc.feedback.watched import Watched
+from sepc.feedback.watched import Watched, fingerprint
 from sepc.model.acceptance import MinTrust
 from sepc.model.assessment import Assessment
 from sepc.model.promise import key_of
@@ -75,9 +77,9 @@ class FeedbackMonitor:
     Of records with missing values it may not be known where they lie: `drift` compares complete ones alone.
 
     The false-alarm rate holds for independent records from an unchanged source. `error_drift` needs to know besides how
-    records were chosen to be labelled, which `observe` is told: all of them, or each with a chance. It then holds
+    records were chosen to be labelled, which is stated in `observe`: all of them, or each with a chance. It then holds
     whatever the chances are, as long as none is 0 and a record is chosen without a look at its true label. Labels of
-    suspicious records alone say nothing of the others, which have no chance; `audit` gives them one.
+    suspicious records alone are no evidence on others, which have no chance; `audit` gives them one.
 
     Errors are also counted by label and by region, and the evidence is that of all counts together. The rate holds for
     all of them as one; when the alarm is raised, `error_drift.parts` says where.
@@ -106,25 +108,30 @@ class FeedbackMonitor:
     ) -> None:
         watched = Watched(clf)
         check_parameters(false_alarm_rate, reference, reference_labels, folds, least_probability)
-        n_folds = 0 if reference is not None else int(folds)
-        self._start(watched, float(false_alarm_rate), n_folds, float(least_probability))
+        self.clf, self.false_alarm_rate = watched.clf, float(false_alarm_rate)
+        self.folds, self.least_probability = 0 if reference is not None else int(folds), float(least_probability)
+        self._watched, self._comparison = watched, Comparison(watched, self.folds)
+        self._observations = Observations(watched.model)
+        self._promise_test = PromiseTest.of(watched.promise, self.false_alarm_rate, self.least_probability)
+        self._log: ObservationLog | None = None
         if reference is None:
             rows, codes = self._comparison.held_out()
         else:
             rows, codes = [watched.rows(reference)], None
             if reference_labels is not None:
                 codes = [self._observations.encoded(reference_labels, len(rows[0]), "reference_labels").codes]
-        self._outside_test, self._error_test = self._comparison.tests(
-            rows, codes, self.false_alarm_rate, self.least_probability
-        )
+            require_new_records(watched.model, rows[0])
+        views = self._comparison.held_out_views(rows)
+        outside = np.array([[view.n_outside, view.n_complete] for view in views])
+        self._outside_test = SequentialRateTest(outside_in_words(watched.model), outside, self.false_alarm_rate)
+        self._error_test = None if codes is None else self._test_of_errors(rows, views, codes)
 
-    def _start(self, watched: Watched, false_alarm_rate: float, folds: int, least_probability: float) -> None:
-        self.clf, self.false_alarm_rate, self.folds = watched.clf, false_alarm_rate, folds
-        self.least_probability = least_probability
-        self._watched, self._comparison = watched, Comparison(watched, folds)
-        self._observations = Observations(watched.model)
-        self._promise_test = PromiseTest.of(watched.promise, false_alarm_rate, least_probability)
-        self._log: ObservationLog | None = None
+    def _test_of_errors(self, rows: list[FloatArray], views: list[ModelView], codes: list[IntArray]) -> ErrorTest:
+        """Return the test of errors, by the views that the models have of held-out records of these classes."""
+        regions = self._comparison.regions(rows, views)
+        expected = self._comparison.expected([len(some) for some in rows])
+        parts = ErrorParts.of_held_out(self._watched.label_names(), views, regions, expected)
+        return ErrorTest(parts, parts.counts(views, codes), self.false_alarm_rate, self.least_probability)
 
     @classmethod
     def resume(
@@ -184,7 +191,9 @@ class FeedbackMonitor:
         }
         log = ObservationLog(path, fingerprint(monitor._watched.classifier), settings)
         for batch in log.batches:
-            monitor._replay(batch)
+            a = monitor._watched.classifier.assess(monitor._watched.as_it_came(batch.records))
+            truth = None if batch.labels is None else monitor._observations.encoded(batch.labels, len(a), "y_true")
+            monitor._count(batch, a, truth, monitor._comparison.views(batch.records, a))
         monitor._log = log
         return monitor
 
@@ -208,9 +217,9 @@ class FeedbackMonitor:
         The order of its rows does not matter for anything but their row numbers in `repartition`. A batch that is
         refused leaves no trace.
 
-        `error_drift` counts the labelled records of a batch if it is said how they were chosen, and only then. Say so
-        for what it is: labels of records that were picked for looking hard, passed as ``labels="all"``, raise an alarm
-        without any drift.
+        `error_drift` counts the labelled records of a batch only if it is stated how they were chosen. That has to be
+        true: labels of records that were picked for looking hard, passed as ``labels="all"``, raise an alarm without
+        any drift.
 
         Parameters
         ----------
@@ -220,7 +229,7 @@ class FeedbackMonitor:
             and are named in the report.
         probability : float or array-like of shape (n,), optional
             With which chance each record was chosen to be labelled, above 0 and at least `least_probability`: 1 for
-            records that are always looked at, the share of the audit for others. `audit` chooses records and tells
+            records that are always looked at, the share of the audit for others. `audit` chooses records and returns
             their chances. Records that were not chosen are passed without labels, or not at all.
         labels : "all", optional
             That every record gets a label, or that those with labels were drawn by lot from all, each with the same
@@ -250,18 +259,17 @@ class FeedbackMonitor:
         self._watched.require_unchanged()
         a, rows = self._watched.assessed(X)
         truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
-        chances = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
+        chance = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
         if seen and truth is None:
             raise InputError("seen came without y_true; expected the labels that have come. Pass y_true, too.")
         parts = self._promised_parts(X, a, groups) if truth is not None else None
+        values = None if y_true is None else column_or_1d(y_true).tolist()
+        batch = LoggedBatch(rows, values, chance, labels is not None, parts, bool(seen))
         views = self._comparison.views(rows, a)
         if self._log is not None:
-            told = None if y_true is None else column_or_1d(y_true).tolist()
-            self._log.append(
-                LoggedBatch(rows, told, None if labels else chances, labels is not None, parts, bool(seen))
-            )
+            self._log.append(batch)
         # Nothing is refused from here on.
-        self._take(a, rows, views, truth, chances, parts, all_labelled=labels is not None, seen=bool(seen))
+        self._count(batch, a, truth, views)
         return self
 
     def _promised_parts(self, X: Any, a: Assessment, groups: Any) -> IntArray | None:
@@ -275,38 +283,18 @@ class FeedbackMonitor:
             )
         return None
 
-    def _replay(self, batch: LoggedBatch) -> None:
-        """Take in a batch that was written to a file."""
-        a, rows = self._watched.classifier.assess(self._watched.as_it_came(batch.records)), batch.records
-        truth = None if batch.labels is None else self._observations.encoded(batch.labels, len(a), "y_true")
-        chances = np.ones(len(a)) if batch.all_labelled else batch.chance
-        views = self._comparison.views(rows, a)
-        self._take(a, rows, views, truth, chances, batch.parts, all_labelled=batch.all_labelled, seen=batch.seen)
-
-    def _take(
-        self,
-        a: Assessment,
-        rows: FloatArray,
-        views: list[ModelView],
-        truth: EncodedLabels | None,
-        chances: FloatArray | None,
-        parts: IntArray | None,
-        *,
-        all_labelled: bool,
-        seen: bool,
-    ) -> None:
-        """Count a batch that was checked."""
-        self._observations.add(a, rows, truth, chances, seen=seen)
-        if not seen:
+    def _count(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None, views: list[ModelView]) -> None:
+        """Count a batch that was checked, given its assessment by the classifier and the views of all models."""
+        self._observations.add(batch, a, truth)
+        if not batch.seen:
             self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
-        if truth is None or chances is None:
+        if truth is None or not batch.is_stated:
             return
-        stated = None if all_labelled else chances
-        if self._promise_test is not None and parts is not None:
+        if self._promise_test is not None and batch.parts is not None:
             given = predicted_codes(self._watched.model, a)
-            self._promise_test.add(parts, self._promise_test.losses(given, truth.codes), stated)
+            self._promise_test.add(batch.parts, self._promise_test.losses(given, truth.codes), batch.chance)
         test = self._error_test
-        if test is not None and test.add(views, truth.codes, stated):
+        if test is not None and test.add(views, truth.codes, batch.chance):
             test.found = with_moved_features(test.found, self._watched.classifier, *self._observations.stated())
 
     def audit(
@@ -381,9 +369,9 @@ class FeedbackMonitor:
         """Test of whether more verdicts than expected are wrong; None if nothing is known of what to expect.
 
         Expected is the share of wrong verdicts on held-out records, not one minus the trust: a trust of 1 would be
-        refuted by a single error. Only batches count of which it was said how their records were chosen to be labelled.
-        Where the alarm was raised, `parts` says in which labels and regions, since when, and which features have moved
-        there.
+        refuted by a single error. Only batches count of which it was stated how their records were chosen to be
+        labelled. Where the alarm was raised, `parts` has the labels and regions, since when, and which features have
+        moved there.
 
         Examples
         --------
@@ -401,7 +389,7 @@ class FeedbackMonitor:
         """Test of whether the promise that the classifier has signed still holds; None if there is none.
 
         The limits are those that were promised, part by part, so that it needs no held-out records. It counts accepted
-        labels of batches of which it was said how their records were chosen to be labelled; `false_alarm_rate` is its
+        labels of batches of which it was stated how their records were chosen to be labelled; `false_alarm_rate` is its
         own.
 
         Examples
@@ -477,7 +465,7 @@ class FeedbackMonitor:
         test = self._outside_test
         counts = np.array(test.batches, dtype=np.int64).reshape(-1, 1 + len(test.held_out))
         n = np.where(counts[:, 0] > 0, counts[:, 0], np.nan)
-        return self._watched.classifier._frames.frame(
+        return self._watched.frame(
             {
                 "observed": np.cumsum(counts[:, 0]),
                 "n": counts[:, 0],
@@ -523,9 +511,7 @@ class FeedbackMonitor:
         return self._observations.region_records(None if partitions is None else [p.n_imp for p in partitions])
 
     def _frame(self, records: list[Any], kind: type[Any]) -> Any:
-        return self._watched.classifier._frames.frame(
-            {name: [getattr(r, name) for r in records] for name in kind._fields}
-        )
+        return self._watched.frame({name: [getattr(r, name) for r in records] for name in kind._fields})
 
     def repartition(
         self,

@@ -9,27 +9,13 @@ from sepc.common.typing import BoolArray, FloatArray
 from sepc.feedback.drift import LABEL, OTHER_REGIONS, OVERALL, DriftPart, MovedFeature
 from sepc.feedback.held_out_models import training_of, view_by
 
-_MOST_FEATURES = 3
-_LEAST_RECORDS = 5
-_LEAST_BEFORE = 3
-# Probability, about, that any feature is named although none has moved.
-_RISK = 0.01
-
 
 def with_moved_features(
     parts: tuple[DriftPart, ...], clf: Any, records: FloatArray, chances: FloatArray
 ) -> tuple[DriftPart, ...]:
     """Return parts of a test of errors with the features that have moved in each since it began.
 
-    Parameters
-    ----------
-    parts : tuple of DriftPart
-    clf : SEPClassifier or SEPEnsembleClassifier
-        The watched one.
-    records : ndarray of shape (n, d)
-        That took part in the test by now, in their order.
-    chances : ndarray of shape (n,)
-        With which each was chosen to be labelled.
+    `records` are those that took part in the test by now, in their order; `chances` those with which they were chosen.
     """
     return tuple(
         part._replace(features=moved_features(clf, part, records[part.since :], 1.0 / chances[part.since :]))
@@ -40,31 +26,21 @@ def with_moved_features(
 def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatArray) -> tuple[MovedFeature, ...]:
     """Return the features whose means differ most from the training records', by more than chance explains.
 
-    Parameters
-    ----------
-    clf : SEPClassifier or SEPEnsembleClassifier
-    part : DriftPart
-        Records that belong to it are compared, by the labels and regions that `clf` gives them.
-    rows : ndarray of shape (n, d)
-        Observed records.
-    weights : ndarray of shape (n,)
-        How many records each stands for.
-
-    Returns
-    -------
-    tuple of MovedFeature
-        The one that has moved most first; none if fewer than five records are there.
+    Compared are records of the part, by the labels and regions that `clf` gives them; `weights` has how many records
+    each observed one stands for. The one that has moved most comes first; there are none if fewer than five records are
+    there.
     """
     training = training_of(clf.model_)[0]
     before = training[belongs(clf, part, training)]
     order = np.lexsort([weights, *np.where(np.isnan(rows), np.inf, rows).T])  # sums do not depend on that of the rows
     mine = order[belongs(clf, part, rows[order])]
     found = []
+    # The probability that any feature is named although none has moved is about 0.01.
     for j, name in enumerate(clf.model_.features):
         shift, error = _shift(before[:, j], rows[mine, j], weights[mine])
-        if abs(shift) > norm.isf(_RISK / 2.0 / rows.shape[1]) * error:
+        if abs(shift) > norm.isf(0.01 / 2.0 / rows.shape[1]) * error:
             found.append(MovedFeature(name, shift))
-    return tuple(sorted(found, key=lambda moved: -abs(moved.shift))[:_MOST_FEATURES])
+    return tuple(sorted(found, key=lambda moved: -abs(moved.shift))[:3])
 
 
 def _shift(before: FloatArray, after: FloatArray, weights: FloatArray) -> tuple[float, float]:
@@ -74,12 +50,12 @@ def _shift(before: FloatArray, after: FloatArray, weights: FloatArray) -> tuple[
     """
     before, known = before[~np.isnan(before)], ~np.isnan(after)
     after, weights = after[known], weights[known]
-    if len(after) < _LEAST_RECORDS or len(before) < _LEAST_BEFORE or not np.ptp(before) > 0.0:
+    if len(after) < 5 or len(before) < 3 or not np.ptp(before) > 0.0:
         return 0.0, np.inf
     total = weights.sum()
-    as_good_as = total**2 / (weights**2).sum()  # so many records of equal weights would tell as much
+    effective = total**2 / (weights**2).sum()  # Kish's effective sample size
     shift = (after @ weights / total - before.mean()) / before.std()
-    return float(shift), float(np.sqrt(1.0 / as_good_as + 1.0 / len(before)))
+    return float(shift), float(np.sqrt(1.0 / effective + 1.0 / len(before)))
 
 
 def belongs(clf: Any, part: DriftPart, rows: FloatArray) -> BoolArray:

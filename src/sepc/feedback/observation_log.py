@@ -1,7 +1,7 @@
 """Log of observations: an append-only file, from which a monitor goes on where it was.
 
 One line of JSON for each batch, after a first one on the model and the monitor. Each line has a digest of itself and of
-the line before, so that nothing can be changed, left out or put elsewhere without being noticed. A line is complete
+the line before, so that nothing can be changed, removed or put elsewhere without being noticed. A line is complete
 with its end: one that a sudden end has cut off is no observation, and the next one takes its place.
 """
 
@@ -29,8 +29,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _FORMAT, _VERSION = "sepc observations", 1
-_CHECK = "check"
-_PLAIN = (str, int, float, bool)
 
 
 class LoggedBatch(NamedTuple):
@@ -42,9 +40,9 @@ class LoggedBatch(NamedTuple):
     labels : list or None
         True labels; None if they are not known.
     chance : ndarray of shape (n,), or None
-        With which each was chosen to be labelled, if that was said.
+        With which each was chosen to be labelled, if that was stated; None if all get labels.
     all_labelled : bool
-        Whether it was said that all records get labels.
+        Whether it was stated that all records get labels.
     parts : ndarray of int, shape (n,), or None
         The part of a promise that each accepted record is in, -1 for refused ones; None without a promise.
     seen : bool
@@ -56,10 +54,21 @@ class LoggedBatch(NamedTuple):
     records: FloatArray
     labels: list[Any] | None
     chance: FloatArray | None
-    all_labelled: bool
+    all_labelled: bool = False
     parts: IntArray | None = None
     seen: bool = False
     day: str = ""
+
+    def chances(self) -> FloatArray:
+        """Return with which chance each record was chosen to be labelled; NaN where that was not stated."""
+        if self.chance is not None:
+            return self.chance
+        return np.full(len(self.records), 1.0 if self.all_labelled else np.nan)
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether it was stated how its records were chosen to be labelled."""
+        return self.all_labelled or self.chance is not None
 
 
 class ObservationLog:
@@ -70,7 +79,7 @@ class ObservationLog:
     path : path-like
         Is made if it is not there.
     model : str
-        What tells the model from others.
+        What distinguishes the model from others.
     settings : dict
         Of the monitor, ready for JSON; those of a file that is there count, and have to be given alike.
 
@@ -104,56 +113,56 @@ class ObservationLog:
         self._end = len(whole) - self.n_lost
         self._last = ""
         for number, line in enumerate(lines):
-            told = self._checked(line, number)
+            entry = self._checked(line, number)
             if number:
-                self.batches.append(self._batch(told, number))
+                self.batches.append(self._batch(entry, number))
             else:
-                self._require_this(told, model)
+                self._require_this(entry, model)
         if not lines:
             raise self._damaged("it has no complete line")
 
     def _checked(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            told = json.loads(line)
-            check = told.pop(_CHECK)
+            entry = json.loads(line)
+            check = entry.pop("check")
         except (ValueError, KeyError, AttributeError, UnicodeDecodeError) as error:
             raise self._damaged(f"line {number + 1} is no line of it") from error
-        if check != _digest(told, self._last):
+        if check != _digest(entry, self._last):
             raise self._damaged(f"line {number + 1} is not what was written there")
         self._last = check
-        return dict(told)
+        return dict(entry)
 
-    def _require_this(self, told: dict[str, Any], model: str) -> None:
-        if told.get("format") != _FORMAT:
+    def _require_this(self, entry: dict[str, Any], model: str) -> None:
+        if entry.get("format") != _FORMAT:
             raise self._damaged("it is another kind of file")
-        if told.get("version") != _VERSION:
+        if entry.get("version") != _VERSION:
             raise InputError(
-                f"{self.path} was written by a newer sepc (version {told.get('version')} of its format; this one reads "
-                f"{_VERSION}). Update sepc, or start a new file."
+                f"{self.path} was written by a newer sepc (version {entry.get('version')} of its format; this one "
+                f"reads {_VERSION}). Update sepc, or start a new file."
             )
-        if told.get("model") != model:
+        if entry.get("model") != model:
             raise InputError(
                 f"{self.path} holds observations of another model; expected those of this one. Name the file that "
                 "belongs to the model, or start a new one."
             )
-        if told.get("settings") != self.settings:
+        if entry.get("settings") != self.settings:
             raise InputError(
-                f"{self.path} was begun with {_named(told.get('settings'))}; asked for is {_named(self.settings)}. "
+                f"{self.path} was begun with {_named(entry.get('settings'))}; asked for is {_named(self.settings)}. "
                 "Evidence under other settings cannot be put together: ask for the same, or start a new file."
             )
 
-    def _batch(self, told: dict[str, Any], number: int) -> LoggedBatch:
+    def _batch(self, entry: dict[str, Any], number: int) -> LoggedBatch:
         try:
-            records = np.frombuffer(zlib.decompress(b64decode(told["records"])), dtype="<f8")
-            chance = told["chance"]
+            records = np.frombuffer(zlib.decompress(b64decode(entry["records"])), dtype="<f8")
+            chance = entry["chance"]
             return LoggedBatch(
-                records.reshape(told["shape"]).astype(np.float64),
-                told["labels"],
+                records.reshape(entry["shape"]).astype(np.float64),
+                entry["labels"],
                 None if chance is None else np.array(chance, dtype=np.float64),
-                bool(told["all_labelled"]),
-                None if told["parts"] is None else np.array(told["parts"], dtype=np.int64),
-                bool(told["seen"]),
-                str(told["day"]),
+                bool(entry["all_labelled"]),
+                None if entry["parts"] is None else np.array(entry["parts"], dtype=np.int64),
+                bool(entry["seen"]),
+                str(entry["day"]),
             )
         except (KeyError, ValueError, TypeError, zlib.error) as error:
             raise self._damaged(f"line {number + 1} tells of no batch") from error
@@ -182,19 +191,13 @@ class ObservationLog:
             yield file
 
     def append(self, batch: LoggedBatch) -> None:
-        """Write a batch to the end of the file; when this returns it is on the disk.
-
-        Parameters
-        ----------
-        batch : LoggedBatch
-            Its day is that of today if it has none.
-        """
+        """Write a batch to the end of the file, with today's date if it has none; then it is on the disk."""
         batch = batch._replace(day=batch.day or date.today().isoformat())
         labels = None if batch.labels is None else [plain(label) for label in batch.labels]
-        odd = [] if labels is None else [label for label in labels if not isinstance(label, _PLAIN)]
+        odd = [] if labels is None else [label for label in labels if not isinstance(label, (str, int, float, bool))]
         if odd:
             raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which a file can hold.")
-        told = {
+        entry = {
             "day": batch.day,
             "shape": list(batch.records.shape),
             "records": b64encode(zlib.compress(batch.records.astype("<f8").tobytes())).decode(),
@@ -204,7 +207,7 @@ class ObservationLog:
             "parts": None if batch.parts is None else batch.parts.tolist(),
             "seen": batch.seen,
         }
-        line, check = _line(told, self._last)
+        line, check = _line(entry, self._last)
         with self._opened() as file:
             file.truncate(self._end)  # what was cut off
             file.seek(self._end)
@@ -228,15 +231,15 @@ def _locked(file: BinaryIO) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _line(told: dict[str, Any], last: str) -> tuple[bytes, str]:
-    check = _digest(told, last)
-    return (json.dumps({**told, _CHECK: check}) + "\n").encode(), check
+def _line(entry: dict[str, Any], last: str) -> tuple[bytes, str]:
+    check = _digest(entry, last)
+    return (json.dumps({**entry, "check": check}) + "\n").encode(), check
 
 
-def _digest(told: dict[str, Any], last: str) -> str:
-    return hashlib.sha256((last + json.dumps(told)).encode()).hexdigest()[:32]
+def _digest(entry: dict[str, Any], last: str) -> str:
+    return hashlib.sha256((last + json.dumps(entry)).encode()).hexdigest()[:32]
 
 
 def _named(settings: Any) -> str:
-    told = settings if isinstance(settings, dict) else {}
-    return ", ".join(f"{name}={value}" for name, value in told.items()) or "no settings"
+    given = settings if isinstance(settings, dict) else {}
+    return ", ".join(f"{name}={value}" for name, value in given.items()) or "no settings"

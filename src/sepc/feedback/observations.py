@@ -1,5 +1,8 @@
 """Observations of a monitor: counts of all verdicts, and the records whose label became known."""
 
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,24 +11,108 @@ from sklearn.utils.validation import column_or_1d
 
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
+from sepc.common.intervals import exact_interval
 from sepc.common.label_kinds import require_labels
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.feedback.held_out_models import is_outside, predicted_codes
-from sepc.feedback.verdict_counts import (
-    TRUST_EDGES,
-    RegionRecord,
-    TrustRecord,
-    VerdictCounts,
-    region_record,
-    trust_record,
-)
+from sepc.feedback.observation_log import LoggedBatch
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
-# What stands for a region where values are missing.
-_NO_REGIONS = (Rule.unknown.name, "outside")
+# Trust is 1 for every pure region: that is a bin of its own.
+TRUST_EDGES = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
+_BIN_NAMES = (
+    f"below {TRUST_EDGES[0]:g}",
+    *(f"{low:g} to {high:g}" for low, high in pairwise(TRUST_EDGES)),
+    "1",
+)
+
+
+@dataclass(slots=True)
+class VerdictCounts:
+    """Counts of verdicts, and sums of their trust. Sums do not depend on the order of records within a batch."""
+
+    n: int = 0
+    n_right: int = 0
+    n_wrong: int = 0
+    trust_sum: float = 0.0
+    labelled_trust_sum: float = 0.0
+
+    def add(self, trust: FloatArray | list[float], n_right: int = 0, n_wrong: int = 0, *, seen: bool = False) -> None:
+        """Count a batch, given its assessment; keep the records if their true labels are known."""
+        if not seen:
+            self.n += len(trust)
+            self.trust_sum = fsum([self.trust_sum, *trust])
+        if n_right + n_wrong:
+            self.n_right += n_right
+            self.n_wrong += n_wrong
+            self.labelled_trust_sum = fsum([self.labelled_trust_sum, *trust])
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of verdicts that have become known as right or wrong."""
+        return self.n_right + self.n_wrong
+
+
+class RegionRecord(NamedTuple):
+    """Right and wrong verdicts of one region, against the trust that was given.
+
+    `n` counts all records that it decided, `n_right` and `n_wrong` those whose label is known. `trust` is the mean
+    that was given, `share_right` what came true of it with its exact 95 % interval from `low` to `high`. `exceeds`:
+    more wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh; of an ensemble
+    each row is a label, `n_imp` is None, and nothing exceeds it. `calibrated`: the mean trust of the labelled records
+    lies in the interval.
+    """
+
+    region: str
+    n: int
+    n_right: int
+    n_wrong: int
+    trust: float
+    share_right: float
+    low: float
+    high: float
+    n_imp: int | None
+    exceeds: bool
+    calibrated: bool
+
+
+class TrustRecord(NamedTuple):
+    """Right and wrong verdicts whose trust lay in one bin; fields as in `RegionRecord`."""
+
+    bin: str
+    n: int
+    n_right: int
+    n_wrong: int
+    trust: float
+    share_right: float
+    low: float
+    high: float
+    calibrated: bool
+
+
+def region_record(region: str, counts: VerdictCounts, n_imp: int | None) -> RegionRecord:
+    """Return the row of a region in the tables of a report."""
+    *fields, calibrated = _measures(counts)
+    exceeds = n_imp is not None and counts.n_wrong > n_imp
+    return RegionRecord._make([region, *fields, n_imp, exceeds, calibrated])
+
+
+def trust_record(which: int, counts: VerdictCounts) -> TrustRecord:
+    """Return the row of a bin of trust in the tables of a report."""
+    return TrustRecord._make([_BIN_NAMES[which], *_measures(counts)])
+
+
+def _measures(counts: VerdictCounts) -> tuple[Any, ...]:
+    n = counts.n_labelled
+    low, high = exact_interval(counts.n_right, n)
+    trust = counts.trust_sum / counts.n if counts.n else float("nan")
+    share = counts.n_right / n if n else float("nan")
+    # Sums of floats may leave the interval by a rounding error: a trust of 1 is met by an interval that ends at 1.
+    calibrated = n == 0 or low - 1e-12 <= counts.labelled_trust_sum / n <= high + 1e-12
+    return counts.n, counts.n_right, counts.n_wrong, trust, share, low, high, calibrated
 
 
 class EncodedLabels(NamedTuple):
@@ -64,7 +151,7 @@ class Observations:
         self.n_outside = 0
         self._records: list[FloatArray] = []
         self._codes: list[IntArray] = []
-        self._chances: list[FloatArray] = []  # of the same records; NaN where it was not said
+        self._chances: list[FloatArray] = []  # of the same records; NaN where it was not stated
 
     @property
     def unknown(self) -> list[Any]:
@@ -83,30 +170,19 @@ class Observations:
             number[label] = len(number)
         return EncodedLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
 
-    def add(
-        self,
-        a: Assessment,
-        rows: FloatArray,
-        truth: EncodedLabels | None,
-        chances: FloatArray | None = None,
-        *,
-        seen: bool = False,
-    ) -> None:
+    def add(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None) -> None:
         """Count a batch of verdicts; keep the records if their true labels are known.
 
         Parameters
         ----------
+        batch : LoggedBatch
         a : Assessment
-        rows : ndarray of shape (n, d)
+            Of its records by the watched classifier.
         truth : EncodedLabels or None
-        chances : ndarray of shape (n,), optional
-            With which each record was chosen to be labelled; left out if that was not said.
-        seen : bool, default=False
-            Whether the records were counted before, without labels.
         """
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
-        self.n_outside += 0 if seen else int(np.count_nonzero(is_outside(self.model, a)))
+        self.n_outside += 0 if batch.seen else int(np.count_nonzero(is_outside(self.model, a)))
         problem, region = np.zeros_like(label), a.label
         if isinstance(self.model, PartitionModel):
             problem, region = label if len(self.model.rules) > 1 else problem, a.region
@@ -115,16 +191,16 @@ class Observations:
             names, back = np.unique(region[mine].astype(str), return_inverse=True)
             for i, name in enumerate(names.tolist()):
                 counts = self.regions.setdefault((k, name), VerdictCounts())
-                _count(counts, a.trust, right, mine[back == i], seen)
+                _count(counts, a.trust, right, mine[back == i], batch.seen)
         if truth is None:
             return
         which = np.searchsorted(TRUST_EDGES, a.trust, side="right")
         for i in np.unique(which).tolist():
             _count(self.bins[i], a.trust, right, np.flatnonzero(which == i))
         self.labels = truth.labels
-        self._records.append(rows.copy())
+        self._records.append(batch.records.copy())
         self._codes.append(truth.codes)
-        self._chances.append(np.full(len(rows), np.nan) if chances is None else chances)
+        self._chances.append(batch.chances())
 
     def labelled(self) -> tuple[FloatArray, IntArray]:
         """Return the records with labels, and the numbers of these."""
@@ -132,14 +208,14 @@ class Observations:
         return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
 
     def stated(self) -> tuple[FloatArray, FloatArray]:
-        """Return the labelled records of which it was said how they were chosen, and with which chances."""
+        """Return the labelled records of which it was stated how they were chosen, and with which chances."""
         chances = self._all_chances()
         stated = ~np.isnan(chances)
         return self.labelled()[0][stated], chances[stated]
 
     @property
     def n_unstated(self) -> int:
-        """Number of labelled records of which it was not said how they were chosen."""
+        """Number of labelled records of which it was not stated how they were chosen."""
         return int(np.count_nonzero(np.isnan(self._all_chances())))
 
     def _all_chances(self) -> FloatArray:
@@ -172,7 +248,7 @@ class Observations:
         records = [
             region_record(name, counts, None if n_imp is None else n_imp[k])
             for k, name, counts in found
-            if n_imp is None or name not in _NO_REGIONS
+            if n_imp is None or name not in (Rule.unknown.name, "outside")
         ]
         return sorted(records, key=lambda r: (-r.n_wrong, -r.n, r.region))
 

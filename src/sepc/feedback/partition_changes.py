@@ -1,20 +1,24 @@
-"""Changes from one partition to the next: ellipsoids, and verdicts on the observed records."""
+"""Fresh partitions with the observed records, and what they change: ellipsoids, and verdicts on these records."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from html import escape
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from sepc.common.errors import InputError, warn
 from sepc.common.frames import plain
 from sepc.common.text import many, percent, plural
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.forgetting import NOTHING, Forgetting, Trial
+from sepc.feedback.forgetting import NOTHING, Forgetting, Trial, checked_forgetting, choose_forgetting, weights_by_age
+from sepc.feedback.held_out_models import training_of
+from sepc.feedback.observations import Observations
+from sepc.feedback.watched import Watched
 from sepc.model.partition_model import PartitionModel
-
-_SHOWN = 5
 
 
 class EllipsoidChange(NamedTuple):
@@ -123,11 +127,9 @@ class PartitionChanges:
                 f"{len(self.disappeared)} disappeared"
             )
         largest = sorted(self.appeared, key=lambda e: (-e.n_observed, -e.n_members))
-        lines += [
-            f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in largest[:_SHOWN]
-        ]
-        if len(largest) > _SHOWN:
-            lines.append(f"and {len(largest) - _SHOWN} more new ones, with fewer observed records")
+        lines += [f"{e.region} is new: {e.n_members} records, {e.n_observed} of them observed" for e in largest[:5]]
+        if len(largest) > 5:
+            lines.append(f"and {len(largest) - 5} more new ones, with fewer observed records")
         n_flips = len(self.flips)
         lines.append(
             f"{n_flips} of the observed records {'has' if n_flips == 1 else 'have'} another verdict now; right before "
@@ -142,6 +144,54 @@ class PartitionChanges:
         return "".join(f"<p>{escape(line)}</p>" for line in self._lines())
 
 
+def refitted(
+    watched: Watched,
+    observations: Observations,
+    min_records: int,
+    forget: Forgetting | str | None,
+    on_step: Callable[[int, int], None] | None,
+) -> tuple[Any, PartitionChanges]:
+    """Return the new classifier or pipeline, and what has changed; see `FeedbackMonitor.repartition`."""
+    records, codes = observations.labelled()
+    if not isinstance(min_records, Integral) or min_records < 1:
+        raise InputError(f"min_records is {min_records!r}; expected a count of 1 or more.")
+    if len(codes) < min_records:
+        raise InputError(
+            f"{len(codes)} labelled records were observed; expected at least min_records = {min_records}. "
+            "Observe more records with y_true, or ask for fewer."
+        )
+    old, training = training_of(watched.model)
+    place = np.argsort(training.rows)
+    X = np.vstack([old[place], records])
+    y = observations.label_array(np.concatenate([training.codes[place], codes]))
+    n = len(place)
+    chosen = checked_forgetting(forget)
+    trials: tuple[Trial, ...] = ()
+    if isinstance(forget, str):
+        chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
+    weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
+    new = _with_the_same_policy(clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights), watched)
+    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
+    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
+
+
+def _with_the_same_policy(new: Any, watched: Watched) -> Any:
+    """Return a new classifier with the class priors and the costs of the watched one."""
+    policy = watched.model.policy
+    if policy is None:
+        return new
+    if not np.array_equal(new.classes_, watched.model.classes):
+        warn(
+            "the new classifier has other labels, for which no shares and no costs were stated: it goes by neither. "
+            "State them with under()."
+        )
+        return new
+    costs = policy.costs
+    if costs is not None and policy.asking is not None:
+        costs = np.column_stack([costs, policy.asking])
+    return new.under(class_prior=policy.prior, costs=costs)
+
+
 class _Region(NamedTuple):
     name: str
     label: str
@@ -149,21 +199,9 @@ class _Region(NamedTuple):
 
 
 def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], n_before: int) -> PartitionChanges:
-    """Return what changed from one classifier to another.
+    """Return what changed from one classifier to another, trained on records X with labels y besides.
 
-    Parameters
-    ----------
-    old, new : SEPClassifier or SEPEnsembleClassifier
-    X : array-like of shape (n_added, n_features)
-        What `new` was trained on beyond the records of `old`.
-    y : ndarray of shape (n_added,)
-        The true labels of these.
-    n_before : int
-        Number of training records of `old`.
-
-    Returns
-    -------
-    PartitionChanges
+    `n_before` is the number of training records of the old one.
     """
     before, after = old.predict(X), new.predict(X)
     flips = np.flatnonzero(before != after)

@@ -14,14 +14,12 @@ import numpy as np
 
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.bets import ODDS_RATIOS, SequentialBets, log_factors
+from sepc.feedback.bets import NAMED_FROM, SequentialBets, log_factors
 from sepc.model.assessment import Assessment
 from sepc.promises import PartPromises, TrustThreshold
 from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS
 
 NOT_ACCEPTED = -1
-# A part is named beside the one with the most evidence if it has this share of that, or more.
-_NAMED_FROM = 0.5
 
 
 class PromisedPart(NamedTuple):
@@ -103,15 +101,15 @@ class PromiseDrift:
         kind = "group" if self.by in (GROUP, GROUPS) else self.by
         where = "" if self.by == ALL else f" in {kind} {listed(list(self.broken))}"
         since = f" since about label {self.since:,}" if self.since else ""
-        told = [self._in_words(part) for part in self.parts if part.name in self.broken]
-        return f"Alarm after {self.when:,} accepted labels: {promise} no longer holds{where}{since}; {'; '.join(told)}"
+        losses = "; ".join(self._in_words(part) for part in self.parts if part.name in self.broken)
+        return f"Alarm after {self.when:,} accepted labels: {promise} no longer holds{where}{since}; {losses}"
 
     def _in_words(self, part: PromisedPart) -> str:
         if self.bounds == "error":
-            told = f"{percent(part.loss)} wrong where at most {percent(part.limit)} was promised"
+            loss = f"{percent(part.loss)} wrong where at most {percent(part.limit)} was promised"
         else:
-            told = f"a mean cost of {part.loss:.3g} where at most {part.limit:g} was promised"
-        return told if len(self.broken) < 2 else f"{part.name}: {told}"
+            loss = f"a mean cost of {part.loss:.3g} where at most {part.limit:g} was promised"
+        return loss if len(self.broken) < 2 else f"{part.name}: {loss}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>"
@@ -145,15 +143,12 @@ class PromiseTest:
         # Costs from 0 to 1, as bets take them.
         self._unit = 1.0 if self._costs is None else max(float(self._costs.max()), float(self._limits.max()), 1e-300)
         self.bets = SequentialBets(np.full(len(kept), 1.0 / len(kept)))
-        self.n, self.when, self.since, self.broken = 0, None, None, ()
+        self.n = 0
+        self.when: int | None = None
+        self.since: int | None = None
+        self.broken: tuple[str, ...] = ()
         self._n: IntArray = np.zeros(len(kept), dtype=np.int64)
         self._weights: FloatArray = np.zeros((2, len(kept)))
-        self._best: FloatArray = np.zeros((len(kept), len(ODDS_RATIOS)))
-        self._starts: IntArray = np.zeros(self._best.shape, dtype=np.int64)
-
-    when: int | None
-    since: int | None
-    broken: tuple[str, ...]
 
     @classmethod
     def of(cls, promise: Any, false_alarm_rate: float, least: float) -> "PromiseTest | None":
@@ -181,14 +176,8 @@ class PromiseTest:
     def add(self, part: IntArray, loss: FloatArray, chance: FloatArray | None) -> bool:
         """Take in a batch of labelled records; return whether it has raised the alarm.
 
-        Parameters
-        ----------
-        part : ndarray of int, shape (n,)
-            As `parts_of` tells.
-        loss : ndarray of shape (n,)
-            As `losses` tells.
-        chance : ndarray of shape (n,), or None
-            With which each was chosen to be labelled; None if all records have labels.
+        `part` is that of `parts_of`, `loss` that of `losses`, `chance` that of each record to be labelled; None if all
+        records have labels.
         """
         taken = np.flatnonzero(part != NOT_ACCEPTED)
         least = 1.0 if chance is None else self.least
@@ -200,24 +189,18 @@ class PromiseTest:
         factors = log_factors(self._limits[process] / self._unit, lost / self._unit, each, least)
         gain: FloatArray = np.zeros_like(self.bets.gains)
         np.add.at(gain, process, often[:, None] * factors)
-        self._starts = np.where(self._best > 0.0, self._starts, self.n)
-        self._best = np.maximum(self._best, 0.0) + gain
-        self.bets.add(gain)
+        self.bets.add(gain, self.n)
         self.n += len(taken)
         self._n += np.bincount(part[taken], minlength=len(self._n))
         np.add.at(self._weights[0], process, often / each)
         np.add.at(self._weights[1], process, often * lost / each)
         raised = self.when is None and self.bets.log_evidence[-1] >= -log(self.false_alarm_rate)
         if raised:
-            self._name()
+            wealth = self.bets.contributions()
+            named = np.flatnonzero(wealth >= wealth.max() + np.log(NAMED_FROM)).tolist()
+            self.when, self.broken = self.n, tuple(self.names[k] for k in named)
+            self.since = self.bets.since(named)
         return raised
-
-    def _name(self) -> None:
-        wealth = self.bets.contributions()
-        named = np.flatnonzero(wealth >= wealth.max() + np.log(_NAMED_FROM))
-        self.when, self.broken = self.n, tuple(self.names[k] for k in named.tolist())
-        best = self._best[named]
-        self.since = int(self._starts[named].ravel()[best.argmax()])
 
     def state(self) -> PromiseDrift:
         """Return the state of the test by now."""

@@ -1,5 +1,7 @@
 """What a monitor watches: a classifier, or the last step of a pipeline that takes raw tables."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from sepc.common.validation import new_points
 from sepc.model.assessment import Assessment
 from sepc.model.counts import records_are_missing
 from sepc.model.fitted_model import FittedModel
+from sepc.model.partition_model import PartitionModel
+from sepc.model.promise import key_of
 
 
 class Watched:
@@ -69,9 +73,9 @@ class Watched:
         return self.classifier.assess(features), new_points(self.classifier, features)
 
     def verdicts(self, X: Any, assessment: Assessment) -> Assessment:
-        """Return the assessment that a user of the watched sees, given the classifier's own.
+        """Return the assessment by the classifier or the pipeline, given that by the classifier.
 
-        A pipeline takes rows with values that were never seen for strange, which its classifier cannot know.
+        A pipeline marks rows with values that were never seen as strange, which its classifier cannot know.
         """
         if self._encoder is None:
             return assessment
@@ -83,12 +87,36 @@ class Watched:
         names = getattr(self.classifier, "feature_names_in_", None)
         if names is None:
             return rows
-        return self.classifier._frames.frame({str(name): rows[:, j] for j, name in enumerate(names)})
+        return self.frame({str(name): rows[:, j] for j, name in enumerate(names)})
+
+    def frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of the library that the training set came in."""
+        return self.classifier.frame_maker.frame(columns)
 
     def with_classifier(self, classifier: Any) -> Any:
-        """Return what takes the place of the watched: another classifier, in the pipeline if there is one."""
+        """Return another classifier, in the pipeline if there is one."""
         return classifier if self._encoder is None else self.clf.with_classifier(classifier)
 
     def label_names(self) -> list[str]:
         """Return the labels as texts."""
         return [str(label) for label in np.asarray(self.model.classes).tolist()]
+
+
+def fingerprint(clf: Any) -> str:
+    """Return a text that two fitted classifiers share only if they are the same in all that a monitor reads."""
+    model: FittedModel = clf.model_
+    settings = [repr(model.classes.tolist()), model.features, model.trust]
+    arrays: list[Any] = [model.mean, model.scale, model.class_count]
+    if isinstance(model, PartitionModel):
+        settings.append([p.n_imp for p in clf.partitions_])
+        arrays += [model.training.as_they_came, model.codes]
+        for rules in model.rules:
+            ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]
+            arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]
+    else:
+        assert model.records is not None
+        arrays += [model.records.as_they_came, model.records.codes, clf.weights_]
+        for member in clf.model_.members:
+            for part in member.parts:
+                arrays += [part.densities.coefficients, part.densities.log_weights]
+    return key_of([json.dumps(settings)], arrays)

@@ -1,1 +1,15 @@
-"""Landscapes of labelled data, before and after a fit, and findings on them."""
+"""Landscapes of labelled data: what the classes and a partition of them look like, and findings with remedies.
+
+`landscape` describes data before anything is fitted; `SEPClassifier.landscape_` is the landscape of its partition.
+"""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "data_landscape": ["DataLandscape", "Landscape", "landscape"],
+        "findings": ["Finding"],
+        "fitted_landscape": ["FittedLandscape", "Terrain"],
+    },
+)

@@ -1,6 +1,7 @@
-"""Findings on single columns: those that tell the label, ids, and values whose records contradict others."""
+"""Findings on single columns of a table: those that give the label away, ids, and values with contradictory records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,38 +9,90 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.tree import DecisionTreeClassifier
 
+from sepc.common.errors import InputError
 from sepc.common.subgroups import Subgroup, frequent_subgroups
 from sepc.common.text import listed, percent, shortened
 from sepc.common.typing import FloatArray, IntArray
-from sepc.landscapes.findings import Finding
+from sepc.landscapes.constants import LEAK_ERRORS, LEAK_GAP, LEAK_OTHERS
+from sepc.landscapes.findings import NAMED, Finding
 from sepc.landscapes.linear_dependence import Relation
-from sepc.landscapes.source_columns import SourceColumn, level_values
 from sepc.partitions.ordering import canonical_order
 
-# A column leaks when the rule "this value, that label" leaves at most this share of the errors that the most frequent
-# label makes.
-_NEARLY_NONE = 0.05
-# With fewer records of other labels than this, a column may do so by chance.
-_FEWEST_OTHERS = 10
-# Rows in which columns that may leak are looked for; all rows have to confirm it.
-_SAMPLE = 5000
-# Classes that only lie apart are told apart by measurements, too. A copy of the label leaves a gap between them that is
-# this many times as wide as the spread within a class.
-_GAP = 5.0
-# Without a gap it is suspicious only if every other column leaves this share of the errors.
-_MUCH = 0.5
-# From so many records on a number that is another one in each of them may be an id.
-_FEWEST_FOR_AN_ID = 30
-_ALL_DISTINCT = 0.98
-# Numbers that are given one after the other fill their range, but for what was removed.
-_FILLED = 0.5
-# Records whose nearest neighbours are looked up.
-_NEIGHBOURS = 2000
-_NAMED = 5
+
+@dataclass(frozen=True, eq=False)
+class SourceColumn:
+    """One column of a table, and the features that say the same thing of it: its value, or whether there is one.
+
+    Attributes
+    ----------
+    name : str
+    features : ndarray of int
+        Numbers of its features: one, or those of all levels of a category.
+    is_one_hot : bool
+        Whether each record has 1 in one of several features, and 0 in the others.
+    is_encoded : bool
+        Whether the features are other than the column itself.
+    """
+
+    name: str
+    features: IntArray
+    is_one_hot: bool
+    is_encoded: bool
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return one number for each record: the level of a category, or the measurement, shape (n,)."""
+        return X[:, self.features].argmax(axis=1).astype(np.float64) if self.is_one_hot else X[:, self.features[0]]
+
+    def level_name(self, value: float, names: Sequence[str]) -> str:
+        """Return the value that a level stands for, as in the name of its feature."""
+        own = names[self.features[int(value)] if self.is_one_hot else self.features[0]]
+        if self.is_encoded and own.endswith(" is missing"):
+            return "missing" if value else "not missing"
+        if not self.is_encoded or " = " not in own:
+            return f"{value:g}"
+        level = own.partition(" = ")[2]
+        return level if self.is_one_hot or value == 1.0 else f"not {level}"
 
 
-class _Teller(NamedTuple):
-    """How well one column tells the label."""
+def source_columns(
+    X: FloatArray, names: Sequence[str], columns: Mapping[str, Sequence[str]] | None
+) -> list[SourceColumn]:
+    """Return the columns of a table by the names of their features; without `columns` each feature is one by itself.
+
+    A column of numbers with gaps is there twice: with its numbers, and with where they are missing.
+    """
+    number = {name: j for j, name in enumerate(names)}
+    if columns is None:
+        columns = {name: [name] for name in names}
+    unknown = [feature for features in columns.values() for feature in features if feature not in number]
+    if unknown:
+        raise InputError(f"columns names the feature {unknown[0]!r}; expected some of {list(names)[:5]}.")
+    found = []
+    for name, features in columns.items():
+        which = np.array([number[feature] for feature in features], dtype=np.int64)
+        is_encoded = list(features) != [name]
+        if len(which) > 1 and _is_one_hot(X[:, which]):
+            found.append(SourceColumn(name, which, True, is_encoded))
+        else:
+            found += [SourceColumn(name, which[[k]], False, is_encoded) for k in range(len(which))]
+    return found
+
+
+def _is_one_hot(part: FloatArray) -> bool:
+    return bool(np.isin(part, (0.0, 1.0)).all() and (part.sum(axis=1) == 1.0).all())
+
+
+def level_values(column: SourceColumn, X: FloatArray) -> FloatArray | None:
+    """Return the levels of a column of few values, shape (n,); None for a measurement."""
+    values = column.values(X)
+    if column.is_one_hot:
+        return values
+    some = values[:: -(-len(values) // 500)]  # quick to look at
+    return values if all(len(np.unique(part)) <= 10 for part in (some, values)) else None
+
+
+class _Predictor(NamedTuple):
+    """How well one column alone predicts the label."""
 
     column: SourceColumn
     n_errors: int
@@ -47,38 +100,21 @@ class _Teller(NamedTuple):
     is_copy: bool
 
     @property
-    def left(self) -> float:
+    def errors_left(self) -> float:
+        """Errors, as a share of those that the most frequent label makes."""
         return self.n_errors / self.n_others
 
 
 def column_findings(
     X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn], names: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield findings on columns that tell the label, that are ids, and on values whose records contradict others.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Classes, as numbers.
-    columns : sequence of SourceColumn
-    names : sequence of d str
-        Of the features.
-    """
+    """Yield findings on columns that give the label away, on ids, and on values whose records contradict others."""
     yield from trap_findings(X, codes, columns)
     yield from _subgroup_findings(X, codes, columns, names)
 
 
 def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
-    """Yield findings on columns that a model should not learn from: those that name a record, or give the label away.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Classes, as numbers.
-    columns : sequence of SourceColumn
-    """
+    """Yield findings on columns that a model should not learn from: ids, and those that give the label away."""
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
     yield from _leak_findings(X, codes, [column for column in columns if column not in ids])
@@ -87,16 +123,7 @@ def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn
 def same_column_findings(
     names: Sequence[str], columns: Sequence[SourceColumn], relations: Sequence[Relation]
 ) -> Iterator[Finding]:
-    """Yield one finding for each group of categories that say the same, from relations between their indicators.
-
-    Parameters
-    ----------
-    names : sequence of d str
-        Of the features.
-    columns : sequence of SourceColumn
-    relations : sequence of Relation
-        Between indicators alone.
-    """
+    """Yield one finding for each group of categories that say the same, from relations between indicators alone."""
     column_of = {int(j): column.name for column in columns for j in column.features}
     groups: dict[tuple[str, ...], list[Relation]] = {}
     for relation in relations:
@@ -116,13 +143,17 @@ def same_column_findings(
 
 
 def _is_id(values: FloatArray, column: SourceColumn) -> bool:
-    if column.is_one_hot or len(values) < _FEWEST_FOR_AN_ID or not (values == np.rint(values)).all():
+    if column.is_one_hot or len(values) < 30 or not (values == np.rint(values)).all():
         return False
+    if len(np.unique(values)) < 0.98 * len(values):
+        return False
+    return _is_running(values) or _named_like_an_id(column.name)
+
+
+def _is_running(values: FloatArray) -> bool:
+    """Return whether numbers were given one after the other: ascending, or filling half of their range at least."""
     distinct = np.unique(values)
-    if len(distinct) < _ALL_DISTINCT * len(values):
-        return False
-    fills = len(distinct) >= _FILLED * (distinct[-1] - distinct[0] + 1.0)
-    return fills or bool((np.diff(values) > 0.0).all()) or _named_like_an_id(column.name)
+    return len(distinct) >= 0.5 * (distinct[-1] - distinct[0] + 1.0) or bool((np.diff(values) > 0.0).all())
 
 
 def _named_like_an_id(name: str) -> bool:
@@ -134,13 +165,14 @@ def _id_findings(X: FloatArray, codes: IntArray, ids: Sequence[SourceColumn]) ->
     for column in ids:
         values = column.values(X)
         distinct = np.unique(values)
-        running = len(distinct) >= _FILLED * (distinct[-1] - distinct[0] + 1.0) or bool((np.diff(values) > 0.0).all())
-        teller = _teller(X, codes, column)
-        sorted_by_label = teller is not None and teller.left <= _NEARLY_NONE
+        predictor = _predictor(X, codes, column)
+        sorted_by_label = predictor is not None and predictor.errors_left <= LEAK_ERRORS
         yield Finding(
             "id-as-feature",
             "problem" if sorted_by_label else "warning",
-            f"{column.name} is a running number" if running else f"{column.name} is another number in each record",
+            f"{column.name} is a running number"
+            if _is_running(values)
+            else f"{column.name} is another number in each record",
             f"{len(distinct)} different whole numbers in {len(X)} records, from {distinct[0]:.15g} to "
             f"{distinct[-1]:.15g}: it names a record, and says nothing of it."
             + (" It tells the label all the same, since the records are sorted by it." if sorted_by_label else ""),
@@ -150,33 +182,33 @@ def _id_findings(X: FloatArray, codes: IntArray, ids: Sequence[SourceColumn]) ->
 
 def _leak_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
     n = len(X)
-    some = slice(None, None, -(-n // _SAMPLE))
-    sampled = [_teller(X[some], codes[some], column) for column in columns]
-    tellers = [one for one in sampled if one is not None]
-    may_leak = [one.column for one in tellers if one.left <= 2.0 * _NEARLY_NONE]
-    others = [one.left for one in tellers if one.column not in may_leak]
-    stands_out = bool(others) and min(others) >= _MUCH
+    some = slice(None, None, -(-n // 5000))  # all rows have to confirm what is found in these
+    sampled = [_predictor(X[some], codes[some], column) for column in columns]
+    predictors = [one for one in sampled if one is not None]
+    may_leak = [one.column for one in predictors if one.errors_left <= 2.0 * LEAK_ERRORS]
+    others = [one.errors_left for one in predictors if one.column not in may_leak]
+    stands_out = bool(others) and min(others) >= LEAK_OTHERS
     for column in may_leak:
-        teller = _teller(X, codes, column)
-        if teller is None or teller.left > _NEARLY_NONE or not (teller.is_copy or stands_out):
+        predictor = _predictor(X, codes, column)
+        if predictor is None or predictor.errors_left > LEAK_ERRORS or not (predictor.is_copy or stands_out):
             continue
-        how = "equals" if teller.n_errors == 0 else "nearly equals"
-        right = f"all {n} records" if teller.n_errors == 0 else f"{n - teller.n_errors} of {n} records"
+        how = "equals" if predictor.n_errors == 0 else "nearly equals"
+        right = f"all {n} records" if predictor.n_errors == 0 else f"{n - predictor.n_errors} of {n} records"
         yield Finding(
             "label-leak",
-            "problem" if teller.is_copy else "note",
-            f"{column.name} {how if teller.is_copy else 'alone nearly tells'} the label",
-            f"By {column.name} alone the label of {right} can be told; without it {percent(1 - teller.n_others / n)} "
-            "are of the most frequent label.",
+            "problem" if predictor.is_copy else "note",
+            f"{column.name} {how if predictor.is_copy else 'alone nearly tells'} the label",
+            f"By {column.name} alone the label of {right} can be told; without it "
+            f"{percent(1 - predictor.n_others / n)} are of the most frequent label.",
             "Check whether it is known before the label is: if not, or if it is the label in other words, leave it out "
             f"(on the command line: --drop {column.name}).",
         )
 
 
-def _teller(X: FloatArray, codes: IntArray, column: SourceColumn) -> _Teller | None:
-    """Return how well a column tells the label: by its levels, or by thresholds, as many as there are classes."""
+def _predictor(X: FloatArray, codes: IntArray, column: SourceColumn) -> _Predictor | None:
+    """Return how well a column predicts the label: by its levels, or by one threshold fewer than there are classes."""
     n_others = len(codes) - int(np.bincount(codes).max())
-    if n_others < _FEWEST_OTHERS:
+    if n_others < 10:  # a column may do so by chance
         return None
     levels = level_values(column, X)
     values = column.values(X) if levels is None else levels
@@ -191,7 +223,7 @@ def _teller(X: FloatArray, codes: IntArray, column: SourceColumn) -> _Teller | N
         np.add.at(table, (codes, which), 1.0)
         given = table.argmax(axis=0)[which]
     n_errors = int(np.count_nonzero(given != codes))
-    return _Teller(column, n_errors, n_others, levels is not None or _leaves_a_gap(values, given))
+    return _Predictor(column, n_errors, n_others, levels is not None or _leaves_a_gap(values, given))
 
 
 def _leaves_a_gap(values: FloatArray, given: IntArray) -> bool:
@@ -204,7 +236,7 @@ def _leaves_a_gap(values: FloatArray, given: IntArray) -> bool:
         return True
     widest = max(float(group.std()) for group in groups)
     gaps = [float(high.min() - low.max()) for low, high in pairwise(groups)]
-    return bool(gaps) and min(gaps) > _GAP * widest
+    return bool(gaps) and min(gaps) > LEAK_GAP * widest
 
 
 def _subgroup_findings(
@@ -215,7 +247,8 @@ def _subgroup_findings(
     if not few:
         return
     rows = canonical_order(X)
-    rows = np.sort(rows[np.arange(min(len(rows), _NEIGHBOURS)) * len(rows) // min(len(rows), _NEIGHBOURS)])
+    n = min(len(rows), 2000)  # records whose nearest neighbours are looked up
+    rows = np.sort(rows[np.arange(n) * len(rows) // n])
     contradicted = _contradicted(X[rows], codes[rows])
     groups = frequent_subgroups(contradicted, {name: values[rows] for name, values in few.items()})
     if not groups:
@@ -227,7 +260,7 @@ def _subgroup_findings(
         "warning",
         f"records contradict each other most where {groups[0].column} = {groups[0].value}",
         f"Of all records{among} {percent(float(contradicted.mean()))} have another label than the one nearest to them; "
-        f"more have where {shortened([group.text for group in groups], _NAMED, 'groups', '; ')}.",
+        f"more have where {shortened([group.text for group in groups], NAMED, 'groups', '; ')}.",
         "Check how labels were given there; if they are right, expect mistakes and low trust among these records.",
     )
 

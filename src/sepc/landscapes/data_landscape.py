@@ -17,8 +17,7 @@ from sepc.common.text import plural
 from sepc.common.typing import FloatArray
 from sepc.common.validation import training_set
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.landscapes.class_summaries import ClassSummary, PairOverlap
-from sepc.landscapes.column_findings import column_findings, same_column_findings
+from sepc.landscapes.column_findings import SourceColumn, column_findings, same_column_findings, source_columns
 from sepc.landscapes.findings import (
     Finding,
     class_findings,
@@ -29,10 +28,7 @@ from sepc.landscapes.findings import (
     record_findings,
 )
 from sepc.landscapes.linear_dependence import Relation, linear_relations
-from sepc.landscapes.source_columns import SourceColumn, source_columns
-from sepc.landscapes.survey import OnStep, Survey
-
-_SHOWN = 6
+from sepc.landscapes.survey import ClassSummary, OnStep, PairOverlap, Survey
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,9 +110,9 @@ class DataLandscape:
         }
 
     def __repr__(self) -> str:
-        lines = [self.title, *(f"  {_in_words(pair)}" for pair in self.overlaps[:_SHOWN])]
-        if len(self.overlaps) > _SHOWN:
-            lines.append(f"  and {len(self.overlaps) - _SHOWN} more pairs of classes: see .pairs")
+        lines = [self.title, *(f"  {_in_words(pair)}" for pair in self.overlaps[:6])]
+        if len(self.overlaps) > 6:
+            lines.append(f"  and {len(self.overlaps) - 6} more pairs of classes: see .pairs")
         lines.append("Findings:" if self.findings else "No findings.")
         return "\n".join([*lines, *(f"  {finding}" for finding in self.findings)])
 
@@ -203,10 +199,11 @@ def _findings(
     scale = survey.scale.copy()
     scale[[column.features[-1] for column in sources if column.is_one_hot]] = 0.0
     relations = linear_relations(X, scale, survey.total.covariance)
-    told = [one for one in relations if not _is_of_indicators(X, sources, one)]
-    free = int(np.count_nonzero(scale))
-    yield from feature_findings(data.features, X[0], constant, told, survey.hull.dimension, free)
-    yield from same_column_findings(data.features, sources, [one for one in relations if one not in told])
+    of_indicators = [one for one in relations if _is_of_indicators(X, sources, one)]
+    of_features = [one for one in relations if one not in of_indicators]
+    n_free = int(np.count_nonzero(scale))
+    yield from feature_findings(data.features, X[0], constant, of_features, survey.hull.dimension, n_free)
+    yield from same_column_findings(data.features, sources, of_indicators)
     yield from record_findings([labels[code] for code in data.codes.tolist()] if contradictions else [], contradictions)
     yield from class_findings(labels, survey.sizes, X.shape[1])
     yield from outside_findings(survey.n_outside(), len(X), X.shape[1], of_classes=True)

@@ -9,28 +9,19 @@ import numpy as np
 
 from sepc.common.text import listed, percent, plural, shortened
 from sepc.common.typing import FloatArray
+from sepc.landscapes.constants import (
+    HEAVY_OVERLAP,
+    MIXED_NEIGHBOURS,
+    NEARLY_SEPARABLE,
+    SHARED_RECORDS,
+    SMALL_MINORITY,
+)
 from sepc.landscapes.linear_dependence import Relation
 
 SEVERITIES = ("problem", "warning", "note")
 
-# Overlap is heavy when two normal distributions with the classes' means and joint covariance have this much in common,
-# and this share of the records has its nearest neighbour in the other class: classes may interleave about one mean.
-HEAVY = 0.75
-_MIXED_NEIGHBOURS = 0.3
-# Neither class may lie aside; few records in many dimensions leave a good part outside by chance.
-_SHARED = 0.3
-# Classes are nearly separable when at most this share of the records of either lies in the overlap.
-_NEARLY = 0.05
-# A class is a small minority where it makes up less of the records in the overlap than this, though it has half of its
-# own there.
-_SMALL_MINORITY = 0.1
-_FEW_TO_ONE = 10
-# Nearly every new record is outside if so large a share of the training records would be, and these are not too few to
-# tell.
-_NEARLY_EVERY = 0.9
-_ENOUGH_TO_TELL = 30
-_RECORDS_PER_FEATURE = 3
-_NAMED = 5
+# How many features, classes, pairs or groups a text names.
+NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +84,27 @@ def feature_findings(
     constant: Sequence[int],
     relations: Sequence[Relation],
     dimension: int,
-    n_free: int | None = None,
+    n_free: int,
 ) -> Iterator[Finding]:
-    """Yield findings on features that say nothing, or nothing new.
+    """Yield findings on features that are constant, or a linear combination of others.
 
-    Parameters
-    ----------
-    names : sequence of d str
-    values : ndarray of shape (d,)
-        Any record: the values of the constant features.
-    constant : sequence of int
-        Features with one value only.
-    relations : sequence of Relation
-    dimension : int
-        Of the affine hull of all records.
-    n_free : int, optional
-        How many features can vary independently of each other; all by default that are not constant.
+    `values` are those of any record, `dimension` that of the affine hull of all records, `n_free` the number of
+    features that can vary independently of each other.
     """
     if constant:
         values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
         yield Finding(
             "constant-feature",
             "warning",
-            f"constant: {shortened([names[j] for j in constant], _NAMED, 'features')}",
-            f"Every record has {shortened(values_of, _NAMED, 'features')}, which tells no class from another.",
+            f"constant: {shortened([names[j] for j in constant], NAMED, 'features')}",
+            f"Every record has {shortened(values_of, NAMED, 'features')}, which tells no class from another.",
             "Drop such features, or check how they were read.",
         )
-    rounding = dimension == (len(names) - len(constant) if n_free is None else n_free)
     for relation in relations:
         equation = relation.text(names)
         share = relation.worst / relation.scale
         misfit = f"up to rounding (by {relation.worst:.2g} at most, {share:.2g} standard deviations)"
-        if rounding:
+        if dimension == n_free:
             effect = "Volumes and overlap ratios then rest on the rounding of the values, not on the data."
         else:
             effect = f"Volumes are taken inside the {dimension} dimensions that the records fill."
@@ -138,33 +118,25 @@ def feature_findings(
 
 
 def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
-    """Yield findings on records that contradict each other.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Of all records.
-    groups : sequence of sequences of int
-        Rows, from 0, that share all their values.
-    """
+    """Yield findings on groups of rows, from 0, that share all their values but not their labels."""
     n_records, n_groups = len(labels), len(groups)
     n_contradictory = sum(map(len, groups))
     if n_contradictory:
-        told = [_rows_with_labels(rows, labels) for rows in groups]
+        described = [_rows_with_labels(rows, labels) for rows in groups]
         yield Finding(
             "contradictory-duplicates",
             "warning",
             f"{n_contradictory} records have an exact duplicate of another class",
             f"{n_contradictory} of {n_records} records ({percent(n_contradictory / n_records)}) share all their values "
             f"with a record of another class; they form {n_groups} {plural('group', n_groups)}, counted from 1 the "
-            f"rows {shortened(told, _NAMED, 'groups', '; ')}.",
+            f"rows {shortened(described, NAMED, 'groups', '; ')}.",
             "Check these labels, or add a feature that tells such records apart: no classifier can.",
         )
 
 
 def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
     """Return rows, counted from 1, with their labels; some of each label if they are many."""
-    if len(rows) <= _NAMED:
+    if len(rows) <= NAMED:
         return listed([f"{row + 1} ({labels[row]})" for row in rows])
     by_label: dict[str, list[int]] = {}
     for row in rows:
@@ -174,26 +146,23 @@ def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
 
 def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int) -> Iterator[Finding]:
     """Yield findings on the numbers of records."""
+    too_few = f"no more than the {n_features} features, which is too few for an ellipsoid"
+    vague = f"fewer than 3 for each of the {n_features} features, which makes ellipsoids vague"
     for rule, severity, low, high in (
-        (f"no more than the {n_features} features, which is too few for an ellipsoid", "problem", 0, n_features),
-        (
-            f"fewer than {_RECORDS_PER_FEATURE} for each of the {n_features} features, which makes ellipsoids vague",
-            "note",
-            n_features,
-            _RECORDS_PER_FEATURE * n_features - 1,
-        ),
+        (too_few, "problem", 0, n_features),
+        (vague, "note", n_features, 3 * n_features - 1),
     ):
         few = [f"{label} ({n})" for label, n in zip(labels, sizes, strict=True) if low < n <= high]
         if few:
             yield Finding(
                 "few-records",
                 severity,
-                f"few records for the number of features: {shortened(few, _NAMED, 'classes')}",
+                f"few records for the number of features: {shortened(few, NAMED, 'classes')}",
                 f"{len(few)} of {len(labels)} classes {'has' if len(few) == 1 else 'have'} {rule}.",
                 "Use fewer features (for example sklearn.decomposition.PCA), collect more records, or merge classes.",
             )
     least, most = int(np.argmin(sizes)), int(np.argmax(sizes))
-    if sizes[most] >= _FEW_TO_ONE * sizes[least]:
+    if sizes[most] >= 10 * sizes[least]:
         yield Finding(
             "class-imbalance",
             "note",
@@ -206,15 +175,10 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
 def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes: bool = False) -> Iterator[Finding]:
     """Yield a finding if nearly every new record would lie outside of all ellipsoids.
 
-    Parameters
-    ----------
-    n_outside : int
-        Records that would lie outside of all ellipsoids, had each of them been left out: as a new one is.
-    n_records, n_features : int
-    of_classes : bool, default=False
-        Whether the ellipsoids are those of whole classes, and not those of a partition, which are smaller.
+    `n_outside` records would if each of them were held out. `of_classes` says that the ellipsoids are those of whole
+    classes, not the smaller ones of a partition.
     """
-    if n_records < _ENOUGH_TO_TELL or n_outside < _NEARLY_EVERY * n_records:
+    if n_records < 30 or n_outside < 0.9 * n_records:
         return
     where = "the ellipsoids of all classes" if of_classes else "all ellipsoids"
     smaller = " The regions of a partition are smaller, and hold even fewer." if of_classes else ""
@@ -245,7 +209,7 @@ class PairStatistics(NamedTuple):
     normal_overlap : float
         Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
     neighbour_error : float
-        Share of records whose nearest neighbour is of the other class: one half where nothing tells them apart.
+        Share of records whose nearest neighbour is of the other class: one half where nothing distinguishes them.
     """
 
     labels: tuple[str, str]
@@ -277,7 +241,11 @@ def pair_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
 
 def _overlap_findings(pair: PairStatistics) -> Iterator[Finding]:
     a, b = pair.labels
-    if pair.normal_overlap >= HEAVY and pair.neighbour_error >= _MIXED_NEIGHBOURS and min(pair.shares) >= _SHARED:
+    if (
+        pair.normal_overlap >= HEAVY_OVERLAP
+        and pair.neighbour_error >= MIXED_NEIGHBOURS
+        and min(pair.shares) >= SHARED_RECORDS
+    ):
         yield Finding(
             "heavy-overlap",
             "warning",
@@ -290,7 +258,7 @@ def _overlap_findings(pair: PairStatistics) -> Iterator[Finding]:
         )
     for label, n, share in zip(pair.labels, pair.shared, pair.shares, strict=True):
         part = n / max(sum(pair.shared), 1)
-        if share >= 0.5 and part < _SMALL_MINORITY:
+        if share >= 0.5 and part < SMALL_MINORITY:
             yield Finding(
                 "minority-in-overlap",
                 "warning",
@@ -311,17 +279,17 @@ def _separation_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
             f"The convex hulls do not meet in {len(apart)} of {len(pairs)} pairs of classes.",
             "A linear classifier tells these classes apart without an error on these records: compare with one.",
         )
-    close = [pair for pair in pairs if not pair.separable and max(pair.shares) <= _NEARLY]
+    close = [pair for pair in pairs if not pair.separable and max(pair.shares) <= NEARLY_SEPARABLE]
     if close:
         yield Finding(
             "nearly-separable",
             "note",
             f"nearly separable: {_pairs([' and '.join(pair.labels) for pair in close])}",
-            f"{shortened([pair.shared_in_words for pair in close], _NAMED, 'pairs', '; ')} lie in the ellipsoids of "
+            f"{shortened([pair.shared_in_words for pair in close], NAMED, 'pairs', '; ')} lie in the ellipsoids of "
             "both.",
             "Look at these records first: mistakes will be among them.",
         )
 
 
 def _pairs(names: Sequence[str]) -> str:
-    return shortened(names, _NAMED, "pairs of classes")
+    return shortened(names, NAMED, "pairs of classes")

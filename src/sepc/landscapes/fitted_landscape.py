@@ -15,11 +15,9 @@ from sepc.common.text import plural, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.stack import EllipsoidStack
 from sepc.landscapes.findings import Finding, outside_findings
-from sepc.landscapes.likes_around import likes_around
+from sepc.landscapes.near_records import labels_around, repeated_rows
 from sepc.landscapes.outliers import volume_outliers
-from sepc.landscapes.problem_regions import ProblemRegions
-from sepc.landscapes.region_overlaps import overlaps
-from sepc.landscapes.row_selection import repeated_rows
+from sepc.landscapes.problem_regions import ProblemRegions, overlaps
 from sepc.landscapes.small_disjuncts import Disjunct, largest_disjunct, small_clusters
 from sepc.model.partition_model import PartitionModel
 from sepc.partitions.blocks import Partition
@@ -94,7 +92,7 @@ class FittedLandscape:
     def class_graph(self) -> Any:
         """The same as `graph`, but for all regions of classes, whichever problem they come from.
 
-        Regions of rests are left out. With two classes there is one problem, and nothing is left out.
+        Regions of rests are not in it. With two classes there is one problem, and nothing is missing.
         """
         return self._frames.frame(self._class_graph)
 
@@ -148,14 +146,14 @@ class FittedLandscape:
 
     @cached_property
     def n_outside(self) -> int:
-        """How many training records would lie outside of all ellipsoids, had each of them been left out by itself.
+        """How many training records would lie outside of all ellipsoids, were each of them held out by itself.
 
         Of new records about the same share lies outside: the ellipsoids know nothing of these, either.
         """
         points = self.model.points
         repeated = np.zeros(len(points), dtype=bool)
         repeated[repeated_rows(points)] = True
-        outside = [problem.left_outside(points, repeated) for problem in self._problems]
+        outside = [problem.held_out_outside(points, repeated) for problem in self._problems]
         return int(np.count_nonzero(np.logical_and.reduce(outside)))
 
     @property
@@ -200,9 +198,9 @@ class FittedLandscape:
         """
         n, d = self.model.points.shape
         tables = {name: records(getattr(self, f"_{name}")) for name in ("regions", "graph")}
-        tables["disjuncts"] = [asdict(x) | {"rows": list(x.rows), "text": x.text} for x in self.disjuncts]
-        for disjunct in tables["disjuncts"]:
-            disjunct["regions"] = list(disjunct["regions"])
+        tables["disjuncts"] = [
+            asdict(x) | {"rows": list(x.rows), "regions": list(x.regions), "text": x.text} for x in self.disjuncts
+        ]
         tables |= {name: records(getattr(self, f"_{name}")) for name in ("impure", "isolated", "outliers")}
         tables["findings"] = [finding.to_dict() for finding in self.findings]
         numbers = {"n_records": n, "n_features": d, "n_outside": self.n_outside}
@@ -222,8 +220,8 @@ class FittedLandscape:
             "outliers": _listed(self._outliers["row"]),
         }
         title = f"Fitted landscape of {n} records with {d} {plural('feature', d)}"
-        told = [f"  {name + ':':<10} {text}" for name, text in lines.items()]
-        return "\n".join([title, *told, *(f"  {finding}" for finding in self.findings)])
+        shown = [f"  {name + ':':<10} {text}" for name, text in lines.items()]
+        return "\n".join([title, *shown, *(f"  {finding}" for finding in self.findings)])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>{self.regions._repr_html_()}"
@@ -261,7 +259,7 @@ class FittedLandscape:
             for i, (mine, foreign) in problem.impure():
                 own.setdefault(i, []).extend(mine)
                 others.setdefault(i, []).extend(foreign)
-        near_own, near_label = likes_around(self.model, np.array(sorted(own), dtype=np.int64))
+        near_own, near_label = labels_around(self.model, np.array(sorted(own), dtype=np.int64))
         purity = dict(zip(self._regions["region"], self._regions["purity"], strict=True))
         rows = [
             (*self._record(i), own[i], others[i], n_near, label)

@@ -1,6 +1,6 @@
-"""Features that are linear combinations of others, up to the rounding of their values.
+"""Linear structure of records: their moments, the affine hull that they fill, and features that depend on others.
 
-A direction in which the records hardly spread is a candidate. It counts as a dependence only if every record obeys it
+A direction in which the records hardly spread is a candidate for a dependence. It counts only if every record obeys it
 as closely as the decimals, or the floating-point format, of its columns allow: features that are merely correlated,
 however strongly, do not.
 """
@@ -12,20 +12,93 @@ import numpy as np
 from scipy.linalg import qr
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.geometry.chunks import chunks
+from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.passes import kernels, principal_axes
+from sepc.geometry.threads import one_blas_thread
+from sepc.landscapes.constants import RESIDUAL, ROUNDING_SLACK, WORST_RESIDUAL
 
-# What a dependence leaves unexplained is below this share of the feature's standard deviation: as RMS, for any record.
-_RESIDUAL = 1e-3
-_WORST = 5e-3
-# Rows from which coefficients are estimated; all rows have to obey the result.
-_SAMPLE = 4000
 # Fewer rows than this for each term would fit some combination by chance.
 _ROWS_PER_TERM = 5
-# Decimals that values written by people or instruments may have.
-_MOST_DECIMALS = 10
+# Significant digits of the coefficients of an equation.
 _MOST_DIGITS = 6
-# Deviations may exceed the bound of the rounding errors by this factor: coefficients are estimates.
-_SLACK = 1.5
 _EPS = float(np.finfo(np.float64).eps)
+
+
+class Moments(NamedTuple):
+    """Number, mean and covariance (ddof 0) of some points."""
+
+    n: int
+    mean: FloatArray
+    covariance: FloatArray
+
+    @classmethod
+    def of(cls, points: FloatArray) -> "Moments":
+        """Return the moments of points, shape (n, d), in one pass; a constant column has a variance of exactly 0."""
+        with one_blas_thread(points.size):
+            origin, mean, _, covariance = kernels().moments(points, np.ones(points.shape[1]))
+        return cls(len(points), origin + mean, covariance)
+
+    @classmethod
+    def joint(cls, parts: "Sequence[Moments]") -> "Moments":
+        """Return the moments of all points from those of their parts."""
+        n = sum(part.n for part in parts)
+        start = parts[0].mean
+        mean = sum((part.n / n) * (part.mean - start) for part in parts)
+        steps = [part.mean - start - mean for part in parts]
+        covariance = np.zeros((len(start), len(start)))
+        for part, step in zip(parts, steps, strict=True):
+            covariance += (part.n / n) * (part.covariance + np.outer(step, step))
+        return cls(n, start + mean, covariance)
+
+
+class AffineHull:
+    """Affine hull of all records, with coordinates in it.
+
+    Parameters
+    ----------
+    total : Moments
+        Of all records.
+    unit : ndarray of shape (d,)
+        Unit of length of each feature.
+
+    Attributes
+    ----------
+    dimension : int
+    is_all : bool
+        Whether the records fill the whole space; coordinates are then the features themselves.
+    """
+
+    def __init__(self, total: Moments, unit: FloatArray) -> None:
+        self.mean, self.unit = total.mean, unit
+        variance, axes = np.linalg.eigh(total.covariance / np.outer(unit, unit))
+        self.axes = axes[:, ::-1]
+        # One point has no dimension, but an ellipsoid around it has one.
+        self.dimension = max(int(np.count_nonzero(variance >= FLAT**2)), 1)
+        self.is_all = self.dimension == len(unit)
+
+    @property
+    def length(self) -> FloatArray:
+        """Units of length of the coordinates."""
+        return self.unit if self.is_all else np.ones(self.dimension)
+
+    def coordinates(self, points: FloatArray) -> FloatArray:
+        """Return the coordinates of points in the hull, shape (n, dimension)."""
+        if self.is_all:
+            return points
+        basis = self.axes[:, : self.dimension]
+        inside = np.concatenate([((x - self.mean) / self.unit) @ basis for x in chunks(points)])
+        inside.setflags(write=False)
+        return inside
+
+    def in_original_units(self, E: Ellipsoid) -> Ellipsoid:
+        """Return an ellipsoid of the hull in the original units, with the radius of flat directions across the hull."""
+        if self.is_all:
+            return E
+        basis, across = np.split(self.axes, [self.dimension], axis=1)
+        factor = np.hstack([basis @ (E.axes * E.radii), across * FLAT]) * self.unit[:, None]
+        axes, radii = principal_axes(factor)
+        return Ellipsoid.trusted(self.mean + self.unit * (basis @ E.center), axes.T, radii)
 
 
 class Relation(NamedTuple):
@@ -61,20 +134,10 @@ def combination(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, IntArray]:
-    """Return the directions in which points hardly spread, written with as few features as can be.
+    """Return the directions, shape (d, m), in which standardised features hardly spread, and their leading features.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (d, d)
-        Of standardised features.
-    below : float
-        Largest standard deviation along such a direction.
-
-    Returns
-    -------
-    directions : ndarray of shape (d, m)
-        Each has the entry 1 at its own leading feature, and 0 at those of the others.
-    leading : ndarray of int, shape (m,)
+    Their standard deviation is less than `below`. Each has the entry 1 at its own leading feature, and 0 at those of
+    the others.
     """
     variance, axes = np.linalg.eigh(covariance)
     null = axes[:, np.sqrt(np.maximum(variance, 0.0)) < below]
@@ -87,25 +150,16 @@ def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, I
 def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -> list[Relation]:
     """Return the features that are linear combinations of others, up to rounding.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    scale : ndarray of shape (d,)
-        Standard deviations; constant features have 0 and take no part.
-    covariance : ndarray of shape (d, d)
-        Of the features, in any units.
-
-    Returns
-    -------
-    list of Relation
+    `scale` has their standard deviations; constant features have 0 and take no part. The covariance may be in any
+    units.
     """
     varying = np.flatnonzero(scale > 0.0)
     if len(varying) < 2 or len(X) < _ROWS_PER_TERM * 2:
         return []
     spread = np.sqrt(covariance[varying, varying])
-    _, leading = flat_directions(covariance[np.ix_(varying, varying)] / np.outer(spread, spread), _RESIDUAL)
+    _, leading = flat_directions(covariance[np.ix_(varying, varying)] / np.outer(spread, spread), RESIDUAL)
     free = np.setdiff1d(np.arange(len(varying)), leading)
-    sample = X[:: -(-len(X) // _SAMPLE)]
+    sample = X[:: -(-len(X) // 4000)]  # to estimate coefficients; all rows have to obey them
     center = sample[0] + (sample - sample[0]).mean(axis=0)
     found = []
     for feature in leading:
@@ -146,14 +200,16 @@ class _NearlyConstantSum:
         lead = max(range(len(self.terms)), key=self.simplicity)
         feature, others = self.terms[lead], np.delete(self.terms, lead)
         slopes = np.delete(-self.weights / self.weights[lead], lead)
-        if self.residual / abs(self.weights[lead]) > _RESIDUAL * self.scale[feature]:
+        if self.residual / abs(self.weights[lead]) > RESIDUAL * self.scale[feature]:
             return None
         resolutions = np.array([_resolution(self.X[:, j]) for j in (*others, feature)])
         sizes = np.array([np.abs(self.X[:, j]).max() for j in (*others, feature)])
         for digits in (*range(1, _MOST_DIGITS + 1), 17):
             shares = _to_digits(slopes, digits)
-            rounding = float(np.append(np.abs(shares), 1.0) @ (0.5 * _SLACK * resolutions + 16.0 * _EPS * sizes))
-            bound = min(rounding, _WORST * float(self.scale[feature]))
+            rounding = float(
+                np.append(np.abs(shares), 1.0) @ (0.5 * ROUNDING_SLACK * resolutions + 16.0 * _EPS * sizes)
+            )
+            bound = min(rounding, WORST_RESIDUAL * float(self.scale[feature]))
             rest = self.X[:, feature] - self.X[:, others] @ shares
             constant = _simplest(0.5 * float(rest.max() + rest.min()), bound)
             worst = float(np.abs(rest - constant).max())
@@ -185,7 +241,7 @@ class _NearlyConstantSum:
 def _resolution(column: FloatArray) -> float:
     """Return the step between the values that a column can take: of its decimals, or of its floating-point format."""
     size = float(np.abs(column).max())
-    for decimals in range(_MOST_DECIMALS + 1):
+    for decimals in range(11):  # no more are written by people or instruments
         scaled = column * 10.0**decimals
         blur = 4.0 * _EPS * size * 10.0**decimals
         if blur > 0.01:  # any number would pass

@@ -7,9 +7,6 @@ import numpy as np
 from sepc.common.typing import FloatArray
 from sepc.geometry.mve import min_volume_ellipsoid
 
-# From so many records per dimension and one, a single record can be told to inflate an ellipsoid.
-_MANY = 3
-
 
 def outlier_limit(n: int, d: int) -> float:
     """Return by how much one of n records in d dimensions may lower the log volume of their ellipsoid.
@@ -22,24 +19,12 @@ def outlier_limit(n: int, d: int) -> float:
 
 
 def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int, float, float]]:
-    """Yield the points without which the ellipsoid is much smaller; by how much, and the limit of that.
+    """Yield the rows of points without which the ellipsoid is much smaller, the drop of the log volume and its limit.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    unit : ndarray of shape (d,)
-        Unit of length of each feature.
-
-    Yields
-    ------
-    row : int
-    log_volume_drop : float
-        How much the log volume falls without the point and its exact copies.
-    limit : float
-        See `outlier_limit`.
+    The drop is that without the point and its exact copies; `outlier_limit` has the limit.
     """
     m = min_volume_ellipsoid(points, unit=unit)
-    if m.rank == 0 or len(points) < _MANY * (m.rank + 1):
+    if m.rank == 0 or len(points) < 3 * (m.rank + 1):  # a single record may well inflate an ellipsoid of so few
         return
     limit = outlier_limit(len(points), m.rank)
     held = np.flatnonzero(m.weights > 0.0)
@@ -54,16 +39,10 @@ def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int,
 
 
 def drop_bound(weight: FloatArray, n: int) -> FloatArray:
-    """Bound how much the log volume falls without a point, by the design that just leaves it out.
+    """Bound how much the log volume falls without a point, by the optimal design with its weight set to 0.
 
-    At most about n points can have a weight near 1/n, so that few have to be tried.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n_support,)
-        Of the points in the optimal design.
-    n : int
-        One more than the dimension.
+    `weight` has the weights of the points in the design, `n` is one more than the dimension. At most about n points
+    can have a weight near 1/n, so that few have to be tried.
     """
     share = np.minimum(n * weight, 1.0)
     with np.errstate(divide="ignore"):

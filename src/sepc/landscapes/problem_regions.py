@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,14 +10,15 @@ from scipy.sparse import csr_array
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.passes import squared_gauges
-from sepc.landscapes.region_overlaps import overlaps
+from sepc.geometry.separation import separate
+from sepc.geometry.stack import EllipsoidStack
 from sepc.landscapes.small_disjuncts import Cluster, Disjunct
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block, Partition
 
-# Members with a squared gauge of this and more hold an ellipsoid in place.
-_ON_BOUNDARY = 1.0 - 1e-6
+# Widths are compared with this slack, so that rounding never takes ellipsoids that meet for disjoint ones.
+_SLACK = 1e-6
 
 
 class ProblemRegions:
@@ -55,23 +56,16 @@ class ProblemRegions:
         record = np.concatenate(held) if held else np.empty(0, dtype=np.int32)
         return csr_array((np.ones(len(record), dtype=np.int64), (which, record)), (len(held), len(self.rules.side)))
 
-    def left_outside(self, points: FloatArray, repeated: BoolArray) -> BoolArray:
-        """Return which records would lie in no ellipsoid, had each been left out by itself.
+    def held_out_outside(self, points: FloatArray, repeated: BoolArray) -> BoolArray:
+        """Return which records, shape (n, d), would lie in no ellipsoid, were each held out by itself.
 
         A minimum-volume ellipsoid is the same without any record that does not hold it in place, and without one of two
-        equal records; without one that does, this record is outside. Records are as good as new ones for ellipsoids
-        that were built on others.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-            Of the model.
-        repeated : ndarray of bool, shape (n,)
-            Records that are equal to another one.
+        equal records (`repeated`); without one that does, this record is outside. Records are as good as new ones for
+        ellipsoids that were built on others.
         """
         n_holding = np.asarray(self.holds.sum(axis=0)).ravel()
         for block, members in zip(self.blocks, self.members, strict=True):
-            needed = squared_gauges(block.ellipsoid, points[members]) >= _ON_BOUNDARY
+            needed = squared_gauges(block.ellipsoid, points[members]) >= 1.0 - 1e-6  # on the boundary
             n_holding[members[needed & ~repeated[members]]] -= 1
         return np.asarray(n_holding == 0)
 
@@ -128,3 +122,55 @@ class ProblemRegions:
             which = sorted(zip(by_record.indices[here].tolist(), foreign[here].tolist(), strict=True))
             own, other = ([self.rules.names[k] for k, is_foreign in which if is_foreign == kind] for kind in (0, 1))
             yield i, (own, other)
+
+
+class Overlap(NamedTuple):
+    """Two ellipsoids that overlap, by number; how many records both hold, and the margin of `sepc.Separation`."""
+
+    a: int
+    b: int
+    n_common: int
+    margin: float
+
+
+def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[Overlap]:
+    """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.separate` or by a record in both.
+
+    `holds`, of shape (n_ellipsoids, n), has 1 where an ellipsoid holds a record. Pairs come with the smaller number
+    first, in ascending order.
+    """
+    common = (holds @ holds.T).toarray()
+    for i, j in _may_meet(stack, common > 0):
+        separation = separate(stack[i], stack[j])
+        if common[i, j] or not separation.disjoint:
+            yield Overlap(i, j, int(common[i, j]), float(separation.margin))
+
+
+def _may_meet(stack: EllipsoidStack, common: BoolArray) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of ellipsoids that neither bounding boxes nor one well chosen direction prove disjoint."""
+    unit = stack.radii.max(initial=np.finfo(float).tiny)
+    centers, scaled = stack.centers[:, 0] / unit, stack.axes * (stack.radii / unit)[:, None]
+    shapes, half = np.matmul(scaled, scaled.mT), np.sqrt(np.square(scaled).sum(axis=2))
+    for i in range(len(stack)):
+        apart = (np.abs(centers - centers[i]) > (half + half[i]) * (1.0 + _SLACK)).any(axis=1) & ~common[i]
+        near = i + 1 + np.flatnonzero(~apart[i + 1 :])
+        offset = centers[near] - centers[i]
+        with np.errstate(all="ignore"):  # what is no number proves nothing
+            normal = _separating_normals(offset, shapes[near] + shapes[i])
+            reach = _widths(normal, scaled[i]) + _widths(normal, scaled[near])
+            apart = (normal * offset).sum(axis=1) > reach * (1.0 + _SLACK)
+        yield from ((i, j) for j in near[~apart | common[i, near]].tolist())
+
+
+def _separating_normals(offset: FloatArray, shapes: FloatArray) -> FloatArray:
+    """Return normals of hyperplanes that nearly do their best to separate pairs of ellipsoids."""
+    # A trace of a ball keeps flat pairs solvable; no normal can prove anything wrong.
+    ball = 1e-12 * np.trace(shapes, axis1=1, axis2=2) + 1e-200
+    return np.asarray(
+        np.linalg.solve(shapes + ball[:, None, None] * np.eye(offset.shape[1]), offset[:, :, None])[:, :, 0]
+    )
+
+
+def _widths(normal: FloatArray, scaled_axes: FloatArray) -> FloatArray:
+    """Return how far ellipsoids reach from their centres along normals, times the lengths of these."""
+    return np.asarray(np.sqrt(np.square(np.matmul(normal[:, None], scaled_axes)[:, 0]).sum(axis=1)))

@@ -12,20 +12,9 @@ from scipy.special import bdtrc
 
 from sepc.common.text import percent
 from sepc.common.typing import IntArray
-from sepc.landscapes.likes_around import nearest_others
+from sepc.landscapes.constants import CHANCE_CLUSTER, FOREIGN_AROUND, SMALLEST_DISJUNCT
+from sepc.landscapes.near_records import nearest_others
 from sepc.model.partition_model import PartitionModel
-
-# A record is among its own when at least half of its nearest records are of its class.
-_N_NEAREST = 5
-# Two such records are linked when each is among the other's nearest.
-_N_LINKED = 10
-_SMALLEST = 5
-# Records to look at around a group of few.
-_N_AROUND = 20
-# Share of other classes around a disjunct.
-_FOREIGN = 0.8
-# Chance that records drawn as they lie around a disjunct are as one-sided as those in it.
-_CHANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +60,7 @@ class Cluster(NamedTuple):
     members : ndarray of int
         Rows of the model's points, ascending.
     around : ndarray of int
-        The nearest records around them, the same way.
+        Rows of the nearest records around them.
     foreign : float
         Share of other classes among these.
     """
@@ -87,35 +76,22 @@ def largest_disjunct(n_class: int, d: int) -> float:
 
 
 def small_clusters(model: PartitionModel, candidates: IntArray, c: int) -> Iterator[Cluster]:
-    """Yield the small disjuncts among some records of one class; the rule is that of `FittedLandscape.disjuncts`.
-
-    Parameters
-    ----------
-    model : PartitionModel
-    candidates : ndarray of int, shape (n_candidates,)
-        Rows of the model's points, ascending.
-    c : int
-        Number of their class.
-
-    Yields
-    ------
-    Cluster
-    """
+    """Yield the small disjuncts among some records of class c; the rule is that of `FittedLandscape.disjuncts`."""
     n_class, d = int(model.class_count[c]), model.points.shape[1]
     for group in _groups(model, candidates, c):
-        if _SMALLEST <= len(group) <= min(largest_disjunct(n_class, d), n_class / 3):
+        if SMALLEST_DISJUNCT <= len(group) <= min(largest_disjunct(n_class, d), n_class / 3):
             cluster, chance = _with_surroundings(model, group, c)
-            if cluster.foreign >= _FOREIGN and chance < _CHANCE:
+            if cluster.foreign >= FOREIGN_AROUND and chance < CHANCE_CLUSTER:
                 yield cluster
 
 
 def _groups(model: PartitionModel, candidates: IntArray, c: int) -> list[IntArray]:
     """Return the connected groups of candidates that are among their own."""
-    if len(candidates) < _SMALLEST:
+    if len(candidates) < SMALLEST_DISJUNCT:
         return []
-    k = min(_N_LINKED, len(model.points) - 1)
+    k = min(10, len(model.points) - 1)  # linked are two records that are each among the other's nearest
     nearest = nearest_others(model, candidates, k)
-    among_own = (model.codes[nearest[:, :_N_NEAREST]] == c).mean(axis=1) >= 0.5
+    among_own = (model.codes[nearest[:, :5]] == c).mean(axis=1) >= 0.5
     records = candidates[among_own]
     place = np.full(len(model.points), -1)
     place[records] = np.arange(len(records))
@@ -135,8 +111,8 @@ def _with_surroundings(model: PartitionModel, group: IntArray, c: int) -> tuple[
     order = np.argsort(distance, kind="stable")[: -len(group)]
     n_in = int(np.count_nonzero(distance <= np.median(nearest_own)))
     n_own = len(group) + int(np.count_nonzero(model.codes[order[:n_in]] == c))
-    around = order[n_in : n_in + max(_N_AROUND, 2 * len(group))]
+    around = order[n_in : n_in + max(20, 2 * len(group))]
     own_around = int(np.count_nonzero(model.codes[around] == c))
-    # One record of either kind is added, so that a share of none is not taken for certain.
+    # One record of either kind is added, so that a share of 0 is not taken for certain.
     chance = float(bdtrc(n_own - 1, len(group) + n_in, (own_around + 1) / (len(around) + 2)))
     return Cluster(group, around, 1.0 - own_around / max(len(around), 1)), chance

@@ -1,9 +1,10 @@
-"""Survey of a training set, as `landscape` shows it: each class by itself, and the overlap of each pair of classes.
+"""Survey of a training set: each class by itself, and the overlap of each pair, as in the tables of a `DataLandscape`.
 
 All volumes are taken inside the affine hull of the records, in logs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
 from math import erfc, exp, inf, sqrt
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from sepc.common.frames import plain
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import TrainingSet
 from sepc.geometry.coefficient import overlap_coefficient
@@ -20,22 +22,108 @@ from sepc.geometry.intersection import cover_intersection
 from sepc.geometry.mve import MVE, min_volume_ellipsoid
 from sepc.geometry.passes import holds
 from sepc.geometry.separability import linearly_separable
-from sepc.landscapes.affine_hull import AffineHull
-from sepc.landscapes.class_summaries import ClassSummary, PairOverlap
-from sepc.landscapes.findings import HEAVY, PairStatistics
-from sepc.landscapes.linear_dependence import combination, flat_directions
-from sepc.landscapes.moments import joint, moments
-from sepc.landscapes.row_selection import joined_rows, repeated_rows, rows_by_class
+from sepc.landscapes.constants import HEAVY_OVERLAP
+from sepc.landscapes.findings import PairStatistics
+from sepc.landscapes.linear_dependence import AffineHull, Moments, combination, flat_directions
+from sepc.landscapes.near_records import repeated_rows
 from sepc.partitions.ordering import canonical_order
 
-# A class is nearly flat along directions in which it spreads by less than this, in standard deviations of all records.
-_NEARLY_FLAT = 1e-3
-# A column that varies by no more than this many units in the last place is constant.
-_ULPS = 8.0 * float(np.finfo(np.float64).eps)
-# Records of each class whose nearest neighbours are looked up.
-_NEIGHBOURS = 400
-
 OnStep = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassSummary:
+    """Size and dimensions of one class.
+
+    Attributes
+    ----------
+    label : object
+    n_records : int
+    share : float
+        Of all records.
+    dimension : int
+        Of the class's affine hull.
+    dimension_99 : int
+        How many principal directions hold 99 % of its variance, in standardised features.
+    participation : float
+        Participation ratio of these variances, ``sum(v)^2 / sum(v^2)``: between 1 and the number of features.
+    nearly_flat : tuple of str
+        Combinations of features that are all but constant in the class. Not given for classes with fewer than twice as
+        many records as features, which are flat for want of records.
+    """
+
+    label: Any
+    n_records: int
+    share: float
+    dimension: int
+    dimension_99: int
+    participation: float
+    nearly_flat: tuple[str, ...]
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields by name, ready for JSON."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**row, "label": plain(self.label), "nearly_flat": list(self.nearly_flat)}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairOverlap:
+    """Overlap of two classes. Pairs of numbers belong to `class_a` and `class_b`.
+
+    Attributes
+    ----------
+    class_a, class_b : object
+        Labels, in sorted order.
+    ovr : tuple of two float
+        Overlap ratio: volume of the ellipsoid around the points of both classes that lie in both class ellipsoids, over
+        the volume of the class ellipsoid. 0 if there are no such points.
+    n_outside : tuple of two int
+        Records that do not lie in both class ellipsoids.
+    n_inside : tuple of two int
+        Records that do.
+    ovl : float
+        Likeness of the class ellipsoids, as normal distributions: their overlapping coefficient, see
+        `overlap_coefficient`. Half of it, `mean_error` in tables, is how often the rule "the larger density" errs on
+        points of these two distributions, if both are equally frequent.
+    separable : bool
+        Whether a hyperplane separates the records of the two classes: their convex hulls do not meet.
+    ellipsoids_meet : bool
+    cover_ratio : tuple of two float
+        As `ovr`, for an ellipsoid around everything, not only the records, that both class ellipsoids hold.
+    by_points, by_intersection : Ellipsoid or None
+        These two ellipsoids, in the original units; None if they would be empty.
+    """
+
+    class_a: Any
+    class_b: Any
+    ovr: tuple[float, float]
+    n_outside: tuple[int, int]
+    n_inside: tuple[int, int]
+    ovl: float
+    separable: bool
+    ellipsoids_meet: bool
+    cover_ratio: tuple[float, float]
+    by_points: Ellipsoid | None
+    by_intersection: Ellipsoid | None
+
+    def row(self) -> dict[str, Any]:
+        """Return the numbers by the names that they have in a table, ready for JSON."""
+        return {
+            "class_a": plain(self.class_a),
+            "class_b": plain(self.class_b),
+            "ovr_a": self.ovr[0],
+            "ovr_b": self.ovr[1],
+            "n_outside_a": self.n_outside[0],
+            "n_outside_b": self.n_outside[1],
+            "ovl": self.ovl,
+            "separable": self.separable,
+            "n_inside_a": self.n_inside[0],
+            "n_inside_b": self.n_inside[1],
+            "mean_error": self.ovl / 2.0,
+            "ellipsoids_meet": self.ellipsoids_meet,
+            "cover_ratio_a": self.cover_ratio[0],
+            "cover_ratio_b": self.cover_ratio[1],
+        }
 
 
 class Survey:
@@ -50,12 +138,16 @@ class Survey:
 
     def __init__(self, data: TrainingSet, on_step: OnStep | None) -> None:
         self.data, self.on_step = data, on_step
-        parts = rows_by_class(data.X, data.codes, len(data.classes))
+        parts = [np.ascontiguousarray(data.X[data.codes == k]) for k in range(len(data.classes))]
+        for points in parts:
+            points.setflags(write=False)  # as the compiled code expects points
         self.sizes = [len(points) for points in parts]
-        self.moments = [moments(points) for points in parts]
-        self.total = joint(self.moments)
+        self.moments = [Moments.of(points) for points in parts]
+        self.total = Moments.joint(self.moments)
         spread = np.sqrt(self.total.covariance.diagonal())
-        self.scale = np.where(spread > _ULPS * np.abs(self.total.mean), spread, 0.0)
+        # A column that varies by no more than 8 units in the last place is constant.
+        rounding = 8.0 * np.finfo(np.float64).eps * np.abs(self.total.mean)
+        self.scale = np.where(spread > rounding, spread, 0.0)
         self.unit = np.where(spread > 0.0, spread, spread.max() or 1.0)
         self.hull = AffineHull(self.total, self.unit)
         self.parts = [self.hull.coordinates(points) for points in parts]
@@ -109,7 +201,7 @@ class Survey:
 
     def _flat_combinations(self, covariance: FloatArray) -> Iterator[str]:
         """Yield the combinations of features that are all but constant."""
-        directions, leading = flat_directions(covariance, _NEARLY_FLAT)
+        directions, leading = flat_directions(covariance, below=1e-3)  # in standard deviations of all records
         for direction, lead in zip(directions.T, leading, strict=True):
             terms = np.flatnonzero(np.abs(direction) > 0.01)
             slopes = direction * self.unit[lead] / self.unit
@@ -120,11 +212,10 @@ class Survey:
         # An ellipsoid holds its own points.
         inside = holds(F, A), holds(E, B)
         self.n_read += len(A) + len(B)
-        rows_a, rows_b = (np.flatnonzero(mask) for mask in inside)
-        shared = joined_rows((A, rows_a), (B, rows_b))
+        shared = np.concatenate([A[inside[0]], B[inside[1]]])
         by_points = self._solve(shared).ellipsoid if len(shared) else None
         cover = cover_intersection(E, F)
-        n_a, n_b = len(rows_a), len(rows_b)
+        n_a, n_b = (int(np.count_nonzero(mask)) for mask in inside)
         return PairOverlap(
             class_a=self.data.classes[a],
             class_b=self.data.classes[b],
@@ -144,7 +235,7 @@ class Survey:
         labels = [str(label) for label in self.data.classes.tolist()]
         for (a, b), pair in zip(self.pairs(), overlaps, strict=True):
             normal_overlap = self._normal_overlap(a, b)
-            neighbour_error = self._neighbour_error(a, b) if normal_overlap >= HEAVY else 0.0
+            neighbour_error = self._neighbour_error(a, b) if normal_overlap >= HEAVY_OVERLAP else 0.0
             sizes = self.sizes[a], self.sizes[b]
             yield PairStatistics(
                 (labels[a], labels[b]), sizes, pair.n_inside, pair.separable, normal_overlap, neighbour_error
@@ -161,8 +252,8 @@ class Survey:
         return erfc(sqrt(max(square, 0.0) / 8.0))
 
     def _neighbour_error(self, a: int, b: int) -> float:
-        """Return the share of some records, as many of either class, whose nearest neighbour is of the other class."""
-        n = min(self.sizes[a], self.sizes[b], _NEIGHBOURS)
+        """Return the share of up to 400 records of either class whose nearest neighbour is of the other class."""
+        n = min(self.sizes[a], self.sizes[b], 400)
         if n < 2:
             return 0.0
         even = np.arange(n)
@@ -185,7 +276,7 @@ class Survey:
         return repeated_rows(self.data.X)
 
     def n_outside(self) -> int:
-        """Return how many records would lie outside of the ellipsoids of all classes, had each been left out by itself.
+        """Return how many records would be outside of all classes' ellipsoids, were each held out by itself.
 
         Without a record that carries no weight an ellipsoid is the same; without one that does, this record is outside.
         """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sepc.common.text import listed, percent
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
-from sepc.explanations.feature_terms import feature_terms
+from sepc.explanations.shares import feature_terms
 from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
 from sepc.reports.report_tables import table

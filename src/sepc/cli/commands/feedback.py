@@ -14,7 +14,8 @@ from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.feedback import FeedbackMonitor, Forgetting
+from sepc.feedback.forgetting import Forgetting
+from sepc.feedback.monitor import FeedbackMonitor
 from sepc.feedback.observation_log import LoggedBatch, ObservationLog
 from sepc.persist import save
 from sepc.tables import TablePipeline

@@ -25,9 +25,8 @@ from sepc.common.text import many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
-from sepc.landscapes.column_findings import trap_findings
+from sepc.landscapes.column_findings import source_columns, trap_findings
 from sepc.landscapes.findings import Finding
-from sepc.landscapes.source_columns import source_columns
 from sepc.persist import save
 from sepc.promises.parts import ALL
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline

@@ -14,9 +14,15 @@ from sepc.estimators.ensemble.members import Citation, Evidence
 from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.counterfactual import Counterfactual, change_in_words, counterfactual
 from sepc.explanations.explanation import TextExplanation, known_or_none
-from sepc.explanations.missing_notes import MissingNote, missing_note
-from sepc.explanations.neighbours import Neighbour, nearest_in_words, nearest_records
-from sepc.explanations.policy_notes import PolicyNote, policy_note
+from sepc.explanations.notes import (
+    MissingNote,
+    Neighbour,
+    PolicyNote,
+    missing_note,
+    nearest_in_words,
+    nearest_records,
+    policy_note,
+)
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 
 _N_IN_TEXT = 2

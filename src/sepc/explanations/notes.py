@@ -1,0 +1,227 @@
+"""Notes on one record: its nearest training records, what it misses, what was stated of classes and costs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sepc.common.frames import plain
+from sepc.common.text import length_in_words, listed, many, percent, plural, shortened
+from sepc.common.typing import FloatArray, IntArray
+from sepc.explanations.vocabulary import Value, Vocabulary, Word
+from sepc.model.fitted_model import FittedModel
+from sepc.model.incomplete import expected, has_gaps
+
+# A trust that is higher by less than this is the same to a person.
+_WORTH_SAYING = 0.005
+
+
+class Neighbour(NamedTuple):
+    """A training record near the point: its row in the training set, its label, and how far it is."""
+
+    row: int
+    label: Any
+    distance: float
+    values: dict[str, Value]
+
+
+def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
+    """Return the training records nearest to a point, in the units of the data; none if they were not kept."""
+    if model.records is None:
+        return ()
+    points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
+    distances = _distances(model, x)
+    once = np.unique(rows, return_index=True)[1]  # one that counts more often is near once
+    n = min(5, len(once))
+    nearest = once[np.argpartition(distances[once], n - 1)[:n]]
+    nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
+    return tuple(
+        Neighbour(
+            int(rows[i]),
+            plain(model.classes[codes[i]]),
+            float(distances[i]),
+            vocabulary.record(model.original(points[i])),
+        )
+        for i in nearest[np.isfinite(distances[nearest])]
+    )
+
+
+def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
+    """Return the distance of each training record to a point, shape (n,).
+
+    Where values are missing, what is known of both, as if the rest lay as far apart; infinite where nothing is.
+    """
+    assert model.records is not None
+    squares = np.square(model.records.as_they_came - model.units(x))
+    if not has_gaps(squares):
+        return np.asarray(np.sqrt(squares.sum(axis=1)))
+    known = np.count_nonzero(~np.isnan(squares), axis=1)
+    total = np.where(known > 0, np.nansum(squares, axis=1), np.inf)
+    return np.asarray(np.sqrt(total * (squares.shape[1] / np.maximum(known, 1))))
+
+
+def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
+    """Return a sentence about the nearest training records; none if none are known."""
+    near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
+    return f"The nearest training records are {listed(near)}." if near else ""
+
+
+class MissingNote(NamedTuple):
+    """What is missing of one record.
+
+    Attributes
+    ----------
+    features : tuple of str
+        What has no value.
+    n_features : int
+        How many there are of all, known or not.
+    trust : float
+        Trust in the label by what is there.
+    expected_trust : float or None
+        The trust that could be expected if all values were there: the mean over what the nearest training records have
+        there, moved by as much as these differ in what is known. None without training records that have all of it.
+    most_worth : str or None
+        The one whose value would raise the trust most; None if none would, or if there are more than ten.
+    worth : float or None
+        The trust that could be expected with this value alone.
+    """
+
+    features: tuple[str, ...]
+    n_features: int
+    trust: float
+    expected_trust: float | None = None
+    most_worth: str | None = None
+    worth: float | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is known of the record."""
+        return len(self.features) == self.n_features
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is to be said."""
+        n = len(self.features)
+        if self.is_all:
+            yield "All values of the record are missing: nothing but the shares of the labels speaks for this one."
+            return
+        them = "all of them" if n > 1 else "it"
+        yield (
+            f"Of {many(self.n_features, 'value')} {n} {'are' if n > 1 else 'is'} missing "
+            f"({shortened(self.features, 5)}); the label rests on the {plural('other', self.n_features - n)}."
+        )
+        if self.expected_trust is None:
+            return
+        if self.expected_trust < self.trust + _WORTH_SAYING:
+            yield f"With {them} no higher trust could be expected."
+            return
+        alone = ""
+        if n > 1 and self.worth is not None:
+            alone = f", with {self.most_worth} alone one of {percent(self.worth)}"
+        yield f"With {them} a trust of {percent(self.expected_trust)} could be expected{alone}."
+
+
+def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vocabulary) -> MissingNote | None:
+    """Return what is missing of a point in original units, and what that costs the trust; None if nothing is."""
+    words = tuple(word for word in vocabulary.words if has_gaps(x[word.at]))
+    if not words:
+        return None
+    note = MissingNote(tuple(word.name for word in words), len(vocabulary.words), trust)
+    if model.records is None or len(words) == len(vocabulary.words):
+        return note
+    tried = _possible_values(model, x, words)
+    if not len(tried):
+        return note
+    with_all = _expected_trust(model, x, tried, words)
+    note = note._replace(expected_trust=with_all)
+    if len(words) > 10:
+        return note
+    worth = [_expected_trust(model, x, tried, (word,)) for word in words]
+    best = int(np.argmax(worth))
+    if worth[best] < trust + _WORTH_SAYING:
+        return note
+    # All values together can be expected to be worth no less than one of them.
+    return note._replace(expected_trust=max(with_all, worth[best]), most_worth=words[best].name, worth=worth[best])
+
+
+def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...]) -> FloatArray:
+    """Return records that a point may be once all of its values are known, shape (n, d).
+
+    Numbers are the conditional mean given the known ones, plus its residuals in the nearest training records that have
+    them. Features that are 0 or 1 are as in these.
+    """
+    assert model.records is not None
+    points, z, gaps = model.records.points, model.units(x), np.zeros(len(x), dtype=bool)
+    for word in words:
+        gaps[word.at] = True  # a feature that says that it is missing will say something else
+    order: IntArray = np.argsort(_distances(model, x), kind="stable")
+    if model.records.gaps is not None:
+        order = order[~model.records.gaps[order][:, gaps].any(axis=1)]
+    near = points[order[:50]]
+    if not len(near):
+        return near
+    mean = points.mean(axis=0)
+    # A little is added, so that covariances of few records are not singular.
+    covariance = (points - mean).T @ (points - mean) / len(points) + 1e-6 * np.eye(len(z))
+    residuals = near - expected(near, np.repeat(gaps[None], len(near), axis=0), mean, covariance).points
+    moved = model.original(expected(np.where(gaps, mean, z)[None], gaps[None], mean, covariance).points + residuals)
+    original = model.original(near)
+    is_indicator = (np.isclose(original, 0.0) | np.isclose(original, 1.0)).all(axis=0)
+    return np.where(is_indicator, np.rint(original), moved)
+
+
+def _expected_trust(model: FittedModel, x: FloatArray, tried: FloatArray, words: tuple[Word, ...]) -> float:
+    """Return the mean trust of a point with other records' values in some places."""
+    X = np.repeat(x[None], len(tried), axis=0)
+    for word in words:
+        X[:, word.at] = tried[:, word.at]
+    return float(model.decide(X).trust.mean())
+
+
+class PolicyNote(NamedTuple):
+    """What was stated of classes and costs, for one verdict.
+
+    Attributes
+    ----------
+    class_prior, class_share : dict of label to float, or None
+        Shares of the classes as stated, and those in training; None where nothing was stated.
+    costs : dict of label to float, or None
+        What each label can be expected to cost if it is given.
+    asking : float or None
+        What asking a person can be expected to cost.
+    """
+
+    class_prior: dict[Any, float] | None
+    class_share: dict[Any, float] | None
+    costs: dict[Any, float] | None
+    asking: float | None
+
+    def sentences(self, label: Any) -> Iterator[str]:
+        """Yield what is to be said of a verdict with this label."""
+        if self.class_prior is not None and self.class_share is not None:
+            stated = ", ".join(f"{name} {percent(share)}" for name, share in self.class_prior.items())
+            trained = ", ".join(percent(share) for share in self.class_share.values())
+            yield f"Classes are taken to be as frequent as stated: {stated} (in training {trained})."
+        if self.costs is not None:
+            others = sorted((cost, str(name)) for name, cost in self.costs.items() if name != label)
+            alternatives = listed([f"{name} {cost:.3g}" for cost, name in others[:3]])
+            yield f"It can be expected to cost {self.costs[label]:.3g}, {alternatives}."
+            if self.asking is not None:
+                less = "less" if self.asking < self.costs[label] else "no less"
+                yield f"Asking a person can be expected to cost {less}, {self.asking:.3g}."
+
+
+def policy_note(model: FittedModel, proba: FloatArray) -> PolicyNote | None:
+    """Return what the model's policy means for a point with these probabilities, shape (n_classes,), or None."""
+    policy = model.policy
+    if policy is None:
+        return None
+    labels = [plain(label) for label in model.classes]
+    trained = (model.class_count / model.class_count.sum()).tolist()
+    given = proba[None]
+    asking = policy.cost_of_asking(given)
+    return PolicyNote(
+        class_prior=None if policy.prior is None else dict(zip(labels, policy.prior.tolist(), strict=True)),
+        class_share=None if policy.prior is None else dict(zip(labels, trained, strict=True)),
+        costs=None if policy.costs is None else dict(zip(labels, (given @ policy.costs)[0].tolist(), strict=True)),
+        asking=None if asking is None else float(asking[0]),
+    )
