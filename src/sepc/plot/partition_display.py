@@ -73,6 +73,8 @@ class PartitionDisplay:
     lines : sequence of Line
         Hyperplanes.
     shading : Shading or None
+    limits : pair of (low, high), optional
+        Of both axes; by default all that is drawn has room.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class PartitionDisplay:
     axis_names: tuple[str, str]
     lines: Sequence[Line] = ()
     shading: Shading | None = None
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None
 
     @classmethod
     def from_estimator(
@@ -184,7 +187,7 @@ class PartitionDisplay:
             display.shading = display._shading(fitted, plane)
         return display.plot(ax, n_names=n_names)
 
-    def plot(self, ax: Any = None, *, n_names: int = 6) -> Self:
+    def plot(self, ax: Any = None, *, n_names: int = 6, legend: bool = True) -> Self:
         """Draw it.
 
         Parameters
@@ -193,6 +196,7 @@ class PartitionDisplay:
             A new figure by default.
         n_names : int, default=6
             How many of the largest regions to name; names without room are left out.
+        legend : bool, default=True
 
         Returns
         -------
@@ -221,7 +225,8 @@ class PartitionDisplay:
             for o in self.outlines
         ]
         label_axes(ax, *self.axis_names)
-        self._draw_legend(styles)
+        if legend:
+            self._draw_legend(styles)
         self._draw_names(styles, n_names)
         return self
 
@@ -264,6 +269,8 @@ class PartitionDisplay:
         )
 
     def _limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        if self.limits is not None:
+            return self.limits
         corners = [o.center + sign * o.reach for o in self.outlines for sign in (-1.0, 1.0)]
         everything = np.vstack([self.points, *corners, *(point for point, _ in self.isolated)])
         low, high = everything.min(axis=0), everything.max(axis=0)
@@ -329,7 +336,10 @@ class PartitionDisplay:
     def _draw_names(self, styles: dict[Any, Style], n_names: int) -> None:
         """Name the largest regions, each at the first of a few places that no other name takes."""
         self.names_: list[Any] = []
-        settle(self.ax_)
+        if self.figure_.figure.get_layout_engine() is None:  # the axes stay where they are
+            self.ax_.apply_aspect()
+        else:
+            settle(self.ax_)
         for o in sorted(self.outlines, key=lambda o: -o.n_points)[:n_names]:
             text = self.ax_.text(
                 *o.center,
@@ -342,9 +352,11 @@ class PartitionDisplay:
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             )
             taken = [other.get_window_extent() for other in self.names_]
+            low, high = np.transpose(self._limits())
             for place in (o.center, *o.curve()[:-1:32]):
                 text.set_position(place)
-                if not any(text.get_window_extent().overlaps(other) for other in taken):
+                inside = bool(((low <= place) & (place <= high)).all())
+                if inside and not any(text.get_window_extent().overlaps(other) for other in taken):
                     self.names_.append(text)
                     break
             else:

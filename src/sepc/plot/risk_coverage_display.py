@@ -239,7 +239,7 @@ class RiskCoverageDisplay:
 
     def _draw(self, curve: RiskCurve, number: int) -> Any:
         look = style(number)
-        x = np.union1d(np.linspace(_FIRST, 1.0, 500), curve.coverages)
+        x = np.union1d(np.linspace(_FIRST, curve.coverages[-1], 500), curve.coverages)
         marked = len(curve.coverages) <= _FEW
         (line,) = self.ax_.plot(
             x,

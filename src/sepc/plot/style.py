@@ -10,9 +10,9 @@ from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; without the yellow, which is too pale for lines.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Lists of different lengths: what looks alike in one way differs in another.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 _LINES = ("-", "--", "-.", ":")
 _HATCHES = ("", "///", "...", "\\\\\\", "xxx")
 GREY = "#777777"
@@ -31,7 +31,7 @@ class Style(NamedTuple):
 
 def style(k: int) -> Style:
     """Return the look of number k; the first 28 differ in colour or line, and neighbours in everything."""
-    return Style(*(looks[k % len(looks)] for looks in (_COLOURS, _MARKERS, _LINES, _HATCHES)))
+    return Style(*(looks[k % len(looks)] for looks in (COLOURS, MARKERS, _LINES, _HATCHES)))
 
 
 def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
@@ -50,12 +50,19 @@ def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
     return {plain(label): style(k) for k, label in enumerate(classes)}
 
 
+def require_matplotlib(what: str = "a plot", extra: str = "plot") -> None:
+    """Refuse to go on without matplotlib."""
+    try:
+        import matplotlib.axes  # noqa: F401
+    except ImportError as error:
+        raise SepcError(f"{what} needs matplotlib, which is not installed. Run: pip install 'sepc[{extra}]'") from error
+
+
 def axes_for(ax: Any) -> Any:
     """Return the axes to draw on: those given, or those of a new figure."""
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise SepcError("a plot needs matplotlib, which is not installed. Run: pip install 'sepc[plot]'") from error
+    require_matplotlib()
+    from matplotlib.axes import Axes
+
     if ax is None:
         from matplotlib import pyplot as plt
 

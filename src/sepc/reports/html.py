@@ -7,9 +7,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from sepc.common.templates import template_environment
+from sepc.plot.style import COLOURS, MARKERS
+from sepc.reports.pictures import pictures
 from sepc.reports.report_tables import cell, exact, number
 from sepc.reports.scores import plain_methods, scores
-from sepc.reports.svg import N_COLOURS, promise_svg, regions_svg, reliability_svg, risk_coverage_svg
 
 if TYPE_CHECKING:
     import jinja2
@@ -31,16 +32,18 @@ def as_html(content: dict[str, Any]) -> str:
     -------
     str
     """
-    environment = _environment()
+    environment, rightly = _environment(), _rightly(content)
     safe = environment.filters["safe"]
+    # The colour and the marker that `sepc.plot.class_styles` has for each label.
+    looks = [f"c{k % len(COLOURS)} m{k % len(MARKERS)}" for k in range(len(content["labels"]))]
     return environment.get_template("report.html.j2").render(
         **content,
         style=safe(_text("style.css")),
         script=safe(_text("script.js")),
-        payload=safe(embedded({name: content[name] for name in _FOR_THE_SCRIPT})),
-        pictures={name: [safe(picture) for picture in made] for name, made in _pictures(content).items()},
-        look_of={label: _look(code) for code, label in enumerate(content["labels"])},
-        said_rightly=_rightly(content),
+        payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": looks})),
+        pictures={name: [safe(picture) for picture in made] for name, made in pictures(content, rightly).items()},
+        look_of=dict(zip(content["labels"], looks, strict=True)),
+        said_rightly=rightly,
         scores=scores(content["results"]),
         plain_methods=plain_methods(content),
     )
@@ -52,32 +55,9 @@ def embedded(value: Any) -> str:
     return text.translate(_UNSAFE)
 
 
-def _pictures(content: dict[str, Any]) -> dict[str, list[str]]:
-    picture, result = content["picture"], content["results"]
-    code = {label: k for k, label in enumerate(content["labels"])}
-    shown, right = picture["records"], _rightly(content)
-    of_points = [content["records"]["truth"][i] for i in shown]
-    drawn = [
-        regions_svg(view, shown, [*of_points, *(code[e["label"]] for e in view["ellipses"])], [right[i] for i in shown])
-        for view in picture["views"]
-    ]
-    at, promised = result["at"], content["promise"] or {"bars": []}
-    risk = None if at["accuracy"] is None else 1.0 - at["accuracy"]
-    return {
-        "regions": drawn,
-        "curve": [risk_coverage_svg(result["curve"], at["coverage"], risk)],
-        "reliability": [reliability_svg(result["reliability"])],
-        "promise": [] if not promised["bars"] else [promise_svg(promised["bars"], promised["bounds"] == "error")],
-    }
-
-
 def _rightly(content: dict[str, Any]) -> list[bool]:
     records = content["records"]
     return [true == given for true, given in zip(records["truth"], records["label"], strict=True)]
-
-
-def _look(code: int) -> str:
-    return f"c{code % N_COLOURS}{' square' if code // N_COLOURS % 2 else ''}"
 
 
 @cache
