@@ -11,8 +11,7 @@ from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
 from sepc.model.assessment import USUAL_TRUST, UsualTrust
-from sepc.reports.html import as_html
-from sepc.reports.markdown import as_markdown
+from sepc.reports.forms import as_html, as_markdown
 from sepc.reports.record_verdicts import OnStep
 from sepc.reports.subject import Subject
 from sepc.reports.summary import summary

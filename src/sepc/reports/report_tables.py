@@ -12,14 +12,13 @@ KINDS = ("text", "label", "count", "share", "meter", "number", "exact")
 NOTHING = "–"  # noqa: RUF001  (a dash where there is no number)
 
 
-def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> dict[str, Any]:
+def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]], explained: bool = True) -> dict[str, Any]:
     """Return a table; each column is a key, a title and one of `KINDS`.
 
-    What the title of a column means is added; "" if it is plain.
+    What the title of a column means is added; "" if it is plain, or not `explained`.
     """
-    told = [
-        {"key": key, "title": title, "kind": kind, "meaning": MEANINGS.get(title, "")} for key, title, kind in columns
-    ]
+    known = MEANINGS if explained else {}
+    told = [{"key": key, "title": title, "kind": kind, "meaning": known.get(title, "")} for key, title, kind in columns]
     return {"columns": told, "rows": rows}
 
 

@@ -1,4 +1,4 @@
-"""The page of a report stands alone, and shows every text as text."""
+"""The page of a report stands alone, and page and Markdown show every text as text."""
 
 import re
 
