@@ -11,8 +11,7 @@ from sepc.common.templates import template_environment
 from sepc.model.assessment import LOW_TRUST
 from sepc.plot.style import COLOURS, MARKERS
 from sepc.reports.pictures import pictures
-from sepc.reports.report_tables import cell, exact, number, table
-from sepc.reports.scores import plain_methods, scores
+from sepc.reports.report_tables import cell, exact, number, plain_methods, scores, table
 
 if TYPE_CHECKING:
     import jinja2

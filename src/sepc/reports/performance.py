@@ -9,8 +9,8 @@ from sepc.common.intervals import exact_interval
 from sepc.model.assessment import OF_GAPS, REASONS, REFUSALS
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.report_tables import table
+from sepc.reports.sentences import trust_bands
 from sepc.reports.subject import Subject
-from sepc.reports.trust_in_words import trust_bands
 
 # As `expected_calibration_error` has it unless told otherwise.
 N_BINS = 15

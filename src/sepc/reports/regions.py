@@ -1,4 +1,4 @@
-"""Projections of ellipsoids and test records onto pairs of features, as numbers to draw."""
+"""Regions of a report: projections of them and of test records, as numbers to draw, and a table of what each holds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sepc.common.text import many
+from sepc.common.text import in_words, many
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.feature_views import PLAIN
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.plot.planes import Plane, principal_plane
+from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
 # Features whose pairs are drawn, and how far two of them may be correlated.
@@ -22,6 +23,22 @@ _SAME = 0.9
 _N_ELLIPSES = 60
 # The frame goes beyond the points by this share of their range; for ellipses by so much more, but no further.
 _MARGIN, _MOST = 0.06, 0.5
+# Features that say best where a region lies.
+_N_TELLING = 3
+_COLUMNS = (
+    ("region", "region", "text"),
+    ("label", "label", "label"),
+    ("n_regions", "regions", "count"),
+    ("n_shaped", "shaped by", "count"),
+    ("n_label", "records", "count"),
+    ("n_others", "others", "count"),
+    ("purity", "purity", "share"),
+    ("trust", "trust", "share"),
+    ("weight", "weight", "number"),
+    ("read_as", "read as", "text"),
+    ("where", "where it lies", "text"),
+    ("member", "member", "text"),
+)
 
 
 def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
@@ -200,3 +217,66 @@ def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray
     size = np.where(last > first, last - first, 1.0)
     around = np.vstack([shown, np.clip(ends, first - _MOST * size, last + _MOST * size)])
     return around.min(axis=0) - _MARGIN * size, around.max(axis=0) + _MARGIN * size
+
+
+def regions_table(subject: Subject) -> dict[str, Any]:
+    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies."""
+    frame = subject.clf.regions()
+    have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
+    if have.get("read_as") == have["region"]:
+        del have["read_as"]  # each by itself
+    if set(have.get("n_regions", ())) <= {1}:
+        have.pop("n_regions", None)
+    have["label"] = [str(label) for label in have["label"]]
+    have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
+    ensemble = subject.ensemble
+    if ensemble is not None:
+        have["member"] = _members(subject, ensemble)
+    elif "where" not in have:  # a table tells it in its own columns
+        have["where"] = _places(subject, frame)
+    columns = [column for column in _COLUMNS if column[0] in have]
+    return table(columns, [[short(have[key][i]) for key, *_ in columns] for i in range(len(frame))])
+
+
+def _places(subject: Subject, frame: Any) -> list[str]:
+    """Say from where to where each region reaches, in the features whose range there holds fewest training records."""
+    features = subject.model.features
+    low, high = (
+        np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
+    )
+    order = np.argsort(_within(subject, low, high), axis=1, kind="stable")
+    points, _ = subject.training
+    if len(points):
+        # An ellipsoid reaches beyond its records, but not where no record is.
+        smallest, largest = subject.model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
+        low, high = np.clip(low, smallest, largest), np.clip(high, smallest, largest)
+    # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
+    digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
+    return [
+        "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :_N_TELLING].tolist())
+        for i in range(len(frame))
+    ]
+
+
+def _reach(feature: str, low: float, high: float, digits: int) -> str:
+    # Adding 0 makes -0 a 0.
+    first, last = (in_words(round(float(end), digits) + 0.0) for end in (low, high))
+    return f"{feature} {first}" if first == last else f"{feature} {first} to {last}"
+
+
+def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return how many training records have each feature in the range of each region, shape (n_regions, n_features)."""
+    points, _ = subject.training
+    if not len(points):
+        return (high - low) / subject.model.scale
+    columns = np.sort(subject.model.original(points), axis=0).T
+    below = [np.searchsorted(column, edge, "left") for column, edge in zip(columns, low.T, strict=True)]
+    upto = [np.searchsorted(column, edge, "right") for column, edge in zip(columns, high.T, strict=True)]
+    return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T
+
+
+def _members(subject: Subject, ensemble: EnsembleModel) -> list[str]:
+    names = [member_name(m, subject.named(member.plan.features)) for m, member in enumerate(ensemble.members)]
+    return [
+        name for name, member in zip(names, ensemble.members, strict=True) for part in member.parts for _ in part.names
+    ]
