@@ -13,13 +13,13 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import new_points
 from sepc.estimators.classifier import SEPClassifier
 from sepc.model.incomplete import has_gaps
+from sepc.plot.base import Display
 from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, outline, plane_of
 from sepc.plot.scores import labels_of, partitioned, prepared
 from sepc.plot.style import (
     GREY,
     TINY,
     Style,
-    axes_for,
     class_styles,
     into_emptiest_place,
     label_axes,
@@ -55,7 +55,7 @@ class Shading(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """The regions of a `SEPClassifier` as ellipses in a plane, with points; made by `from_estimator`.
 
     Parameters
@@ -211,8 +211,7 @@ class PartitionDisplay:
         >>> [name.get_text() for name in display.plot(Figure().subplots(), n_names=1).names_]
         ['0#1']
         """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         styles = class_styles(self.classes)
         x_limits, y_limits = self._limits()
         ax.set(xlim=x_limits, ylim=y_limits)

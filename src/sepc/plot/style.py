@@ -1,11 +1,10 @@
-"""Common style of all displays: one look for each class, axes to draw on, and words that fit."""
+"""Common style of all displays: one look for each class, and letters that fit."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.common.errors import InputError, SepcError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 
@@ -48,31 +47,6 @@ def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
         A `Style` for each label.
     """
     return {plain(label): style(k) for k, label in enumerate(classes)}
-
-
-def require_matplotlib(what: str = "a plot", extra: str = "plot") -> None:
-    """Refuse to go on without matplotlib."""
-    try:
-        import matplotlib.axes  # noqa: F401
-    except ImportError as error:
-        raise SepcError(f"{what} needs matplotlib, which is not installed. Run: pip install 'sepc[{extra}]'") from error
-
-
-def axes_for(ax: Any) -> Any:
-    """Return the axes to draw on: those given, or those of a new figure."""
-    require_matplotlib()
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        return plt.subplots(layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise InputError(
-            f"ax is a {type(ax).__name__}; expected the axes to draw on. Pass one of those that plt.subplots() "
-            "returns, or None for a new figure."
-        )
-    return ax
 
 
 def pale(colours: FloatArray, depth: FloatArray | float) -> FloatArray:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from sepc.plot.style import COLOURS, GREY, require_matplotlib
+from sepc.plot.base import require_matplotlib
+from sepc.plot.style import COLOURS, GREY
 
 # CSS variables of the page: `--c0`, `--c1`, ... for classes; black is the colour of the text around the picture.
 _VARIABLES = {
@@ -28,7 +29,7 @@ def page_settings() -> Iterator[None]:
     import matplotlib as mpl
     from matplotlib import style
 
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "sepc"}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "sepc"}
     with style.context("default"), mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has other fonts
         yield
