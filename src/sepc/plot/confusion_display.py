@@ -14,8 +14,6 @@ from sepc.plot.base import Display
 from sepc.plot.scores import predictions
 from sepc.plot.style import TINY, cell_size, fitting_size, ink_on, label_axes, points_of, short
 
-_ABSTAINED = "abstained"
-
 
 @dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
@@ -197,10 +195,11 @@ class ConfusionDisplay(Display):
         self.im_ = ax.imshow(colours, aspect="auto", interpolation="nearest")
         ax.axvline(k - 0.5, color="white", linewidth=4.0)
         names = [short(label, 14) for label in self.classes.tolist()]
-        ax.set_xticks(range(k + 1), [*names, _ABSTAINED])
+        given = [*names, "abstained"]
+        ax.set_xticks(range(k + 1), given)
         ax.set_yticks(range(k), names)
         label_axes(ax, self._words(), "true label")
-        if max(map(len, (*names, _ABSTAINED))) * 0.6 * points_of(TINY) > cell_size(ax, k + 1, k)[0]:
+        if max(map(len, given)) * 0.6 * points_of(TINY) > cell_size(ax, k + 1, k)[0]:
             ax.tick_params(axis="x", labelrotation=90)
         self._draw_numbers(colours)
 
@@ -214,7 +213,7 @@ class ConfusionDisplay(Display):
         """Return the colours of the entries: blue for labels, grey for none."""
         from matplotlib import colormaps
 
-        # Up to 0.9 of the scale: its dark end is too dark to tell from black.
+        # Up to 0.9 of the scale: its dark end is too dark to differ from black.
         depth = 0.9 * self.matrix / max(float(self.matrix.max()), np.finfo(float).tiny)
         colours = colormaps["Blues"](depth)
         colours[:, -1] = colormaps["Greys"](0.8 * depth[:, -1])

@@ -27,8 +27,6 @@ from sepc.plot.style import (
 # Cells of two regions that share all records.
 _BETWEEN: dict[str, Any] = {"facecolor": (0.15, 0.15, 0.15), "edgecolor": "white", "linewidth": 0.8}
 _WITHIN: dict[str, Any] = {"facecolor": (0.45, 0.45, 0.45), "edgecolor": "white", "linewidth": 0.8, "hatch": "///"}
-# Smaller letters, in points, cannot be read.
-_SMALLEST = 4.5
 
 
 class Node(NamedTuple):
@@ -100,7 +98,7 @@ class LandscapeDisplay(Display):
     def from_estimator(cls, clf: Any, *, max_regions: int = 24, ax: Any = None) -> Self:
         """Show which regions of a classifier overlap, by its `landscape_`.
 
-        Regions of rests ("not ...") are left out.
+        Regions of all other labels ("not ...") are not shown.
 
         Parameters
         ----------
@@ -239,7 +237,7 @@ class LandscapeDisplay(Display):
         """Write how many records two regions share into their cell, if it is large enough to be read."""
         longest = max((len(str(edge.n_common)) for edge in self.edges), default=1)
         size = fitting_size(cell, longest)
-        if size < _SMALLEST:
+        if size < 4.5:  # too small to read, in points
             return
         for edge, patch in zip(self.edges, self.edges_, strict=True):
             ink, place = ink_on(np.array(patch.get_facecolor()[:3])), (min(edge[:2]), max(edge[:2]))

@@ -30,7 +30,6 @@ from sepc.plot.style import (
 )
 
 _N_GRID = 240
-_MARGIN = 0.05
 # How isolated points and hyperplanes look.
 _STAR = {"marker": "*", "markersize": 7, "markeredgecolor": "black", "markeredgewidth": 0.7}
 _DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 0.9}
@@ -149,7 +148,7 @@ class PartitionDisplay(Display):
         shade : bool, default=False
             Whether to colour the background by label, the paler the lower the trust; of two features only.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are left out.
+            How many of the largest regions to name; names without room are not drawn.
         ax : matplotlib Axes, optional
             A new figure by default.
 
@@ -195,7 +194,7 @@ class PartitionDisplay(Display):
         ax : matplotlib Axes, optional
             A new figure by default.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are left out.
+            How many of the largest regions to name; names without room are not drawn.
         legend : bool, default=True
 
         Returns
@@ -236,7 +235,7 @@ class PartitionDisplay(Display):
         -------
         pandas.DataFrame
             `n_points` are the training points that it was built on; `x` and `y` its centre, as shown; `x_reach` and
-            `y_reach` how far it goes from there along each axis. ``correlation`` tells its tilt: with the matrix S of
+            `y_reach` how far it goes from there along each axis. ``correlation`` is its tilt: with the matrix S of
             the squares of both reaches and ``x_reach * y_reach * correlation``, it is where ``z @ inv(S) @ z <= 1`` for
             the way z from the centre.
 
@@ -273,7 +272,7 @@ class PartitionDisplay(Display):
         corners = [o.center + sign * o.reach for o in self.outlines for sign in (-1.0, 1.0)]
         everything = np.vstack([self.points, *corners, *(point for point, _ in self.isolated)])
         low, high = everything.min(axis=0), everything.max(axis=0)
-        room = _MARGIN * np.where(high > low, high - low, 1.0)
+        room = 0.05 * np.where(high > low, high - low, 1.0)
         (left, bottom), (right, top) = (low - room).tolist(), (high + room).tolist()
         return (left, right), (bottom, top)
 

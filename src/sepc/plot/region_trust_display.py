@@ -15,12 +15,10 @@ from sepc.plot.base import Display
 from sepc.plot.scores import assessed, labels_of, last_step, partitioned, require_positive
 from sepc.plot.style import GREY, TINY, Style, class_styles, height_of, label_axes, short
 
-_OTHERS = "other labels"
-
 
 @dataclass(eq=False, repr=False)
 class RegionTrustDisplay(Display):
-    """Bars that tell how many points of each label fall into each region, and a line that tells the trust there.
+    """Number of points of each label in each region as bars, and the trust there as a line.
 
     Parameters
     ----------
@@ -30,7 +28,7 @@ class RegionTrustDisplay(Display):
     trust : ndarray of shape (n_regions,)
         Mean trust in the labels there.
     groups : sequence of labels
-        The classes, and "other labels" if those are not told apart.
+        The classes, and "other labels" if those are not distinguished.
     classes : ndarray of shape (n_classes,)
     counted : str
         What is counted, for the axis.
@@ -191,7 +189,7 @@ def _of_points(clf: Any, X: Any, y: Any, display: str) -> tuple[Any, ...]:
 
 
 def _of_training(clf: Any, display: str) -> tuple[Any, ...]:
-    """Take the counts of training points from `regions`; of several classes, the regions of rests are left out."""
+    """Take the counts of training points from `regions`; of several classes, not the regions of the rests."""
     if isinstance(last_step(clf), SEPEnsembleClassifier):
         raise InputError(
             "X and y are not given, and clf is an ensemble, whose trust belongs to points, not to regions. Pass test "
@@ -209,6 +207,6 @@ def _of_training(clf: Any, display: str) -> tuple[Any, ...]:
     counts = np.zeros((len(kept), len(classes) + (not binary)), dtype=np.int64)
     counts[np.arange(len(kept)), codes] = own[kept]
     counts[np.arange(len(kept)), 1 - codes if binary else len(classes)] = others[kept]
-    groups = classes.tolist() if binary else [*classes.tolist(), _OTHERS]
+    groups = classes.tolist() if binary else [*classes.tolist(), "other labels"]
     what = "held-out training points" if fitted.trust in HELD_OUT_READINGS else "training points"
     return names[kept].tolist(), counts, trust[kept].astype(float), groups, classes, f"{what} in the region"

@@ -12,9 +12,6 @@ from sepc.plot.base import CurvesDisplay
 from sepc.plot.scores import model_name, predictions
 from sepc.plot.style import GREY, TINY, height_of, label_axes, short, style
 
-# How high the bars of the counts reach, of the whole height.
-_BARS = 0.18
-
 
 class ReliabilityCurve(NamedTuple):
     """The bins of one model.
@@ -53,8 +50,8 @@ class ReliabilityDisplay(CurvesDisplay):
     """Reliability diagram of the predicted labels of one or several models.
 
     Records are put into bins of equal width by the confidence in their label. On the diagonal, labels are right as
-    often as they are said to be. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom tell how many
-    records each bin holds, and a number how many the tallest one. The legend gives the expected calibration error.
+    often as they are said to be. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom show the
+    number of records in each bin, written above the fullest one. The legend gives the expected calibration error.
 
     Parameters
     ----------
@@ -260,7 +257,7 @@ class ReliabilityDisplay(CurvesDisplay):
     def _draw_bars(self, curve: ReliabilityCurve, number: int) -> Any:
         look, width = style(number), 0.9 / (len(curve.counts) * len(self.curves))
         start = curve.edges[:-1] + (0.05 / len(curve.counts)) + number * width
-        height = _BARS * curve.counts / self._most
+        height = 0.18 * curve.counts / self._most
         return self.ax_.bar(
             start, height, width, align="edge", color=look.colour, hatch=look.hatch, alpha=0.3, edgecolor="white"
         )

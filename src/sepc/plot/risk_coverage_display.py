@@ -11,8 +11,6 @@ from sepc.plot.base import CurvesDisplay
 from sepc.plot.scores import model_name, predictions
 from sepc.plot.style import GREY, TINY, into_emptiest_place, label_axes, short, style
 
-# Marks at each threshold help as long as they are few.
-_FEW = 25
 _FIRST = 0.002
 _GID = "sepc risk-coverage"
 
@@ -257,7 +255,7 @@ class RiskCoverageDisplay(CurvesDisplay):
     def _draw_curve(self, curve: RiskCurve, number: int) -> Any:
         look = style(number)
         x = np.union1d(np.linspace(_FIRST, curve.coverages[-1], 500), curve.coverages)
-        marked = len(curve.coverages) <= _FEW
+        marked = len(curve.coverages) <= 25  # marks at each threshold help while they are few
         (line,) = self.ax_.plot(
             x,
             curve.at(x),

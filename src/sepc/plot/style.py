@@ -8,7 +8,7 @@ import numpy as np
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; without the yellow, which is too pale for lines.
+# Okabe and Ito's colours, which the colour-blind can distinguish; without the yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Lists of different lengths: what looks alike in one way differs in another.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
@@ -92,7 +92,7 @@ def points_of(size: str) -> float:
 
 
 def fitting_size(cell: tuple[float, float], n_letters: int) -> float:
-    """Return a font size at which so many letters fit into a cell, but no larger than that of other text."""
+    """Return a font size at which n letters fit into a cell, but no larger than that of other text."""
     width, height = cell
     return min(0.85 * width / (0.62 * max(n_letters, 2)), 0.75 * height, points_of("medium"))
 

@@ -15,11 +15,8 @@ from sepc.model.partition_model import PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Labels, and values of a category, that are told of; the others are many.
+# Labels that are listed by name; further ones are counted.
 _N_LABELS = 6
-_N_VALUES = 3
-# Columns that are named for each region or label.
-_N_NAMED = 3
 _OF_ONE = (
     "A label wins against its strongest rival by the log odds between their best regions, and each column adds a term "
     "to these: the same terms that explanations name. A column matters as much as its terms are large, for or against "
@@ -45,8 +42,8 @@ def column_importance(subject: Subject) -> dict[str, Any]:
     -------
     dict
         ``note``, a sentence on what is measured; ``columns``, a table with the mean absolute term of each column, the
-        largest first, and ``groups``, a table with the most telling columns where each region, or in an ensemble each
-        label, decides. Both are None for a model that only counts.
+        largest first, and ``groups``, a table with the columns of largest terms where each region decides, or each
+        label in an ensemble. Both are None for a model that only counts.
     """
     found = column_terms(subject)
     if found is None:
@@ -120,7 +117,7 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
     rows = []
     for decider, n in Counter(found.deciders.tolist()).most_common():
         sizes = np.abs(found.values[found.deciders == decider]).mean(axis=0)
-        most = np.argsort(-sizes, kind="stable")[:_N_NAMED].tolist()
+        most = np.argsort(-sizes, kind="stable")[:3].tolist()
         told = [f"{names[j]} ({percent(sizes[j] / sizes.sum())})" for j in most if sizes[j] > 0.0]
         rows.append([decider, n, listed(told)])
     columns = [
@@ -178,7 +175,7 @@ def _values(known: list[Any], labels: list[str], every: list[str]) -> tuple[str,
     """Return the most frequent values with their shares, and how frequent the first of them is for each label."""
     counts = Counter(map(str, known))
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], _N_VALUES, "values")
+    told = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "values")
     first = ranked[0][0]
     is_first, of = np.array([str(value) == first for value in known]), np.array(labels, dtype=object)
     shares = [f"{percent(is_first[of == label].mean())} of {label}" for label in every if (of == label).any()]

@@ -43,7 +43,7 @@ class Report:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
 
         ``records`` holds all test records by columns; in its ``truth`` and ``label``, and in ``n_classes``, numbers are
-        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` tells
+        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` explains
         some of them one by one; lists of values follow ``columns``.
 
         Examples
@@ -150,10 +150,10 @@ def report(
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it. By
         default 0 for a classifier with costs (`SEPClassifier.under`), which then decide.
     max_records : int, optional
-        Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
+        Verdicts that are shown one by one, with an explanation: wrong ones and those of little trust first. By default
         200; of an ensemble, which takes several times as long to explain, 25.
     training_rows : bool, default=True
-        Whether training records may be shown. If not, nothing of any of them is told: no neighbours, no rows.
+        Whether training records may be shown. If not, the report has nothing of them: no neighbours, no rows.
     rows_from : int, default=0
         Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
     on_step : callable, optional
@@ -175,7 +175,7 @@ def report(
     if max_records is not None and (type(max_records) is not int or max_records < 0):
         raise InputError(f"max_records is {max_records!r}; expected a whole number of records, 0 or more, such as 200.")
     subject = Subject.of(clf, X_test, y_test)
-    subject.verdicts.accepted(min_trust)  # what is wrong with it is told before anything is computed
+    subject.verdicts.accepted(min_trust)  # a wrong one is refused before anything is computed
     if isinstance(min_trust, UsualTrust) and subject.has_costs:
         min_trust = 0.0
     if max_records is None:

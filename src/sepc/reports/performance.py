@@ -12,7 +12,7 @@ from sepc.reports.report_tables import table
 from sepc.reports.sentences import trust_bands
 from sepc.reports.subject import Subject
 
-# As `expected_calibration_error` has it unless told otherwise.
+# The default of `expected_calibration_error`.
 N_BINS = 15
 # Points of the curve that a picture needs at most.
 _N_ON_CURVE = 500

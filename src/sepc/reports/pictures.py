@@ -56,6 +56,8 @@ def _regions(content: dict[str, Any], number: int, rightly: Sequence[bool]) -> E
         axis_names=(x["title"], y["title"]),
         limits=((x["low"], x["high"]), (y["low"], y["high"])),
     ).plot(ax, legend=False)
+    if not y["title"]:  # of one feature, heights mean nothing
+        ax.set_yticks([])
     for k, dots in enumerate(display.points_):
         dots.set(rasterized=False, gid=f"dots-{k}")
     for k, ellipse in enumerate(display.ellipses_):
@@ -113,9 +115,11 @@ def _reliability(result: dict[str, Any], name: str) -> Element:
 
 def _promise(promised: dict[str, Any]) -> Element:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     bars = promised["bars"]
-    figure = Figure(figsize=(7.2, 0.7 + 0.27 * len(bars)), dpi=72, layout="constrained")
+    size = (7.2, 0.7 + 0.27 * len(bars))
+    figure = Figure(figsize=size, dpi=72, layout=ConstrainedLayoutEngine(w_pad=0.1))
     _draw_promises(bars, promised["bounds"] == "error", *figure.subplots(1, 2))
     return as_svg(figure, "promise", "Promises: accepted, wrong, promised")
 

@@ -17,14 +17,11 @@ from sepc.plot.planes import Plane, principal_plane
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Features whose pairs are drawn, and how far two of them may be correlated.
+# Features whose pairs are drawn, and the absolute correlation from which two show the same.
 _N_FEATURES = 4
 _SAME = 0.9
-_N_ELLIPSES = 60
-# The frame goes beyond the points by this share of their range; for ellipses by so much more, but no further.
+# The frame exceeds the range of the points by 6 % of it, and for ellipses by at most another 50 %.
 _MARGIN, _MOST = 0.06, 0.5
-# Features that say best where a region lies.
-_N_TELLING = 3
 _COLUMNS = (
     ("region", "region", "text"),
     ("label", "label", "label"),
@@ -48,14 +45,14 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
     ----------
     subject : Subject
     shown : ndarray of int
-        Rows of the test records to draw; those with missing values have no place, and are left out.
+        Rows of the test records to draw; those with missing values have no place, and are not drawn.
 
     Returns
     -------
     dict
-        ``note``, ``records`` (the rows), and ``views``, the most telling first: each with a title, two axes (title and
-        range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the ellipse is the
-        centre plus the factor times the unit disc).
+        ``note``, ``records`` (the rows), and ``views``, those that separate the classes best first: each with a title,
+        two axes (title and range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the
+        ellipse is the centre plus the factor times the unit disc).
     """
     scene = _Scene.of(subject)
     has_place = np.asarray(~np.isnan(scene.points).any(axis=1))
@@ -116,7 +113,7 @@ def _of_features(
 
 
 def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
-    """Yield what the regions are seen along, each with a title; the most telling first."""
+    """Yield what the regions are seen along, each with a title; those that separate the classes best first."""
     if len(scene.features) == 1:
         (name,) = scene.features
         # There is nothing to see along the second axis.
@@ -130,7 +127,7 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
     if principal and np.count_nonzero(scene.measures) < 2:
         yield from principal
         return
-    for pair in combinations(_telling(scene), 2):
+    for pair in combinations(_separating(scene), 2):
         some = list(pair)
         names = scene.features[some[0]], scene.features[some[1]]
         basis = np.eye(len(scene.features))[:, some]
@@ -138,8 +135,8 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
     yield from principal
 
 
-def _telling(scene: _Scene) -> list[int]:
-    """Return numbers that tell the classes apart, no two of which say the same; two at least."""
+def _separating(scene: _Scene) -> list[int]:
+    """Return the features that separate the classes best, without highly correlated ones; two at least."""
     order = np.argsort(np.where(scene.measures, -_separation(scene), np.inf), kind="stable").tolist()
     alike = _correlation(scene.training)
     chosen: list[int] = []
@@ -199,7 +196,7 @@ def _of_labels(rules: list[Rules]) -> list[tuple[Rules, int]]:
     """Return the ellipsoids of labels, not those of rests; of many, those with the most records."""
     found = [(r, k) for r in rules for k in range(len(r.names)) if len(rules) == 1 or r.sides[k] == 0]
     found.sort(key=lambda pair: -int(pair[0].held[pair[1]].sum()))
-    return found[:_N_ELLIPSES]
+    return found[:60]
 
 
 def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray]:
@@ -232,7 +229,7 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     ensemble = subject.ensemble
     if ensemble is not None:
         have["member"] = _members(subject, ensemble)
-    elif "where" not in have:  # a table tells it in its own columns
+    elif "where" not in have:  # a table has it in its own columns
         have["where"] = _places(subject, frame)
     columns = [column for column in _COLUMNS if column[0] in have]
     return table(columns, [[short(have[key][i]) for key, *_ in columns] for i in range(len(frame))])
@@ -253,7 +250,7 @@ def _places(subject: Subject, frame: Any) -> list[str]:
     # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
     digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
     return [
-        "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :_N_TELLING].tolist())
+        "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :3].tolist())
         for i in range(len(frame))
     ]
 
