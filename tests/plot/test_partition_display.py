@@ -140,6 +140,17 @@ class TestPartition:
         assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
         assert PartitionDisplay.from_estimator(clf, n_names=0, ax=axes()).names_ == []
 
+    def test_given_limits_are_kept_and_no_name_lies_beyond(self, iris):
+        clf, _, _ = iris
+        display = PartitionDisplay.from_estimator(clf, features=(0, 1), ax=axes())
+        display.limits = ((5.0, 6.0), (2.0, 3.0))
+        display.plot(axes(), n_names=10, legend=False)
+        assert (display.ax_.get_xlim(), display.ax_.get_ylim()) == display.limits
+        assert display.ax_.get_legend() is None
+        places = np.array([name.get_position() for name in display.names_])
+        assert len(places) > 0
+        assert ((places >= [5.0, 2.0]) & (places <= [6.0, 3.0])).all()
+
     def test_a_pipeline_is_shown_as_its_classifier_sees_the_points(self, cancer):
         _, X, y = cancer
         pipeline = make_pipeline(StandardScaler(), PCA(2), "passthrough", SEPClassifier()).fit(X, y)

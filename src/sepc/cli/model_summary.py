@@ -14,8 +14,8 @@ from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
 from sepc.model.density_model import DensityModel
 from sepc.model.partition_model import PartitionModel
-from sepc.reports.accepted_labels import claim_warning
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
+from sepc.reports.sentences import claim_warning
 from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95

@@ -1,5 +1,6 @@
 """ConfusionDisplay: which labels are taken for which, and which records are left to a person."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,13 +10,13 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import percent
 from sepc.common.typing import FloatArray
+from sepc.plot.base import Display
 from sepc.plot.scores import predictions
-from sepc.plot.style import TINY, axes_for, cell_size, fitting_size, ink_on, label_axes, points_of, short
-
-_ABSTAINED = "abstained"
+from sepc.plot.style import TINY, cell_size, fitting_size, ink_on, label_axes, points_of, short
 
 
-class ConfusionDisplay:
+@dataclass(eq=False, repr=False)
+class ConfusionDisplay(Display):
     """Confusion matrix with one more column: records whose label is not trusted enough to be given.
 
     Parameters
@@ -50,17 +51,12 @@ class ConfusionDisplay:
     2  cat       NaN      0
     """
 
-    def __init__(
-        self,
-        matrix: NDArray[Any],
-        classes: NDArray[Any],
-        *,
-        normalize: str | None = None,
-        answered: float = np.nan,
-        right: float = np.nan,
-    ) -> None:
-        self.matrix, self.classes, self.normalize = matrix, classes, normalize
-        self.answered, self.right = answered, right
+    matrix: NDArray[Any]
+    classes: NDArray[Any]
+    _: KW_ONLY
+    normalize: str | None = None
+    answered: float = np.nan
+    right: float = np.nan
 
     @classmethod
     def from_predictions(
@@ -173,40 +169,6 @@ class ConfusionDisplay:
         labels = [*clf.classes_.tolist(), *extra]
         return cls.from_predictions(y, given, labels=labels, normalize=normalize, sample_weight=sample_weight, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure by default.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> display = ConfusionDisplay(np.array([[5, 0, 1], [2, 7, 0]]), np.array(["cat", "dog"]))
-        >>> display.plot(Figure().subplots()).text_[1, 0].get_text()
-        '2'
-        """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
-        k = len(self.classes)
-        colours = self._colours()
-        self.im_ = ax.imshow(colours, aspect="auto", interpolation="nearest")
-        ax.axvline(k - 0.5, color="white", linewidth=4.0)
-        names = [short(label, 14) for label in self.classes.tolist()]
-        ax.set_xticks(range(k + 1), [*names, _ABSTAINED])
-        ax.set_yticks(range(k), names)
-        label_axes(ax, self._words(), "true label")
-        if max(map(len, (*names, _ABSTAINED))) * 0.6 * points_of(TINY) > cell_size(ax, k + 1, k)[0]:
-            ax.tick_params(axis="x", labelrotation=90)
-        self._draw_numbers(colours)
-        return self
-
     def frame(self) -> Any:
         """Return one row per entry of the matrix; `predicted` is missing where no label was given.
 
@@ -227,6 +189,20 @@ class ConfusionDisplay:
         }
         return FrameMaker().frame(columns)
 
+    def _draw(self, ax: Any) -> None:
+        k = len(self.classes)
+        colours = self._colours()
+        self.im_ = ax.imshow(colours, aspect="auto", interpolation="nearest")
+        ax.axvline(k - 0.5, color="white", linewidth=4.0)
+        names = [short(label, 14) for label in self.classes.tolist()]
+        given = [*names, "abstained"]
+        ax.set_xticks(range(k + 1), given)
+        ax.set_yticks(range(k), names)
+        label_axes(ax, self._words(), "true label")
+        if max(map(len, given)) * 0.6 * points_of(TINY) > cell_size(ax, k + 1, k)[0]:
+            ax.tick_params(axis="x", labelrotation=90)
+        self._draw_numbers(colours)
+
     def _words(self) -> str:
         if np.isnan(self.answered):
             return "predicted label"
@@ -237,7 +213,7 @@ class ConfusionDisplay:
         """Return the colours of the entries: blue for labels, grey for none."""
         from matplotlib import colormaps
 
-        # Up to 0.9 of the scale: its dark end is too dark to tell from black.
+        # Up to 0.9 of the scale: its dark end is too dark to differ from black.
         depth = 0.9 * self.matrix / max(float(self.matrix.max()), np.finfo(float).tiny)
         colours = colormaps["Blues"](depth)
         colours[:, -1] = colormaps["Greys"](0.8 * depth[:, -1])

@@ -1,6 +1,7 @@
 """LandscapeDisplay: which regions, or which classes, overlap."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker, plain
 from sepc.landscapes.data_landscape import DataLandscape
 from sepc.landscapes.fitted_landscape import FittedLandscape
+from sepc.plot.base import Display
 from sepc.plot.scores import partitioned, require_positive
 from sepc.plot.style import (
     TINY,
     Style,
-    axes_for,
     cell_size,
     class_styles,
     fitting_size,
@@ -26,8 +27,6 @@ from sepc.plot.style import (
 # Cells of two regions that share all records.
 _BETWEEN: dict[str, Any] = {"facecolor": (0.15, 0.15, 0.15), "edgecolor": "white", "linewidth": 0.8}
 _WITHIN: dict[str, Any] = {"facecolor": (0.45, 0.45, 0.45), "edgecolor": "white", "linewidth": 0.8, "hatch": "///"}
-# Smaller letters, in points, cannot be read.
-_SMALLEST = 4.5
 
 
 class Node(NamedTuple):
@@ -47,7 +46,8 @@ class Edge(NamedTuple):
     overlap: float
 
 
-class LandscapeDisplay:
+@dataclass(eq=False, repr=False)
+class LandscapeDisplay(Display):
     """Overlaps of the regions of a classifier, or of the classes of a data set.
 
     A triangle of cells. On the diagonal are the regions, sorted by label, the larger the more training records a region
@@ -87,23 +87,18 @@ class LandscapeDisplay:
     0  high#2  low#2         2
     """
 
-    def __init__(
-        self,
-        nodes: Sequence[Node],
-        edges: Sequence[Edge],
-        classes: NDArray[Any],
-        *,
-        n_left_out: int = 0,
-        measure: str = "margin",
-    ) -> None:
-        self.nodes, self.edges, self.classes = tuple(nodes), tuple(edges), classes
-        self.n_left_out, self.measure = n_left_out, measure
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+    classes: NDArray[Any]
+    _: KW_ONLY
+    n_left_out: int = 0
+    measure: str = "margin"
 
     @classmethod
     def from_estimator(cls, clf: Any, *, max_regions: int = 24, ax: Any = None) -> Self:
         """Show which regions of a classifier overlap, by its `landscape_`.
 
-        Regions of rests ("not ...") are left out.
+        Regions of all other labels ("not ...") are not shown.
 
         Parameters
         ----------
@@ -172,41 +167,6 @@ class LandscapeDisplay:
         nodes = [Node(str(label), label, note.n_records) for label, note in zip(labels, view.notes, strict=True)]
         return cls(nodes, edges, np.array(labels), measure="ovl").plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure by default.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> nodes = Node("a#1", "a", 12), Node("b#1", "b", 9)
-        >>> display = LandscapeDisplay(nodes, [Edge(0, 1, 3, -0.2)], np.array(["a", "b"])).plot(Figure().subplots())
-        >>> len(display.edges_)
-        1
-        """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
-        n, styles = len(self.nodes), class_styles(self.classes)
-        ax.set(xlim=(-0.5, max(n, 1) - 0.5), ylim=(max(n, 1) - 0.5, -0.5))
-        ax.set_xticks(range(n), [short(node.name) for node in self.nodes], rotation=90, fontsize=TINY)
-        ax.set_yticks(range(n), [f"{short(node.name)} ({node.n_records})" for node in self.nodes], fontsize=TINY)
-        ax.tick_params(length=0.0)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.edges_ = [self._draw_edge(edge) for edge in self.edges]
-        cell = cell_size(ax, max(n, 1), max(n, 1))
-        self.nodes_ = [self._draw_node(k, node, styles[node.label], cell) for k, node in enumerate(self.nodes)]
-        self._draw_numbers(cell)
-        self._draw_legend()
-        return self
-
     def frame(self, part: str = "overlaps") -> Any:
         """Return the numbers behind the picture.
 
@@ -244,6 +204,19 @@ class LandscapeDisplay:
             }
         )
 
+    def _draw(self, ax: Any) -> None:
+        n, styles = len(self.nodes), class_styles(self.classes)
+        ax.set(xlim=(-0.5, max(n, 1) - 0.5), ylim=(max(n, 1) - 0.5, -0.5))
+        ax.set_xticks(range(n), [short(node.name) for node in self.nodes], rotation=90, fontsize=TINY)
+        ax.set_yticks(range(n), [f"{short(node.name)} ({node.n_records})" for node in self.nodes], fontsize=TINY)
+        ax.tick_params(length=0.0)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.edges_ = [self._draw_edge(edge) for edge in self.edges]
+        cell = cell_size(ax, max(n, 1), max(n, 1))
+        self.nodes_ = [self._draw_node(k, node, styles[node.label], cell) for k, node in enumerate(self.nodes)]
+        self._draw_numbers(cell)
+        self._draw_legend()
+
     def _draw_node(self, k: int, node: Node, look: Style, cell: tuple[float, float]) -> Any:
         """Draw one region on the diagonal; the largest one fills its cell."""
         most = max(1, *(other.n_records for other in self.nodes))
@@ -264,7 +237,7 @@ class LandscapeDisplay:
         """Write how many records two regions share into their cell, if it is large enough to be read."""
         longest = max((len(str(edge.n_common)) for edge in self.edges), default=1)
         size = fitting_size(cell, longest)
-        if size < _SMALLEST:
+        if size < 4.5:  # too small to read, in points
             return
         for edge, patch in zip(self.edges, self.edges_, strict=True):
             ink, place = ink_on(np.array(patch.get_facecolor()[:3])), (min(edge[:2]), max(edge[:2]))

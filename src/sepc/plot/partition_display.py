@@ -13,13 +13,13 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import new_points
 from sepc.estimators.classifier import SEPClassifier
 from sepc.model.incomplete import has_gaps
+from sepc.plot.base import Display
 from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, outline, plane_of
 from sepc.plot.scores import labels_of, partitioned, prepared
 from sepc.plot.style import (
     GREY,
     TINY,
     Style,
-    axes_for,
     class_styles,
     into_emptiest_place,
     label_axes,
@@ -30,7 +30,6 @@ from sepc.plot.style import (
 )
 
 _N_GRID = 240
-_MARGIN = 0.05
 # How isolated points and hyperplanes look.
 _STAR = {"marker": "*", "markersize": 7, "markeredgecolor": "black", "markeredgewidth": 0.7}
 _DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 0.9}
@@ -55,7 +54,7 @@ class Shading(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """The regions of a `SEPClassifier` as ellipses in a plane, with points; made by `from_estimator`.
 
     Parameters
@@ -73,6 +72,8 @@ class PartitionDisplay:
     lines : sequence of Line
         Hyperplanes.
     shading : Shading or None
+    limits : pair of (low, high), optional
+        Of both axes; by default all that is drawn has room.
 
     Attributes
     ----------
@@ -108,6 +109,7 @@ class PartitionDisplay:
     axis_names: tuple[str, str]
     lines: Sequence[Line] = ()
     shading: Shading | None = None
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None
 
     @classmethod
     def from_estimator(
@@ -146,7 +148,7 @@ class PartitionDisplay:
         shade : bool, default=False
             Whether to colour the background by label, the paler the lower the trust; of two features only.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are left out.
+            How many of the largest regions to name; names without room are not drawn.
         ax : matplotlib Axes, optional
             A new figure by default.
 
@@ -184,7 +186,7 @@ class PartitionDisplay:
             display.shading = display._shading(fitted, plane)
         return display.plot(ax, n_names=n_names)
 
-    def plot(self, ax: Any = None, *, n_names: int = 6) -> Self:
+    def plot(self, ax: Any = None, *, n_names: int = 6, legend: bool = True) -> Self:
         """Draw it.
 
         Parameters
@@ -192,7 +194,8 @@ class PartitionDisplay:
         ax : matplotlib Axes, optional
             A new figure by default.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are left out.
+            How many of the largest regions to name; names without room are not drawn.
+        legend : bool, default=True
 
         Returns
         -------
@@ -207,8 +210,7 @@ class PartitionDisplay:
         >>> [name.get_text() for name in display.plot(Figure().subplots(), n_names=1).names_]
         ['0#1']
         """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         styles = class_styles(self.classes)
         x_limits, y_limits = self._limits()
         ax.set(xlim=x_limits, ylim=y_limits)
@@ -221,7 +223,8 @@ class PartitionDisplay:
             for o in self.outlines
         ]
         label_axes(ax, *self.axis_names)
-        self._draw_legend(styles)
+        if legend:
+            self._draw_legend(styles)
         self._draw_names(styles, n_names)
         return self
 
@@ -232,7 +235,7 @@ class PartitionDisplay:
         -------
         pandas.DataFrame
             `n_points` are the training points that it was built on; `x` and `y` its centre, as shown; `x_reach` and
-            `y_reach` how far it goes from there along each axis. ``correlation`` tells its tilt: with the matrix S of
+            `y_reach` how far it goes from there along each axis. ``correlation`` is its tilt: with the matrix S of
             the squares of both reaches and ``x_reach * y_reach * correlation``, it is where ``z @ inv(S) @ z <= 1`` for
             the way z from the centre.
 
@@ -264,10 +267,12 @@ class PartitionDisplay:
         )
 
     def _limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        if self.limits is not None:
+            return self.limits
         corners = [o.center + sign * o.reach for o in self.outlines for sign in (-1.0, 1.0)]
         everything = np.vstack([self.points, *corners, *(point for point, _ in self.isolated)])
         low, high = everything.min(axis=0), everything.max(axis=0)
-        room = _MARGIN * np.where(high > low, high - low, 1.0)
+        room = 0.05 * np.where(high > low, high - low, 1.0)
         (left, bottom), (right, top) = (low - room).tolist(), (high + room).tolist()
         return (left, right), (bottom, top)
 
@@ -329,7 +334,10 @@ class PartitionDisplay:
     def _draw_names(self, styles: dict[Any, Style], n_names: int) -> None:
         """Name the largest regions, each at the first of a few places that no other name takes."""
         self.names_: list[Any] = []
-        settle(self.ax_)
+        if self.figure_.figure.get_layout_engine() is None:  # the axes stay where they are
+            self.ax_.apply_aspect()
+        else:
+            settle(self.ax_)
         for o in sorted(self.outlines, key=lambda o: -o.n_points)[:n_names]:
             text = self.ax_.text(
                 *o.center,
@@ -342,9 +350,11 @@ class PartitionDisplay:
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             )
             taken = [other.get_window_extent() for other in self.names_]
+            low, high = np.transpose(self._limits())
             for place in (o.center, *o.curve()[:-1:32]):
                 text.set_position(place)
-                if not any(text.get_window_extent().overlaps(other) for other in taken):
+                inside = bool(((low <= place) & (place <= high)).all())
+                if inside and not any(text.get_window_extent().overlaps(other) for other in taken):
                     self.names_.append(text)
                     break
             else:

@@ -14,9 +14,6 @@ from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.partition_model import PartitionModel
 from sepc.partitions.blocks import Block
 
-# Points along an outline: its corners are off the curve by less than 1e-4 of its size.
-_N_OUTLINE = 257
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plane:
@@ -62,7 +59,8 @@ class Outline(NamedTuple):
 
     def curve(self) -> FloatArray:
         """Return points along the closed boundary, shape (n, 2)."""
-        circle = Ellipsoid.trusted(np.zeros(2), np.eye(2), np.ones(2)).boundary(_N_OUTLINE)
+        # 257 points: corners are off the curve by less than 1e-4 of its size.
+        circle = Ellipsoid.trusted(np.zeros(2), np.eye(2), np.ones(2)).boundary(257)
         return np.asarray(self.center + circle @ self.factor.T)
 
     @property
@@ -96,7 +94,7 @@ class Line(NamedTuple):
 def class_regions(clf: SEPClassifier) -> Iterator[tuple[str, int, Block]]:
     """Yield each region of a class: its name, the number of the class, and the block.
 
-    Where each class has a problem of its own, regions of rests are left out.
+    Of one-vs-rest problems, only the regions of the class itself.
     """
     together = len(clf.partitions_) == 1
     for k, (rules, found) in enumerate(zip(clf.model_.rules, clf.partitions_, strict=True)):

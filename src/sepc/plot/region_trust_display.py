@@ -1,6 +1,7 @@
 """RegionTrustDisplay: what each region holds, and how far it is trusted."""
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,25 +11,14 @@ from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.model.decision import HELD_OUT_METHODS
+from sepc.plot.base import Display
 from sepc.plot.scores import assessed, labels_of, last_step, partitioned, require_positive
-from sepc.plot.style import GREY, TINY, Style, axes_for, class_styles, height_of, label_axes, short
-
-_OTHERS = "other labels"
+from sepc.plot.style import GREY, TINY, Style, class_styles, height_of, label_axes, short
 
 
-class _Table(NamedTuple):
-    """Parts of a display."""
-
-    regions: list[str]
-    counts: NDArray[np.int64]
-    trust: FloatArray
-    groups: list[Any]
-    classes: NDArray[Any]
-    counted: str
-
-
-class RegionTrustDisplay:
-    """Bars that tell how many points of each label fall into each region, and a line that tells the trust there.
+@dataclass(eq=False, repr=False)
+class RegionTrustDisplay(Display):
+    """Number of points of each label in each region as bars, and the trust there as a line.
 
     Parameters
     ----------
@@ -38,7 +28,7 @@ class RegionTrustDisplay:
     trust : ndarray of shape (n_regions,)
         Mean trust in the labels there.
     groups : sequence of labels
-        The classes, and "other labels" if those are not told apart.
+        The classes, and "other labels" if those are not distinguished.
     classes : ndarray of shape (n_classes,)
     counted : str
         What is counted, for the axis.
@@ -63,17 +53,12 @@ class RegionTrustDisplay:
     1    a#1  3    3    0   0.92
     """
 
-    def __init__(
-        self,
-        regions: list[str],
-        counts: NDArray[np.int64],
-        trust: FloatArray,
-        groups: list[Any],
-        classes: NDArray[Any],
-        counted: str,
-    ) -> None:
-        self.regions, self.counts, self.trust = regions, counts, trust
-        self.groups, self.classes, self.counted = groups, classes, counted
+    regions: list[str]
+    counts: NDArray[np.int64]
+    trust: FloatArray
+    groups: list[Any]
+    classes: NDArray[Any]
+    counted: str
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any = None, y: Any = None, *, max_regions: int = 12, ax: Any = None) -> Self:
@@ -111,42 +96,8 @@ class RegionTrustDisplay:
         require_positive(max_regions, "max_regions")
         if (X is None) != (y is None):
             raise InputError("only one of X and y is given; expected both, or neither for the training points.")
-        table = _of_training(clf, cls.__name__) if X is None else _of_points(clf, X, y, cls.__name__)
-        return cls(**_pooled(table, max_regions)._asdict()).plot(ax)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure by default.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> counts, trust, classes = np.array([[3, 1]]), np.array([0.8]), np.array(["a", "b"])
-        >>> display = RegionTrustDisplay(["a#1"], counts, trust, ["a", "b"], classes, "points in the region")
-        >>> display.plot(Figure().subplots()).ax_.get_ylabel()
-        'points in the region'
-        """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
-        at = np.arange(len(self.regions))
-        self.bars_ = self._draw_bars(at)
-        self.trust_ax_ = ax.twinx()
-        (self.line_,) = self.trust_ax_.plot(
-            at, self.trust, "o-", color="black", markersize=4, markerfacecolor="white", linewidth=1.2, label="trust"
-        )
-        label_axes(ax, "region", self.counted)
-        label_axes(self.trust_ax_, "", "trust")
-        ax.set_xticks(at, [short(name) for name in self.regions], rotation=90)
-        self._draw_legend()
-        return self
+        arguments = _of_training(clf, cls.__name__) if X is None else _of_points(clf, X, y, cls.__name__)
+        return cls(*arguments)._pooled(max_regions).plot(ax)
 
     def frame(self) -> Any:
         """Return one row per region: how many points, how many of each label, and the trust.
@@ -166,6 +117,32 @@ class RegionTrustDisplay:
         return FrameMaker().frame(
             {"region": self.regions, "n": self.counts.sum(axis=1), **by_group, "trust": self.trust}
         )
+
+    def _pooled(self, n: int) -> Self:
+        """Keep the n regions with the most points, the most trusted first; make one of all others, at the end."""
+        size = self.counts.sum(axis=1)
+        by_size = np.lexsort((self.regions, -size))
+        kept, rest = by_size[:n], by_size[n:]
+        kept = kept[np.lexsort((-size[kept], -self.trust[kept]))]
+        regions, counts, trust = [self.regions[k] for k in kept], self.counts[kept], self.trust[kept]
+        if len(rest):
+            weights = size[rest] if size[rest].any() else None
+            regions.append(f"others ({len(rest)})")
+            counts = np.vstack([counts, self.counts[rest].sum(axis=0)])
+            trust = np.append(trust, np.average(self.trust[rest], weights=weights))
+        return replace(self, regions=regions, counts=counts, trust=trust)
+
+    def _draw(self, ax: Any) -> None:
+        at = np.arange(len(self.regions))
+        self.bars_ = self._draw_bars(at)
+        self.trust_ax_ = ax.twinx()
+        (self.line_,) = self.trust_ax_.plot(
+            at, self.trust, "o-", color="black", markersize=4, markerfacecolor="white", linewidth=1.2, label="trust"
+        )
+        label_axes(ax, "region", self.counted)
+        label_axes(self.trust_ax_, "", "trust")
+        ax.set_xticks(at, [short(name) for name in self.regions], rotation=90)
+        self._draw_legend()
 
     def _draw_bars(self, at: NDArray[np.int64]) -> list[Any]:
         styles = class_styles(self.classes)
@@ -200,7 +177,7 @@ class RegionTrustDisplay:
         self.trust_ax_.set(ylim=(0.0, room), yticks=np.linspace(0.0, 1.0, 6))
 
 
-def _of_points(clf: Any, X: Any, y: Any, display: str) -> _Table:
+def _of_points(clf: Any, X: Any, y: Any, display: str) -> tuple[Any, ...]:
     """Count points by their deciding regions and true labels."""
     assessment, classes = assessed(clf, X, display), clf.classes_
     codes = labels_of(y, len(assessment), classes)
@@ -208,11 +185,11 @@ def _of_points(clf: Any, X: Any, y: Any, display: str) -> _Table:
     counts = np.zeros((len(regions), len(classes)), dtype=np.int64)
     np.add.at(counts, (where, codes), 1)
     trust = np.bincount(where, weights=assessment.trust) / counts.sum(axis=1)
-    return _Table(regions.tolist(), counts, trust, classes.tolist(), classes, "points in the region")
+    return regions.tolist(), counts, trust, classes.tolist(), classes, "points in the region"
 
 
-def _of_training(clf: Any, display: str) -> _Table:
-    """Take the counts of training points from `regions`; of several classes, the regions of rests are left out."""
+def _of_training(clf: Any, display: str) -> tuple[Any, ...]:
+    """Take the counts of training points from `regions`; of several classes, not the regions of the rests."""
     if isinstance(last_step(clf), SEPEnsembleClassifier):
         raise InputError(
             "X and y are not given, and clf is an ensemble, whose trust belongs to points, not to regions. Pass test "
@@ -230,21 +207,6 @@ def _of_training(clf: Any, display: str) -> _Table:
     counts = np.zeros((len(kept), len(classes) + (not binary)), dtype=np.int64)
     counts[np.arange(len(kept)), codes] = own[kept]
     counts[np.arange(len(kept)), 1 - codes if binary else len(classes)] = others[kept]
-    groups = classes.tolist() if binary else [*classes.tolist(), _OTHERS]
+    groups = classes.tolist() if binary else [*classes.tolist(), "other labels"]
     what = "held-out training points" if fitted.trust in HELD_OUT_METHODS else "training points"
-    return _Table(names[kept].tolist(), counts, trust[kept].astype(float), groups, classes, f"{what} in the region")
-
-
-def _pooled(table: _Table, n: int) -> _Table:
-    """Keep the n regions with the most points, the most trusted first; make one of all others, at the end."""
-    size = table.counts.sum(axis=1)
-    by_size = np.lexsort((table.regions, -size))
-    kept, rest = by_size[:n], by_size[n:]
-    kept = kept[np.lexsort((-size[kept], -table.trust[kept]))]
-    regions, counts, trust = [table.regions[k] for k in kept], table.counts[kept], table.trust[kept]
-    if len(rest):
-        weights = size[rest] if size[rest].any() else None
-        regions.append(f"others ({len(rest)})")
-        counts = np.vstack([counts, table.counts[rest].sum(axis=0)])
-        trust = np.append(trust, np.average(table.trust[rest], weights=weights))
-    return table._replace(regions=regions, counts=counts, trust=trust)
+    return names[kept].tolist(), counts, trust[kept].astype(float), groups, classes, f"{what} in the region"

@@ -1,19 +1,16 @@
 """ReliabilityDisplay: whether labels are right as often as their confidence says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from sepc.common.frames import FrameMaker
 from sepc.common.intervals import exact_interval
 from sepc.common.typing import FloatArray
 from sepc.metrics import expected_calibration_error, reliability_curve
+from sepc.plot.base import CurvesDisplay
 from sepc.plot.scores import model_name, predictions
-from sepc.plot.style import GREY, TINY, axes_for, height_of, label_axes, short, style
-
-# How high the bars of the counts reach, of the whole height.
-_BARS = 0.18
+from sepc.plot.style import GREY, TINY, height_of, label_axes, short, style
 
 
 class ReliabilityCurve(NamedTuple):
@@ -49,12 +46,12 @@ class ReliabilityCurve(NamedTuple):
         )
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(CurvesDisplay):
     """Reliability diagram of the predicted labels of one or several models.
 
     Records are put into bins of equal width by the confidence in their label. On the diagonal, labels are right as
-    often as they are said to be. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom tell how many
-    records each bin holds, and a number how many the tallest one. The legend gives the expected calibration error.
+    often as they are said to be. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom show the
+    number of records in each bin, written above the fullest one. The legend gives the expected calibration error.
 
     Parameters
     ----------
@@ -80,9 +77,6 @@ class ReliabilityDisplay:
     0  model         0.1       0.0  1.0
     1  model         0.8       1.0  3.0
     """
-
-    def __init__(self, curves: Sequence[ReliabilityCurve]) -> None:
-        self.curves = tuple(curves)
 
     @classmethod
     def from_predictions(
@@ -201,27 +195,35 @@ class ReliabilityDisplay:
         options = {"sample_weight": sample_weight, "n_bins": n_bins}
         return cls([_curve(y, *predictions(clf, X), name, **options) for name, clf in models.items()]).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure by default.
+    def frame(self) -> Any:
+        """Return one row per model and bin that is not empty.
 
         Returns
         -------
-        self
+        pandas.DataFrame
+            Limits of the bin (it holds its upper one), mean confidence in it, share of right labels with its 95 %
+            interval, and how many records it holds.
 
         Examples
         --------
-        >>> from matplotlib.figure import Figure
         >>> curve = ReliabilityCurve("a", np.array([0.2, 0.8]), np.array([0.0, 0.5]), np.array([5.0, 10.0]), 0.3)
-        >>> ReliabilityDisplay([curve]).plot(Figure().subplots()).ax_.get_xlabel()
-        'confidence in the label'
+        >>> ReliabilityDisplay([curve]).frame()[["bin_low", "bin_high", "n"]]
+           bin_low  bin_high     n
+        0      0.0       0.5   5.0
+        1      0.5       1.0  10.0
         """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+        columns = {
+            "bin_low": lambda curve: curve.edges[:-1],
+            "bin_high": lambda curve: curve.edges[1:],
+            "confidence": lambda curve: curve.confidences,
+            "accuracy": lambda curve: curve.accuracies,
+            "low": lambda curve: curve.intervals()[:, 0],
+            "high": lambda curve: curve.intervals()[:, 1],
+            "n": lambda curve: curve.counts,
+        }
+        return self._frame(columns, held=lambda curve: curve.counts > 0)
+
+    def _draw(self, ax: Any) -> None:
         ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.9, linestyle=":", label="as sure as right")
         self.bars_ = [self._draw_bars(curve, k) for k, curve in enumerate(self.curves)]
         self.lines_ = [self._draw_curve(curve, k) for k, curve in enumerate(self.curves)]
@@ -231,7 +233,6 @@ class ReliabilityDisplay:
         legend = ax.legend(loc="upper left", fontsize=TINY, frameon=False, borderaxespad=0.2)
         top = 1.04 / (1.0 - height_of(legend, ax))  # the legend has room of its own
         ax.set(xlim=(lowest - 0.02, 1.02), ylim=(0.0, top), yticks=np.linspace(0.0, 1.0, 6))
-        return self
 
     def _draw_curve(self, curve: ReliabilityCurve, number: int) -> Any:
         look, held = style(number), curve.counts > 0
@@ -256,7 +257,7 @@ class ReliabilityDisplay:
     def _draw_bars(self, curve: ReliabilityCurve, number: int) -> Any:
         look, width = style(number), 0.9 / (len(curve.counts) * len(self.curves))
         start = curve.edges[:-1] + (0.05 / len(curve.counts)) + number * width
-        height = _BARS * curve.counts / self._most
+        height = 0.18 * curve.counts / self._most
         return self.ax_.bar(
             start, height, width, align="edge", color=look.colour, hatch=look.hatch, alpha=0.3, edgecolor="white"
         )
@@ -270,39 +271,6 @@ class ReliabilityDisplay:
         bar = max((bar for bars in self.bars_ for bar in bars), key=lambda bar: bar.get_height())
         place = (bar.get_x() + bar.get_width() / 2.0, bar.get_height() + 0.01)
         self.ax_.annotate(f"{self._most:g}", place, fontsize=TINY, ha="center", va="bottom", color="0.25")
-
-    def frame(self) -> Any:
-        """Return one row per model and bin that is not empty.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Limits of the bin (it holds its upper one), mean confidence in it, share of right labels with its 95 %
-            interval, and how many records it holds.
-
-        Examples
-        --------
-        >>> curve = ReliabilityCurve("a", np.array([0.2, 0.8]), np.array([0.0, 0.5]), np.array([5.0, 10.0]), 0.3)
-        >>> ReliabilityDisplay([curve]).frame()[["bin_low", "bin_high", "n"]]
-           bin_low  bin_high     n
-        0      0.0       0.5   5.0
-        1      0.5       1.0  10.0
-        """
-        return FrameMaker().frame(
-            {
-                "model": [curve.name for curve in self.curves for _ in range(np.count_nonzero(curve.counts))],
-                "bin_low": self._of_bins(lambda curve: curve.edges[:-1]),
-                "bin_high": self._of_bins(lambda curve: curve.edges[1:]),
-                "confidence": self._of_bins(lambda curve: curve.confidences),
-                "accuracy": self._of_bins(lambda curve: curve.accuracies),
-                "low": self._of_bins(lambda curve: curve.intervals()[:, 0]),
-                "high": self._of_bins(lambda curve: curve.intervals()[:, 1]),
-                "n": self._of_bins(lambda curve: curve.counts),
-            }
-        )
-
-    def _of_bins(self, value: Any) -> FloatArray:
-        return np.concatenate([value(curve)[curve.counts > 0] for curve in self.curves])
 
 
 def _curve(y_true: Any, y_pred: Any, confidence: Any, name: str, **options: Any) -> ReliabilityCurve:

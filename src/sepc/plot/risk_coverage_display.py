@@ -1,18 +1,16 @@
 """RiskCoverageDisplay: how the share of wrong labels falls as a classifier answers less often."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.metrics import aurc, risk_coverage_curve
+from sepc.plot.base import CurvesDisplay
 from sepc.plot.scores import model_name, predictions
-from sepc.plot.style import GREY, TINY, axes_for, into_emptiest_place, label_axes, short, style
+from sepc.plot.style import GREY, TINY, into_emptiest_place, label_axes, short, style
 
-# Marks at each threshold help as long as they are few.
-_FEW = 25
 _FIRST = 0.002
 _GID = "sepc risk-coverage"
 
@@ -40,7 +38,7 @@ class RiskCurve(NamedTuple):
         return np.asarray(errors / coverage)
 
 
-class RiskCoverageDisplay:
+class RiskCoverageDisplay(CurvesDisplay):
     """Risk against coverage, of one or several models.
 
     A model answers where it is surest. Coverage is the share of records that it answers, risk the share of wrong labels
@@ -72,9 +70,6 @@ class RiskCoverageDisplay:
     1   one      0.75  0.00        0.8
     2   one      1.00  0.25        0.6
     """
-
-    def __init__(self, curves: Sequence[RiskCurve]) -> None:
-        self.curves = tuple(curves)
 
     @classmethod
     def from_predictions(
@@ -220,10 +215,9 @@ class RiskCoverageDisplay:
         >>> RiskCoverageDisplay([curve]).plot(Figure().subplots()).lines_[0].get_label()
         'a: 100.0'
         """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+        ax = self._on(ax)
         n_before = sum(line.get_gid() == _GID for line in ax.get_lines())
-        self.lines_ = [self._draw(curve, n_before + k) for k, curve in enumerate(self.curves)]
+        self.lines_ = [self._draw_curve(curve, n_before + k) for k, curve in enumerate(self.curves)]
         if reference:
             for curve, line in zip(self.curves, self.lines_, strict=True):
                 _draw_references(ax, float(curve.risks[-1]), line.get_color())
@@ -236,24 +230,6 @@ class RiskCoverageDisplay:
         legend = ax.legend(loc="upper left", title="AURC x 1000", framealpha=0.8, **small)
         into_emptiest_place(legend, ax, drawn)
         return self
-
-    def _draw(self, curve: RiskCurve, number: int) -> Any:
-        look = style(number)
-        x = np.union1d(np.linspace(_FIRST, 1.0, 500), curve.coverages)
-        marked = len(curve.coverages) <= _FEW
-        (line,) = self.ax_.plot(
-            x,
-            curve.at(x),
-            color=look.colour,
-            linestyle=look.line,
-            linewidth=1.4,
-            marker=look.marker if marked else None,
-            markevery=np.searchsorted(x, curve.coverages).tolist() if marked else None,
-            markersize=3.5,
-            label=f"{short(curve.name, 30)}: {1000.0 * curve.aurc:.1f}",
-            gid=_GID,
-        )
-        return line
 
     def frame(self) -> Any:
         """Return one row per model and threshold: coverage, risk, and the confidence from which records are answered.
@@ -268,13 +244,31 @@ class RiskCoverageDisplay:
         >>> RiskCoverageDisplay([curve]).frame().risk.tolist()
         [0.0, 0.25]
         """
-        columns = {
-            "coverage": np.concatenate([curve.coverages for curve in self.curves]),
-            "risk": np.concatenate([curve.risks for curve in self.curves]),
-            "threshold": np.concatenate([curve.thresholds for curve in self.curves]),
-        }
-        names = [curve.name for curve in self.curves for _ in curve.coverages]
-        return FrameMaker().frame({"model": names, **columns})
+        return self._frame(
+            {
+                "coverage": lambda curve: curve.coverages,
+                "risk": lambda curve: curve.risks,
+                "threshold": lambda curve: curve.thresholds,
+            }
+        )
+
+    def _draw_curve(self, curve: RiskCurve, number: int) -> Any:
+        look = style(number)
+        x = np.union1d(np.linspace(_FIRST, curve.coverages[-1], 500), curve.coverages)
+        marked = len(curve.coverages) <= 25  # marks at each threshold help while they are few
+        (line,) = self.ax_.plot(
+            x,
+            curve.at(x),
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=1.4,
+            marker=look.marker if marked else None,
+            markevery=np.searchsorted(x, curve.coverages).tolist() if marked else None,
+            markersize=3.5,
+            label=f"{short(curve.name, 30)}: {1000.0 * curve.aurc:.1f}",
+            gid=_GID,
+        )
+        return line
 
 
 def _curve(y_true: Any, y_pred: Any, confidence: Any, name: str, **options: Any) -> RiskCurve:

@@ -1,18 +1,17 @@
-"""Common style of all displays: one look for each class, axes to draw on, and words that fit."""
+"""Common style of all displays: one look for each class, and letters that fit."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sepc.common.errors import InputError, SepcError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; without the yellow, which is too pale for lines.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's colours, which the colour-blind can distinguish; without the yellow, which is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Lists of different lengths: what looks alike in one way differs in another.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 _LINES = ("-", "--", "-.", ":")
 _HATCHES = ("", "///", "...", "\\\\\\", "xxx")
 GREY = "#777777"
@@ -31,7 +30,7 @@ class Style(NamedTuple):
 
 def style(k: int) -> Style:
     """Return the look of number k; the first 28 differ in colour or line, and neighbours in everything."""
-    return Style(*(looks[k % len(looks)] for looks in (_COLOURS, _MARKERS, _LINES, _HATCHES)))
+    return Style(*(looks[k % len(looks)] for looks in (COLOURS, MARKERS, _LINES, _HATCHES)))
 
 
 def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
@@ -48,24 +47,6 @@ def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
         A `Style` for each label.
     """
     return {plain(label): style(k) for k, label in enumerate(classes)}
-
-
-def axes_for(ax: Any) -> Any:
-    """Return the axes to draw on: those given, or those of a new figure."""
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise SepcError("a plot needs matplotlib, which is not installed. Run: pip install 'sepc[plot]'") from error
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        return plt.subplots(layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise InputError(
-            f"ax is a {type(ax).__name__}; expected the axes to draw on. Pass one of those that plt.subplots() "
-            "returns, or None for a new figure."
-        )
-    return ax
 
 
 def pale(colours: FloatArray, depth: FloatArray | float) -> FloatArray:
@@ -111,7 +92,7 @@ def points_of(size: str) -> float:
 
 
 def fitting_size(cell: tuple[float, float], n_letters: int) -> float:
-    """Return a font size at which so many letters fit into a cell, but no larger than that of other text."""
+    """Return a font size at which n letters fit into a cell, but no larger than that of other text."""
     width, height = cell
     return min(0.85 * width / (0.62 * max(n_letters, 2)), 0.75 * height, points_of("medium"))
 

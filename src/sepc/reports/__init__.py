@@ -8,6 +8,6 @@ Examples
 # SEPClassifier: high and low
 """
 
-from sepc.reports.document import Report, report
+import lazy_loader as lazy
 
-__all__ = ["Report", "report"]
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"document": ["Report", "report"]})

@@ -18,8 +18,6 @@ from sepc.common.intervals import exact_interval
 from sepc.common.typing import FloatArray
 
 MAJORITY, LOGISTIC = "majority class", "logistic regression"
-# Enough for standardised features; where it is not, the last step is near the end and good enough to compare with.
-_MAX_ITERATIONS = 300
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,8 @@ def baseline_results(
     if not len(truth):
         raise InputError("there are no test records; expected at least one, to compare baselines on.")
     impute = SimpleImputer(strategy="median", keep_empty_features=True)
-    logistic = make_pipeline(impute, StandardScaler(), LogisticRegression(max_iter=_MAX_ITERATIONS))
+    # Enough for standardised features; where it is not, the last step is good enough to compare with.
+    logistic = make_pipeline(impute, StandardScaler(), LogisticRegression(max_iter=300))
     methods = {MAJORITY: DummyClassifier(strategy="prior"), LOGISTIC: logistic}
     first, second = (_result(name, method, train, codes, test, truth) for name, method in methods.items())
     return first, second

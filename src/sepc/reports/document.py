@@ -11,8 +11,7 @@ from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
 from sepc.model.acceptance import DEFAULT_TRUST
-from sepc.reports.html import as_html
-from sepc.reports.markdown import as_markdown
+from sepc.reports.forms import as_html, as_markdown
 from sepc.reports.record_verdicts import OnStep
 from sepc.reports.subject import Subject
 from sepc.reports.summary import summary
@@ -44,7 +43,7 @@ class Report:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
 
         ``records`` holds all test records by columns; in its ``truth`` and ``label``, and in ``n_classes``, numbers are
-        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` tells
+        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` explains
         some of them one by one; lists of values follow ``columns``.
 
         Examples
@@ -152,10 +151,10 @@ def report(
         default 0 for a classifier with costs (`SEPClassifier.under`), which then decide, else 0.95. What a signed
         promise accepts is shown beside it.
     max_records : int, optional
-        Verdicts that are told one by one, with an explanation: wrong ones and those of little trust first. By default
+        Verdicts that are shown one by one, with an explanation: wrong ones and those of little trust first. By default
         200; of an ensemble, which takes several times as long to explain, 25.
     training_rows : bool, default=True
-        Whether training records may be shown. If not, nothing of any of them is told: no neighbours, no rows.
+        Whether training records may be shown. If not, the report has nothing of them: no neighbours, no rows.
     rows_from : int, default=0
         Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
     on_step : callable, optional
@@ -179,7 +178,7 @@ def report(
     subject = Subject.of(clf, X_test, y_test)
     if min_trust is None:
         min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
-    subject.verdicts.accepted(min_trust)  # what is wrong with it is told before anything is computed
+    subject.verdicts.accepted(min_trust)  # a wrong one is refused before anything is computed
     if max_records is None:
         max_records = _N_RECORDS if subject.ensemble is None else _N_RECORDS_OF_ENSEMBLE
     return Report(

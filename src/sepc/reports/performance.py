@@ -10,11 +10,11 @@ from sepc.model.acceptance import REFUSALS
 from sepc.model.assessment import OF_GAPS, REASONS
 from sepc.reports.baselines import baseline_results, mean_log_loss
 from sepc.reports.report_tables import table
+from sepc.reports.sentences import trust_bands
 from sepc.reports.subject import Subject
-from sepc.reports.trust_in_words import trust_bands
 
-# As `expected_calibration_error` has it unless told otherwise.
-_N_BINS = 15
+# The default of `expected_calibration_error`.
+N_BINS = 15
 # Points of the curve that a picture needs at most.
 _N_ON_CURVE = 500
 THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
@@ -33,7 +33,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
         "aurc": metrics.aurc(*outcome),
         "e_aurc": metrics.e_aurc(*outcome),
         "augrc": metrics.augrc(*outcome),
-        "ece": metrics.expected_calibration_error(*outcome, n_bins=_N_BINS),
+        "ece": metrics.expected_calibration_error(*outcome, n_bins=N_BINS),
         "brier": _brier(subject),
         "log_loss": mean_log_loss(subject.proba, subject.known_truth),
         "baselines": baselines(subject),
@@ -155,11 +155,11 @@ def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 def _reliability(subject: Subject) -> list[dict[str, Any]]:
     """Return bins of equal width, each with its upper edge; empty ones are left out."""
-    trust, accuracy, count = metrics.reliability_curve(subject.truth, subject.predicted, subject.trust, n_bins=_N_BINS)
+    trust, accuracy, count = metrics.reliability_curve(subject.truth, subject.predicted, subject.trust, n_bins=N_BINS)
     return [
         {
-            "low": k / _N_BINS,
-            "high": (k + 1) / _N_BINS,
+            "low": k / N_BINS,
+            "high": (k + 1) / N_BINS,
             "n_records": int(count[k]),
             "trust": float(trust[k]),
             "accuracy": float(accuracy[k]),

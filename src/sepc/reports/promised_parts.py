@@ -13,7 +13,7 @@ from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS, LABEL, REGION, t
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
-# Regions that are told of where the promise does not go by them: those with most test records, and not very few.
+# Regions shown where the promise is not by region: most of them, and the fewest test records of each.
 _MOST_REGIONS, _LEAST_RECORDS = 12, 10
 
 

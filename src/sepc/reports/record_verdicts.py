@@ -11,11 +11,6 @@ from sepc.reports.subject import Subject, short
 
 OnStep = Callable[[int, int], object]
 
-# What a reader can take in of one verdict.
-_N_SHARES, _N_MEMBERS = 6, 6
-# Values as near as this, in standard deviations, are those of a training record itself.
-_SAME = 1e-6
-
 
 def choose(subject: Subject, most: int) -> IntArray:
     """Return the rows of at most `most` test records, ascending.
@@ -45,7 +40,7 @@ def verdicts(
     subject : Subject
     rows : ndarray of int
     training_rows : bool
-        Whether training records may be told of.
+        Whether training records may be shown.
     rows_from : int, default=0
         Number of the first training row.
     on_step : callable, optional
@@ -55,7 +50,7 @@ def verdicts(
     -------
     dict
         ``verdicts``, one for each row; ``neighbours``, the values of the training records that they speak of, by row
-        number, in the order of the columns. Empty if they may not be told.
+        number, in the order of the columns. Empty if they may not be shown.
     """
     told, values = [], {}
     for done, row in enumerate(rows.tolist(), 1):
@@ -85,7 +80,7 @@ def _verdict(subject: Subject, row: int, why: dict[str, Any], training_rows: boo
             for near in why["neighbours"]
         ],
         "counterfactual": None if change is None else _change(subject, change),
-        "shares": [_row(x, "feature", "value", "reference", "share") for x in why.get("features", [])[:_N_SHARES]],
+        "shares": [_row(x, "feature", "value", "reference", "share") for x in why.get("features", [])[:6]],
         "voices": [_opinion(one) for one in _strongest(why.get("voices", []))],
     }
 
@@ -100,7 +95,7 @@ def _row(values: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _strongest(opinions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(opinions, key=lambda one: -abs(one["evidence"]))[:_N_MEMBERS]
+    return sorted(opinions, key=lambda one: -abs(one["evidence"]))[:6]
 
 
 def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
@@ -116,8 +111,8 @@ def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
-    """Return whether a changed record is a training record: an isolated one is a region by itself."""
-    return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < _SAME).any())
+    """Return whether a changed record is a training record, to 1e-6 standard deviations: isolated ones are regions."""
+    return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < 1e-6).any())
 
 
 def _without_its_change(text: str) -> str:

@@ -14,14 +14,8 @@ from sepc.common.typing import BoolArray
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
-# Numbers with no more values than this are taken for categories, such as 0 and 1.
-_N_NUMBERS = 6
-# A text that is another one in more than this share of the records names them.
-_MOSTLY_DISTINCT = 0.5
 # Values of a column that have a row of their own, the most frequent ones; the others are one group.
 N_VALUES = 8
-# A group stands out if chance explains the difference to all other records with less than this, shared by all groups.
-_CHANCE = 0.05
 
 
 class Subgroup(NamedTuple):
@@ -94,8 +88,8 @@ def _holds_categories(values: list[Any], is_level: bool) -> bool:
     if is_level or all(isinstance(value, bool) for value in known):
         return True
     are_numbers = all(isinstance(value, (int, float)) for value in known)
-    most = max(_MOSTLY_DISTINCT * len(known), 2)
-    return n_distinct <= (min(most, _N_NUMBERS) if are_numbers else most)
+    most = max(0.5 * len(known), 2)  # texts of more values name the records
+    return n_distinct <= (min(most, 6) if are_numbers else most)
 
 
 def _text(value: Any) -> str:
@@ -130,7 +124,7 @@ def _standing_out(right: BoolArray, groups: list[Subgroup]) -> list[str]:
             [np.count_nonzero(group.members & right), np.count_nonzero(group.members & ~right)],
             [np.count_nonzero(~group.members & right), np.count_nonzero(~group.members & ~right)],
         ]
-        if fisher_exact(counts, alternative="less").pvalue >= _CHANCE / len(groups):
+        if fisher_exact(counts, alternative="less").pvalue >= 0.05 / len(groups):
             continue
         (own, own_wrong), (others, others_wrong) = counts
         notes.append(

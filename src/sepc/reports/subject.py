@@ -160,7 +160,7 @@ class Subject:
     def refusals(self, min_trust: float) -> NDArray[np.object_]:
         """Return why labels are not accepted, None where they are, shape (n,)."""
         with warnings.catch_warnings():
-            # That nothing is known of the typicality is told once, when the report is made.
+            # The warning that the typicality is not known comes once, when the report is made.
             warnings.simplefilter("ignore", SepcWarning)
             return self.verdicts.refusals(min_trust)
 

@@ -1,28 +1,38 @@
-"""Content of a report, as one dict."""
+"""Content of a report, as one dict: every section, from the summary to the model card."""
 
+import platform
+from importlib.metadata import version
 from typing import Any
 
-from sepc.common.text import listed, many, percent, shortened
-from sepc.reports.accepted_labels import claim_warning
+import numpy as np
+
+import sepc
+from sepc.common.text import TRUST_TEXTS, listed, many, percent, shortened
 from sepc.reports.baselines import MAJORITY
-from sepc.reports.column_importance import column_importance
-from sepc.reports.column_profile import column_profile
-from sepc.reports.model_card import card
+from sepc.reports.columns import column_importance, column_profile
 from sepc.reports.performance import results
-from sepc.reports.policy_in_words import policy_in_words
-from sepc.reports.projections import views
 from sepc.reports.promised_parts import promise_results
 from sepc.reports.record_verdicts import OnStep, choose, verdicts
-from sepc.reports.region_table import regions_table
-from sepc.reports.report_tables import exact
+from sepc.reports.regions import regions_table, views
+from sepc.reports.report_tables import exact, table
+from sepc.reports.sentences import claim_warning, policy_in_words, trust_in_words
 from sepc.reports.subgroups import subgroup_results
 from sepc.reports.subject import Subject, as_json
 from sepc.reports.training_data import findings
-from sepc.reports.trust_in_words import trust_in_words
 
-FORMAT = 1
-_N_DRAWN = 400
-_NAMED = 5
+_GUARANTEED = (
+    "The same classifier, test records and versions give the same report.",
+    "A verdict depends neither on the other records of its batch nor on the order of the training records.",
+    "The counts of a region are counts: every one can be checked against the training records.",
+)
+_NOT_GUARANTEED = (
+    "Accuracy, ranking and calibration are measured on these test records, not promised for others.",
+    "A trust threshold bounds no error by itself. sepc.select_min_trust finds one that does, from records that were "
+    "neither trained nor tested on: at most a stated share of the accepted labels is wrong, with a stated confidence.",
+    "Nothing holds for records from another source, or once the source has changed; sepc.FeedbackMonitor watches it.",
+    "Nothing holds within a group of records, or for one given record, because it holds on average.",
+    "A counterfactual is the smallest change found, not a cause: whether such a record can exist is for an expert.",
+)
 
 
 def summary(
@@ -38,11 +48,11 @@ def summary(
     groups: Any = None,
 ) -> dict[str, Any]:
     """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON."""
-    result, about = results(subject, min_trust), card(subject, date)
+    result, about = results(subject, min_trust), model_card(subject, date)
     told = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
     stated = [text for text in [policy_in_words(subject, min_trust)] if text]
     return {
-        "format": FORMAT,
+        "format": 1,
         "title": f"{about['model']}: {_named(subject)}" if title is None else str(title),
         "summary": " ".join([_in_words(subject, result, about), *stated]),
         "reliability": trust_in_words(result["bands"]),
@@ -55,7 +65,7 @@ def summary(
         "landscape": findings(subject, training_rows, rows_from),
         "importance": column_importance(subject),
         "profile": column_profile(subject),
-        "picture": views(subject, choose(subject, _N_DRAWN)),
+        "picture": views(subject, choose(subject, 400)),
         "regions": regions_table(subject),
         "results": result,
         "subgroups": subgroup_results(subject, min_trust),
@@ -118,7 +128,7 @@ def _training_in_words(subject: Subject, told: dict[str, Any], training_rows: bo
 
 def _named(subject: Subject) -> str:
     known = subject.labels[: subject.n_classes]
-    return listed(known) if len(known) <= _NAMED else shortened(known, _NAMED)
+    return listed(known) if len(known) <= 5 else shortened(known, 5)
 
 
 def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -> str:
@@ -148,3 +158,37 @@ def _beside(baselines: list[dict[str, Any]]) -> str:
     """Return what plain methods get, as the end of a sentence."""
     told = [f"the {one['name']} {percent(one['accuracy'])}" for one in baselines]
     return f"; for comparison, {listed(told).replace('the logistic', 'a logistic')}" if told else ""
+
+
+def model_card(subject: Subject, date: str | None) -> dict[str, Any]:
+    """Return the model card, ready for JSON."""
+    model, params = subject.model, subject.classifier.get_params(deep=False)
+    return {
+        "model": type(subject.classifier).__name__,
+        "date": date,
+        "n_training": int(model.class_count.sum()),
+        "n_features": len(model.features),
+        "features": list(subject.columns),
+        "preparation": [note for _, step in getattr(subject.clf, "steps", ())[:-1] for note in step.notes],
+        "classes": _class_sizes(subject),
+        "parameters": {name: repr(value) for name, value in sorted(params.items())},
+        "versions": {
+            "sepc": sepc.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        },
+        "meaning": " ".join(TRUST_TEXTS[model.trust]),
+        "guaranteed": list(_GUARANTEED),
+        "not_guaranteed": list(_NOT_GUARANTEED),
+    }
+
+
+def _class_sizes(subject: Subject) -> dict[str, Any]:
+    trained = [*subject.model.class_count.tolist(), *[0] * (len(subject.labels) - subject.n_classes)]
+    tested = np.bincount(subject.truth, minlength=len(subject.labels)).tolist()
+    columns = [
+        ("label", "label", "label"),
+        ("n_training", "training records", "count"),
+        ("n_test", "test records", "count"),
+    ]
+    return table(columns, [list(row) for row in zip(subject.labels, trained, tested, strict=True)])

@@ -25,7 +25,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
     ----------
     subject : Subject
     training_rows : bool
-        Whether row numbers of training records may be told.
+        Whether row numbers of training records may be shown.
     rows_from : int, default=0
         Number of the first training row.
     """
@@ -68,7 +68,7 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
 
 
 def _told(finding: Finding, training_rows: bool) -> Finding:
-    """Return a finding without the rows that it names, where these must not be told."""
+    """Return a finding without the rows that it names, where these must not be shown."""
     if training_rows or finding.code != "contradictory-duplicates":
         return finding
     return replace(finding, evidence=f"{finding.evidence.partition(', counted from 1 the rows')[0]}.")

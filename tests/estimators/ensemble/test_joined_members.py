@@ -12,7 +12,7 @@ from sepc.estimators.ensemble.members import Plan
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
 from sepc.persist.model_files import FORMAT
 from sepc.persist.rules_in_words import rules_dict
-from sepc.reports.region_table import regions_table
+from sepc.reports.regions import regions_table
 from sepc.reports.subject import Subject
 
 

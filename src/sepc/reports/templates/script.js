@@ -5,7 +5,6 @@
   const n = records.trust.length;
   const right = records.truth.map((label, i) => label === records.label[i]);
   const told = new Map(verdicts.map((verdict) => [verdict.record, verdict]));
-  const N_COLOURS = 8;
   const MOST_ROWS = 500;
   const byId = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -39,8 +38,7 @@
   const text = (value) => make("bdi", {}, String(value));
   function label(name) {
     const code = labels.indexOf(name);
-    const shape = Math.floor(code / N_COLOURS) % 2 ? "square" : "";
-    return make("span", { class: code < 0 ? "chip rest" : `chip c${code % N_COLOURS} ${shape}` }, text(name));
+    return make("span", { class: `chip ${data.looks[code] ?? "rest"}` }, text(name));
   }
 
   // Tables: a click on a heading sorts, another one turns the order around; what is missing stays at the end.

@@ -1,13 +1,10 @@
-"""Model card of a report."""
+"""Content of a report: the model card."""
 
 from html import unescape
 
 import pytest
 
-from sepc import (
-    SEPClassifier,
-    report,
-)
+from sepc import SEPClassifier, report
 
 
 @pytest.mark.parametrize("trust", ["local", "counts", "bound", "paper"])

@@ -1,4 +1,4 @@
-"""Columns that matter: how much each adds to the log odds of the labels, over all test records and by region."""
+"""Columns of a report: which matter to the labels, and what each holds in the test records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.text import listed, percent
+from sepc.common.text import in_words, listed, percent, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.explanations.shares import feature_terms
@@ -16,8 +16,8 @@ from sepc.model.partition_model import PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Columns that are named for each region or label.
-_N_NAMED = 3
+# Labels that are listed by name; further ones are counted.
+_N_LABELS = 6
 _OF_ONE = (
     "A label wins against its strongest rival by the log odds between their best regions, and each column adds a term "
     "to these: the same terms that explanations name. A column matters as much as its terms are large, for or against "
@@ -43,8 +43,8 @@ def column_importance(subject: Subject) -> dict[str, Any]:
     -------
     dict
         ``note``, a sentence on what is measured; ``columns``, a table with the mean absolute term of each column, the
-        largest first, and ``groups``, a table with the most telling columns where each region, or in an ensemble each
-        label, decides. Both are None for a model that only counts.
+        largest first, and ``groups``, a table with the columns of largest terms where each region decides, or each
+        label in an ensemble. Both are None for a model that only counts.
     """
     found = column_terms(subject)
     if found is None:
@@ -53,7 +53,7 @@ def column_importance(subject: Subject) -> dict[str, Any]:
     about = _OF_ONE if isinstance(subject.model, PartitionModel) else _OF_MEMBERS
     return {
         "note": f"{about} {_CAUTION}",
-        "columns": _columns(names, found.values),
+        "columns": _by_size(names, found.values),
         "groups": _groups(names, found, by_region=isinstance(subject.model, PartitionModel)),
     }
 
@@ -101,7 +101,7 @@ def _of_members(subject: Subject, model: EnsembleModel) -> FloatArray:
     return terms
 
 
-def _columns(names: Sequence[str], terms: FloatArray) -> dict[str, Any]:
+def _by_size(names: Sequence[str], terms: FloatArray) -> dict[str, Any]:
     sizes = np.abs(terms).mean(axis=0)
     shares, in_favour = sizes / (sizes.sum() or 1.0), np.mean(terms > 0.0, axis=0)
     columns = [
@@ -118,7 +118,7 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
     rows = []
     for decider, n in Counter(found.deciders.tolist()).most_common():
         sizes = np.abs(found.values[found.deciders == decider]).mean(axis=0)
-        most = np.argsort(-sizes, kind="stable")[:_N_NAMED].tolist()
+        most = np.argsort(-sizes, kind="stable")[:3].tolist()
         told = [f"{names[j]} ({percent(sizes[j] / sizes.sum())})" for j in most if sizes[j] > 0.0]
         rows.append([decider, n, listed(told)])
     columns = [
@@ -127,3 +127,73 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
         ("telling", "columns that matter most there", "text"),
     ]
     return table(columns, rows)
+
+
+def column_profile(subject: Subject) -> dict[str, Any]:
+    """Return one row for each column of the test records, as they were handed in: a table, ready for JSON.
+
+    Records that were trained on have no part in it.
+    """
+    columns = [
+        ("column", "column", "text"),
+        ("n_missing", "missing", "count"),
+        ("n_distinct", "distinct", "count"),
+        ("range", "values", "text"),
+        ("n_beyond", "beyond training", "count"),
+        ("by_label", "by true label", "text"),
+    ]
+    beyond, ordered = _beyond_training(subject), {word.name for word in subject.words if not word.is_level}
+    rows = []
+    for name, values in zip(subject.columns, subject.cells, strict=True):
+        known = [value for value in values if value is not None]
+        labels = [subject.labels[code] for value, code in zip(values, subject.truth, strict=True) if value is not None]
+        told = _numbers if all(_is_number(value) for value in known) else _ordered if name in ordered else _values
+        reach, by_label = told(known, labels, subject.labels) if known else ("", "")
+        rows.append([name, len(values) - len(known), len(set(known)), reach, beyond.get(name), by_label])
+    return table(columns, rows)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _numbers(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
+    values, of = np.array(known, dtype=np.float64), np.array(labels, dtype=object)
+    medians = [f"{_digits(np.median(values[of == label]))} of {label}" for label in every if (of == label).any()]
+    return f"{_digits(values.min())} to {_digits(values.max())}", f"median {shortened(medians, _N_LABELS, 'labels')}"
+
+
+def _ordered(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
+    """Return the first and the last of dates, and the middle one of each label."""
+    dates, of = np.array(known, dtype=object), np.array(labels, dtype=object)
+    middles = [
+        f"{label} {sorted(of_label)[len(of_label) // 2]}" for label in every if len(of_label := dates[of == label])
+    ]
+    return f"{min(known)} to {max(known)}", f"median {shortened(middles, _N_LABELS, 'labels')}"
+
+
+def _values(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
+    """Return the most frequent values with their shares, and how frequent the first of them is for each label."""
+    counts = Counter(map(str, known))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    told = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "values")
+    first = ranked[0][0]
+    is_first, of = np.array([str(value) == first for value in known]), np.array(labels, dtype=object)
+    shares = [f"{percent(is_first[of == label].mean())} of {label}" for label in every if (of == label).any()]
+    return told, f"{first}: {shortened(shares, _N_LABELS, 'labels')}"
+
+
+def _digits(value: float) -> str:
+    """Return a number in at most six digits, whole ones in full."""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else in_words(float(f"{value:.6g}"))
+
+
+def _beyond_training(subject: Subject) -> dict[str, int]:
+    """Return how many test records lie beyond the range of the training records in each column of numbers."""
+    points, _ = subject.training
+    if not len(points):
+        return {}
+    low, high = points.min(axis=0), points.max(axis=0)
+    # Equal values may differ in their last digits once they are standardised.
+    beyond = np.count_nonzero((subject.points < low - 1e-9) | (subject.points > high + 1e-9), axis=0)
+    return {word.name: int(beyond[word.at.start]) for word in subject.words if not word.is_level}

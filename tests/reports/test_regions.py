@@ -1,4 +1,4 @@
-"""Regions in a report: those of an ensemble in the columns of its table, and which ones are read as one."""
+"""Regions of a report: ellipses are projections, members stand in columns, merged components are named."""
 
 import numpy as np
 import pandas as pd
@@ -6,9 +6,21 @@ import pytest
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.cli.model_summary import regions_text
-from sepc.reports.projections import _Scene
-from sepc.reports.region_table import regions_table
+from sepc.reports.regions import regions_table, views
 from sepc.reports.subject import Subject
+
+
+def test_shadows_are_those_of_the_ellipsoids(wdbc_clf, wdbc_report):
+    view = wdbc_report.to_dict()["picture"]["views"][0]
+    some = [list(wdbc_clf.feature_names_in_).index(axis["title"]) for axis in view["axes"]]
+    ellipses = {e["region"]: e for e in view["ellipses"]}
+    for name, block in zip(wdbc_clf.regions()["region"], wdbc_clf.partitions_[0].blocks, strict=True):
+        shadow = block.ellipsoid.shadow(some)
+        scale = wdbc_clf.scale_[some]
+        spread = np.outer(scale, scale) * ((shadow.axes * np.square(shadow.radii)) @ shadow.axes.T)
+        factor = np.array(ellipses[name]["factor"])
+        np.testing.assert_allclose(factor @ factor.T, spread, rtol=1e-4)
+        np.testing.assert_allclose(ellipses[name]["center"], shadow.center * scale + wdbc_clf.mean_[some], rtol=1e-4)
 
 
 def test_members_are_named_by_columns_and_not_by_values():
@@ -20,7 +32,7 @@ def test_members_are_named_by_columns_and_not_by_values():
     told = regions_table(subject)
     member = [column["key"] for column in told["columns"]].index("member")
     assert {row[member] for row in told["rows"]} == {"member 1 (colour, size)", "member 2 (colour, size)"}
-    assert "member 1 (colour, size)" in _Scene.of(subject).note
+    assert "member 1 (colour, size)" in views(subject, np.arange(1))["note"]
 
 
 @pytest.mark.parametrize(("trust", "is_told"), [("local", True), ("raw", False)])

@@ -3,8 +3,7 @@
 from sklearn.metrics import log_loss
 
 from sepc.reports.baselines import baseline_results
-from sepc.reports.glossary import MEANINGS
-from sepc.reports.scores import plain_methods
+from sepc.reports.report_tables import MEANINGS, plain_methods
 
 
 def test_two_plain_methods_stand_beside_the_result(wdbc, wdbc_clf, wdbc_report):

@@ -1,4 +1,4 @@
-"""Projections of ellipsoids and test records onto pairs of features, as numbers to draw."""
+"""Regions of a report: projections of them and of test records, as numbers to draw, and a table of what each holds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,21 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from sepc.common.text import many
+from sepc.common.text import in_words, many
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel, member_name
 from sepc.estimators.ensemble.feature_views import PLAIN
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.plot.planes import Plane, principal_plane
+from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Features whose pairs are drawn, and how far two of them may be correlated.
+# Features whose pairs are drawn, and the absolute correlation from which two show the same.
 _N_FEATURES = 4
 _SAME = 0.9
-_N_ELLIPSES = 60
-# The frame goes beyond the points by this share of their range; for ellipses by so much more, but no further.
+# The frame exceeds the range of the points by 6 % of it, and for ellipses by at most another 50 %.
 _MARGIN, _MOST = 0.06, 0.5
+_COLUMNS = (
+    ("region", "region", "text"),
+    ("label", "label", "label"),
+    ("n_regions", "regions", "count"),
+    ("n_shaped", "shaped by", "count"),
+    ("n_label", "records", "count"),
+    ("n_others", "others", "count"),
+    ("purity", "purity", "share"),
+    ("trust", "trust", "share"),
+    ("weight", "weight", "number"),
+    ("read_as", "read as", "text"),
+    ("where", "where it lies", "text"),
+    ("member", "member", "text"),
+)
 
 
 def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
@@ -31,14 +45,14 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
     ----------
     subject : Subject
     shown : ndarray of int
-        Rows of the test records to draw; those with missing values have no place, and are left out.
+        Rows of the test records to draw; those with missing values have no place, and are not drawn.
 
     Returns
     -------
     dict
-        ``note``, ``records`` (the rows), and ``views``, the most telling first: each with a title, two axes (title and
-        range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the ellipse is the
-        centre plus the factor times the unit disc).
+        ``note``, ``records`` (the rows), and ``views``, those that separate the classes best first: each with a title,
+        two axes (title and range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the
+        ellipse is the centre plus the factor times the unit disc).
     """
     scene = _Scene.of(subject)
     has_place = np.asarray(~np.isnan(scene.points).any(axis=1))
@@ -99,7 +113,7 @@ def _of_features(
 
 
 def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
-    """Yield what the regions are seen along, each with a title; the most telling first."""
+    """Yield what the regions are seen along, each with a title; those that separate the classes best first."""
     if len(scene.features) == 1:
         (name,) = scene.features
         # There is nothing to see along the second axis.
@@ -113,7 +127,7 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
     if principal and np.count_nonzero(scene.measures) < 2:
         yield from principal
         return
-    for pair in combinations(_telling(scene), 2):
+    for pair in combinations(_separating(scene), 2):
         some = list(pair)
         names = scene.features[some[0]], scene.features[some[1]]
         basis = np.eye(len(scene.features))[:, some]
@@ -121,8 +135,8 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
     yield from principal
 
 
-def _telling(scene: _Scene) -> list[int]:
-    """Return numbers that tell the classes apart, no two of which say the same; two at least."""
+def _separating(scene: _Scene) -> list[int]:
+    """Return the features that separate the classes best, without highly correlated ones; two at least."""
     order = np.argsort(np.where(scene.measures, -_separation(scene), np.inf), kind="stable").tolist()
     alike = _correlation(scene.training)
     chosen: list[int] = []
@@ -182,7 +196,7 @@ def _of_labels(rules: list[Rules]) -> list[tuple[Rules, int]]:
     """Return the ellipsoids of labels, not those of rests; of many, those with the most records."""
     found = [(r, k) for r in rules for k in range(len(r.names)) if len(rules) == 1 or r.sides[k] == 0]
     found.sort(key=lambda pair: -int(pair[0].held[pair[1]].sum()))
-    return found[:_N_ELLIPSES]
+    return found[:60]
 
 
 def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray]:
@@ -200,3 +214,66 @@ def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray
     size = np.where(last > first, last - first, 1.0)
     around = np.vstack([shown, np.clip(ends, first - _MOST * size, last + _MOST * size)])
     return around.min(axis=0) - _MARGIN * size, around.max(axis=0) + _MARGIN * size
+
+
+def regions_table(subject: Subject) -> dict[str, Any]:
+    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies."""
+    frame = subject.clf.regions()
+    have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
+    if have.get("read_as") == have["region"]:
+        del have["read_as"]  # each by itself
+    if set(have.get("n_regions", ())) <= {1}:
+        have.pop("n_regions", None)
+    have["label"] = [str(label) for label in have["label"]]
+    have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
+    ensemble = subject.ensemble
+    if ensemble is not None:
+        have["member"] = _members(subject, ensemble)
+    elif "where" not in have:  # a table has it in its own columns
+        have["where"] = _places(subject, frame)
+    columns = [column for column in _COLUMNS if column[0] in have]
+    return table(columns, [[short(have[key][i]) for key, *_ in columns] for i in range(len(frame))])
+
+
+def _places(subject: Subject, frame: Any) -> list[str]:
+    """Say from where to where each region reaches, in the features whose range there holds fewest training records."""
+    features = subject.model.features
+    low, high = (
+        np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
+    )
+    order = np.argsort(_within(subject, low, high), axis=1, kind="stable")
+    points, _ = subject.training
+    if len(points):
+        # An ellipsoid reaches beyond its records, but not where no record is.
+        smallest, largest = subject.model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
+        low, high = np.clip(low, smallest, largest), np.clip(high, smallest, largest)
+    # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
+    digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
+    return [
+        "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :3].tolist())
+        for i in range(len(frame))
+    ]
+
+
+def _reach(feature: str, low: float, high: float, digits: int) -> str:
+    # Adding 0 makes -0 a 0.
+    first, last = (in_words(round(float(end), digits) + 0.0) for end in (low, high))
+    return f"{feature} {first}" if first == last else f"{feature} {first} to {last}"
+
+
+def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return how many training records have each feature in the range of each region, shape (n_regions, n_features)."""
+    points, _ = subject.training
+    if not len(points):
+        return (high - low) / subject.model.scale
+    columns = np.sort(subject.model.original(points), axis=0).T
+    below = [np.searchsorted(column, edge, "left") for column, edge in zip(columns, low.T, strict=True)]
+    upto = [np.searchsorted(column, edge, "right") for column, edge in zip(columns, high.T, strict=True)]
+    return np.asarray(np.array(upto) - np.array(below), dtype=np.float64).T
+
+
+def _members(subject: Subject, ensemble: EnsembleModel) -> list[str]:
+    names = [member_name(m, subject.named(member.plan.features)) for m, member in enumerate(ensemble.members)]
+    return [
+        name for name, member in zip(names, ensemble.members, strict=True) for part in member.parts for _ in part.names
+    ]
