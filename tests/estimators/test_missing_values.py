@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 import sepc
-from sepc import FeedbackMonitor, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.estimators.completion import completed
+from sepc.feedback import FeedbackMonitor
 
 MAKERS = {
     "one": lambda: SEPClassifier(n_imp=0.05),

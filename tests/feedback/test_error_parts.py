@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.error_parts import ErrorParts
 from sepc.feedback.held_out_models import ModelView
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc import InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.promise_watch import PromiseTest
 from sepc.promises import PartPromises, TrustThreshold
 

@@ -1,6 +1,7 @@
 """Rows of regions: they agree with the report, and with the partition."""
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 
 
 class TestRegions:

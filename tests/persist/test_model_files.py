@@ -28,7 +28,8 @@ from saved_models import (
 )
 
 import sepc
-from sepc import FeedbackMonitor, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc import ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.fingerprints import fingerprint
 from sepc.persist.model_files import FORMAT
 
@@ -42,7 +43,7 @@ class TestTheSame:
         assert type(found) is type(clf)
         assert repr(found) == repr(clf)
         assert_same(told(found, X), told(clf, X))
-        assert sepc.rules_dict(found) == sepc.rules_dict(clf)
+        assert sepc.persist.rules_dict(found) == sepc.persist.rules_dict(clf)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_are_the_same(self, fitted, tmp_path, kind):

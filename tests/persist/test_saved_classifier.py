@@ -5,7 +5,8 @@ import pytest
 from saved_models import READINGS, assert_same, manifest, stored, told
 
 import sepc
-from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
+from sepc import SEPClassifier, SepcWarning
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.fingerprints import fingerprint
 
 

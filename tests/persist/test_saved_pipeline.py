@@ -38,4 +38,4 @@ class TestTables:
         assert found.get_params()["verbose"] is True
         assert found.feature_names_in_.tolist() == list(table.columns)
         assert (found["classifier"].model_.records is None) is not rows
-        assert sepc.rules_dict(found)["columns"] == clf["columns"].notes
+        assert sepc.persist.rules_dict(found)["columns"] == clf["columns"].notes

@@ -21,7 +21,8 @@ from sepc.common.validation import takes_missing_values
 from sepc.estimators.label_sets import PredictionSets
 from sepc.model.assessment import Assessment
 from sepc.persist import load
-from sepc.tables import CellError, TablePipeline
+from sepc.tables import TablePipeline
+from sepc.tables.cells import CellError
 from sepc.tables.notation import TextNotation
 
 

@@ -65,7 +65,8 @@ class PartitionChanges:
 
     Examples
     --------
-    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> from sepc import SEPClassifier
+    >>> from sepc.feedback import FeedbackMonitor
     >>> clf = SEPClassifier(n_imp=0).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> monitor = FeedbackMonitor(clf).observe([[20.0], [21.0], [22.0]], ["low"] * 3)
     >>> new, changes = monitor.repartition()

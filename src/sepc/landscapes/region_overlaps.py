@@ -15,7 +15,7 @@ _SLACK = 1e-6
 
 
 class Overlap(NamedTuple):
-    """Two ellipsoids that overlap, by number; how many records both hold, and the margin of `sepc.Separation`."""
+    """Two ellipsoids that overlap, by number; how many records both hold, and their margin as in `Separation`."""
 
     a: int
     b: int
@@ -24,7 +24,7 @@ class Overlap(NamedTuple):
 
 
 def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[Overlap]:
-    """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.separate` or by a record in both.
+    """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.geometry.separate` or by a record in both.
 
     Parameters
     ----------

@@ -4,20 +4,16 @@ Each display is made by `from_estimator` or `from_predictions`, draws itself by 
 the picture by `frame`. Nothing but the axes that it draws on is changed. Needs the extra ``plot`` (matplotlib).
 """
 
-from sepc.plot.confusion_display import ConfusionDisplay
-from sepc.plot.landscape_display import LandscapeDisplay
-from sepc.plot.partition_display import PartitionDisplay
-from sepc.plot.region_trust_display import RegionTrustDisplay
-from sepc.plot.reliability_display import ReliabilityDisplay
-from sepc.plot.risk_coverage_display import RiskCoverageDisplay
-from sepc.plot.style import class_styles
+import lazy_loader as lazy
 
-__all__ = [
-    "ConfusionDisplay",
-    "LandscapeDisplay",
-    "PartitionDisplay",
-    "RegionTrustDisplay",
-    "ReliabilityDisplay",
-    "RiskCoverageDisplay",
-    "class_styles",
-]
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "confusion_display": ["ConfusionDisplay"],
+        "landscape_display": ["LandscapeDisplay"],
+        "partition_display": ["PartitionDisplay"],
+        "region_trust_display": ["RegionTrustDisplay"],
+        "reliability_display": ["ReliabilityDisplay"],
+        "risk_coverage_display": ["RiskCoverageDisplay"],
+    },
+)

@@ -220,7 +220,7 @@ class _PointsThere:
 
 
 class ArrayAssessment:
-    """One record per point of an array of another library; its fields are those of `sepc.Assessment`.
+    """One record per point of an array of another library; its fields are those of `sepc.model.Assessment`.
 
     Numbers are where the points are. Text is made when it is asked for, as NumPy arrays, and so is `label` if the
     classes are no numbers.

@@ -75,8 +75,8 @@ def _lazily(name: str, what: str) -> property:
 class DaskAssessment:
     """One record per point of a Dask collection, made when it is asked for.
 
-    Its fields are those of `sepc.Assessment`, as Dask arrays. They share their work if they are asked for together, by
-    ``dask.compute(a.label, a.trust)`` or by `compute`.
+    Its fields are those of `sepc.model.Assessment`, as Dask arrays. They share their work if they are asked for
+    together, by ``dask.compute(a.label, a.trust)`` or by `compute`.
 
     Parameters
     ----------
