@@ -41,7 +41,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     @property
     def promise(self) -> Promise | None:
-        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        """The promise that was signed, a `TrustThreshold`; None if there is none."""
         return self._promise
 
     def sign(self, promise: Promise | None) -> Self:
@@ -51,7 +51,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
         Parameters
         ----------
-        promise : TrustThreshold, PartPromises or None
+        promise : TrustThreshold or None
             What `sepc.select_min_trust` found for this classifier; None takes it back.
 
         Returns
@@ -243,7 +243,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
+        min_trust : float, dict or TrustThreshold, default=0.95
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
             one that bounds the error. By default 0 with costs, which then decide.
         abstain_label : object, default=None

@@ -19,8 +19,7 @@ from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
-from sepc.promises import PartPromises, TrustThreshold
-from sepc.promises.promise_dicts import promise_from_dict
+from sepc.promises import TrustThreshold
 
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
 
@@ -96,16 +95,16 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(header["frames"] in LIBRARIES, "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
-    clf._promise = promise_from_dict(header["promise"]) if "promise" in header else None
+    clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
     return clf, summary
 
 
 def _told(promise: Any) -> Header:
     """Return a promise as JSON; one of another kind than ours has no form in a file."""
-    if not isinstance(promise, TrustThreshold | PartPromises):
+    if not isinstance(promise, TrustThreshold):
         raise InputError(
-            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold or PartPromises, which can "
-            "be saved. Call sign(None) to save the model without it."
+            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold, which can be saved. "
+            "Call sign(None) to save the model without it."
         )
     return promise.to_dict()
 

@@ -264,7 +264,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         Parameters
         ----------
         X : table of shape (n, n_columns)
-        min_trust : float, dict, TrustThreshold or PartPromises, default=0.95
+        min_trust : float, dict or TrustThreshold, default=0.95
             Trust from which a label is given; a dict gives one number for each label.
         abstain_label : object, default=None
         min_typicality : float, default=0.01
@@ -311,7 +311,7 @@ class TablePipeline(LinkedToSite, Pipeline):
 
     @property
     def promise(self) -> Promise | None:
-        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        """The promise that was signed, a `TrustThreshold`; None if there is none."""
         signed: Promise | None = self.steps[-1][1].promise
         return signed
 
@@ -320,7 +320,7 @@ class TablePipeline(LinkedToSite, Pipeline):
 
         Parameters
         ----------
-        promise : TrustThreshold, PartPromises or None
+        promise : TrustThreshold or None
             What `sepc.select_min_trust` found for this pipeline; None takes it back.
 
         Returns
