@@ -40,25 +40,17 @@ def refitted(
     chosen = checked_forgetting(forget)
     trials: tuple[Trial, ...] = ()
     if isinstance(forget, str):
-        chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
+        plain = clone(watched.classifier).set_params(class_prior=None, costs=None)
+        chosen, trials = choose_forgetting(plain, X, y, n, watched.as_it_came, on_step)
     weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
-    new = _under_the_same(clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights), watched)
-    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
-    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
-
-
-def _under_the_same(new: Any, watched: Watched) -> Any:
-    """Return a new classifier under the shares of the classes and the costs that the watched one was told."""
-    policy = watched.model.policy
-    if policy is None:
-        return new
-    if not np.array_equal(new.classes_, watched.model.classes):
+    new = clone(watched.classifier)
+    labels = np.unique(y if weights is None else y[weights > 0.0])
+    if watched.model.policy is not None and not np.array_equal(labels, watched.model.classes):
         warn(
             "the new classifier has other labels, for which no shares and no costs were stated: it goes by neither. "
             "State them with under()."
         )
-        return new
-    costs = policy.costs
-    if costs is not None and policy.asking is not None:
-        costs = np.column_stack([costs, policy.asking])
-    return new.under(class_prior=policy.prior, costs=costs)
+        new.set_params(class_prior=None, costs=None)
+    new.fit(watched.as_it_came(X), y, sample_weight=weights)
+    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
+    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)

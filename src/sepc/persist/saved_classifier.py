@@ -20,7 +20,6 @@ from sepc.persist.saved_common import (
     pack_records,
     unpack_common,
     unpack_outline,
-    unpack_policy,
     unpack_records,
 )
 from sepc.persist.saved_parts import (
@@ -96,7 +95,7 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     if records is not None:
         _require_rows_exist(partitions, records)
     densities = unpack_densities(reader.under("densities"), summary.dim, n_classes) if reads_densities else None
-    clf.model_ = PartitionModel(
+    model = PartitionModel(
         classes=summary.classes,
         class_count=summary.class_count,
         features=summary.features,
@@ -111,8 +110,8 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
         calibration=unpack_calibration(reader.under("calibration"), n_classes, summary.n),
         held_out=unpack_held_out(reader.under("parts"), records, summary.dim, densities),
         groups=None if densities is None else unpack_groups(reader, densities, partitions),
-        policy=unpack_policy(reader, summary),
     )
+    clf.model_ = clf._stated(model)
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf.model_.mean, clf.model_.scale
     return clf

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
@@ -24,6 +22,7 @@ from sepc.promises import TrustThreshold
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
 
 LIBRARIES = ("pandas", "polars")
+_STATED = ("class_prior", "costs")
 
 
 class TrainingSummary(NamedTuple):
@@ -69,9 +68,9 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         order = slice(None) if training_rows else np.lexsort((scores, codes))
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
-    _pack_policy(writer.under("policy"), clf.model_.policy)
     return {
         "parameters": pack_parameters(clf.get_params(deep=False)),
+        "stated": {name: _pack_stated(getattr(clf, name)) for name in _STATED},
         "classes": pack_labels(writer, clf.classes_),
         "features": list(clf.model_.features),
         "features_have_names": hasattr(clf, "feature_names_in_"),
@@ -88,7 +87,8 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(len(classes) >= 2 and len(features) >= 1, "classes and features")
     class_count = reader.integers("class_count", (len(classes),), 1, 1 << 48)
     summary = TrainingSummary(classes, class_count, features, require_flag(header["training_rows"]))
-    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)))
+    stated = {name: _unpack_stated(header["stated"][name]) for name in _STATED}
+    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)), **stated)
     clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, summary.dim
     if require_flag(header["features_have_names"]):
         clf.feature_names_in_ = np.array(features, dtype=object)
@@ -115,31 +115,6 @@ def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | 
     scores = reader.numbers("calibration_scores", (None,))
     require(len(scores) > 0, "calibration records")
     return LabelScores(scores, reader.integers("calibration_codes", (len(scores),), 0, n_classes), n_classes)
-
-
-def _pack_policy(writer: ArrayWriter, policy: Policy | None) -> None:
-    if policy is not None:
-        for name in ("prior", "costs", "asking"):
-            if getattr(policy, name) is not None:
-                writer.put(name, getattr(policy, name))
-
-
-def unpack_policy(reader: ArrayReader, summary: TrainingSummary) -> Policy | None:
-    """Return what was stated of classes and costs; None where nothing was."""
-    reader, k = reader.under("policy"), len(summary.classes)
-    prior = reader.numbers("prior", (k,)) if "prior" in reader else None
-    costs = reader.numbers("costs", (k, k)) if "costs" in reader else None
-    if costs is not None and "asking" in reader:
-        costs = np.column_stack([costs, reader.numbers("asking", (k,))])
-    try:
-        policy = Policy.of(summary.classes, summary.class_count, prior, costs)
-    except InputError:
-        require(False, "shares of classes and costs")
-        raise
-    if policy is None or prior is None:
-        return policy
-    # To the bit as it was: shares that are divided by their sum once more may differ.
-    return replace(policy, prior=prior, shift=prior / (summary.class_count / summary.n))
 
 
 # More than any table has.
@@ -212,8 +187,9 @@ def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
 
 def pack_parameters(parameters: Mapping[str, Any]) -> Header:
     """Return the parameters that a file can hold; warn of the others."""
-    kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
-    for name in parameters.keys() - kept.keys():
+    own = {name: plain(value) for name, value in parameters.items() if name not in _STATED}
+    kept = {name: value for name, value in own.items() if _can_be_kept(value)}
+    for name in own.keys() - kept.keys():
         warn(
             f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
             "Nothing but another fit depends on it. Set it to a number before saving, or after loading."
@@ -230,3 +206,14 @@ def unpack_parameters(given: Any, allowed: Collection[str]) -> dict[str, Any]:
 
 def _can_be_kept(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _pack_stated(value: Any) -> Any:
+    """Return class priors or costs as JSON: numbers and lists as they are, dicts as lists of pairs."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[plain(label), _pack_stated(of_label)] for label, of_label in value.items()]}
+    return None if value is None else np.asarray(value, dtype=np.float64).tolist()
+
+
+def _unpack_stated(told: Any) -> Any:
+    return {label: _unpack_stated(value) for label, value in told["pairs"]} if isinstance(told, dict) else told
