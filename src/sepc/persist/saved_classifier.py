@@ -40,8 +40,6 @@ from sepc.persist.saved_parts import (
     unpack_stored_rules,
 )
 
-_UNITS = ("standard deviations", "units")
-
 
 def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
     """Put a fitted classifier into arrays; return the rest of it."""
@@ -79,7 +77,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
 def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     """Return a classifier as it was."""
     clf, summary = unpack_common(reader, header, SEPClassifier)
-    require(header["trust"] in READINGS and header["unit"] in _UNITS, "trust or unit")
+    require(header["trust"] in READINGS and header["unit"] in ("standard deviations", "units"), "trust or unit")
     records = unpack_records(reader, summary) if summary.has_rows else None
     n_classes = len(summary.classes)
     reads_densities = header["trust"] in DENSITY_READINGS

@@ -26,16 +26,7 @@ _STATED = ("class_prior", "costs")
 
 
 class TrainingSummary(NamedTuple):
-    """Classes, features and number of training records of a saved model, which its arrays have to fit.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-    class_count : ndarray of int, shape (n_classes,)
-    features : list of str
-    has_rows : bool
-        Whether the training records are in the file.
-    """
+    """Classes, features and number of training records of a saved model, which its arrays have to fit."""
 
     classes: NDArray[Any]
     class_count: IntArray
@@ -76,7 +67,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         "features_have_names": hasattr(clf, "feature_names_in_"),
         "frames": clf._frames.library,
         "training_rows": training_rows,
-        **({} if clf.promise is None else {"promise": _told(clf.promise)}),
+        **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
     }
 
 
@@ -99,7 +90,7 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     return clf, summary
 
 
-def _told(promise: Any) -> Header:
+def _packed_promise(promise: Any) -> Header:
     """Return a promise as JSON; one of another kind than ours has no form in a file."""
     if not isinstance(promise, TrustThreshold):
         raise InputError(
@@ -215,5 +206,5 @@ def _pack_stated(value: Any) -> Any:
     return None if value is None else np.asarray(value, dtype=np.float64).tolist()
 
 
-def _unpack_stated(told: Any) -> Any:
-    return {label: _unpack_stated(value) for label, value in told["pairs"]} if isinstance(told, dict) else told
+def _unpack_stated(packed: Any) -> Any:
+    return {label: _unpack_stated(value) for label, value in packed["pairs"]} if isinstance(packed, dict) else packed

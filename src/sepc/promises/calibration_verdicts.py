@@ -22,27 +22,14 @@ class PartRecords(NamedTuple):
 
     def taken(self, rows: IntArray | BoolArray) -> "PartRecords":
         """Return some of the records; rows may repeat."""
-        return PartRecords(*(values[rows] for values in self))
+        return PartRecords._make(values[rows] for values in self)
 
 
 class CalibrationVerdicts(NamedTuple):
     """Predictions and trust of a classifier for calibration records, and their true labels.
 
-    Attributes
-    ----------
-    classes : list of str
-        Labels that it knows, as texts.
-    keys : list
-        The same labels as they are.
-    label : ndarray of shape (n,)
-        What was predicted.
-    truth : list
-    trust : ndarray of shape (n,)
-    wrong, eligible : ndarray of bool, shape (n,)
-        Which labels are wrong; which records some threshold accepts.
-    main_region : ndarray of object, shape (n,), or None
-    key : str or None
-        Of the model.
+    `classes` are the labels that it knows as texts, `keys` the same as they are; `label` is what was predicted;
+    `eligible` are the records that some threshold accepts; `key` is that of the model.
     """
 
     classes: list[str]

@@ -32,18 +32,17 @@ class Criterion(Protocol):
     """A limit, and tests of whether it is kept."""
 
     @property
-    def limit(self) -> float:
-        """What is promised to be kept."""
+    def limit(self) -> float: ...  # noqa: D102
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Whether no number of records would show that it is kept."""
+        """Whether no number of records would show that the limit is kept."""
 
     def threshold(self, trust: FloatArray, loss: FloatArray, risk: float) -> SafeThreshold | None:
-        """Return the lowest threshold that keeps the limit; None where there is none to be found."""
+        """Return the lowest threshold that keeps the limit; None if there is none."""
 
     def needed(self, risk: float) -> int:
-        """Return how many records suffice if none of them loses anything; 0 where no record is needed."""
+        """Return the number of records that suffices if none of them loses anything."""
 
     def bound(self, mean: float, n: int, level: float) -> float:
         """Return an upper bound on the mean loss of n accepted records, at the level of a test that passed."""

@@ -1,9 +1,9 @@
-"""A preview of promises, without any record but those of training: an estimate, and no promise.
+"""Preview of promises from held-out predictions of the training records: an estimate, and no promise.
 
-The calibrated classifier and the ensemble have been asked about every training record by partitions that had not seen
-it. From these verdicts calibration sets of several sizes are drawn, and promises made with each. The records chose the
-classifier's settings and calibrated it, and the partitions that judged them had fewer records than the classifier has:
-the first flatters, the second does not. A promise takes records that had no part in any of it.
+Partitions of the calibrated classifier and the ensemble have judged every training record held out. From these
+predictions calibration sets of several sizes are drawn, and a promise is made with each. The records chose the
+classifier's settings and calibrated it, which makes the estimate optimistic; the partitions that judged them had fewer
+records than the classifier has, which makes it pessimistic. A promise takes records that had no part in any of it.
 """
 
 from collections.abc import Mapping, Sequence

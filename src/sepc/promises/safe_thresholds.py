@@ -91,16 +91,8 @@ def _lowest_that_passes(
 ) -> SafeThreshold | None:
     """Return the lowest threshold that passes a sequence of tests; None if none does.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The distinct trusts, falling.
-    accepted : ndarray of int, shape (n_values,)
-        How many records have at least each.
-    p : ndarray of shape (n_values,)
-        The p-values of thresholds that accept these.
-    level_at_top, entering
-        As for `fixed_sequence_test`.
+    `values` are the distinct trusts, falling; `accepted` the numbers of records with at least each, and `p` the
+    p-values of thresholds that accept these.
     """
     found = fixed_sequence_test(p, level_at_top, entering)
     if found is None:
@@ -134,19 +126,7 @@ def start_ranks(n: int) -> IntArray:
 def entering_levels(values: FloatArray, accepted: IntArray, confidence: float) -> tuple[float, FloatArray]:
     """Return the level that enters the sequence at a trust of 1.0, and those just above each next lower value.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The distinct trusts, falling.
-    accepted : ndarray of int, shape (n_values,)
-        How many records have at least each.
-    confidence : float
-
-    Returns
-    -------
-    level_at_top : float
-    entering : ndarray of shape (n_values,)
-        With the candidate that accepts the same records as `values` and lies just above the next lower one.
+    The latter enter with the candidates that accept the same records as `values` and lie just above the next lower one.
     """
     ranks = start_ranks(int(accepted[-1]))
     level = _all_levels(confidence) / len(ranks)
@@ -206,17 +186,7 @@ def lowest_affordable_threshold(
 
 
 def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:
-    """Return Hoeffding and Bentkus's p-values of "the mean is above the limit".
-
-    Parameters
-    ----------
-    n : ndarray of int, shape (m,)
-        Numbers of independent values between 0 and 1.
-    total : ndarray of shape (m,)
-        Their sums.
-    limit : float
-        Strictly between 0 and 1.
-    """
+    """Return Hoeffding and Bentkus's p-values of "the mean is above the limit", from sums of n values from 0 to 1."""
     mean = np.minimum(total / n, limit)
     hoeffding = np.exp(-n * (rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit)))
     # A sum of as many costs may lie above a whole number by rounding alone.

@@ -226,7 +226,7 @@ class TrustThreshold(Promise):
         return {one.name: getattr(self, one.name) for one in fields(self)} | {"parts": parts}
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Self:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the promise that `to_dict` described, perhaps by way of JSON; a ValueError for anything else.
 
         Examples
@@ -235,8 +235,8 @@ class TrustThreshold(Promise):
         >>> TrustThreshold.from_dict(found.to_dict()) == found
         True
         """
-        _require(isinstance(told, dict) and isinstance(told.get("parts", []), list))
-        known = {one.name: told[one.name] for one in fields(cls) if one.name in told}
+        _require(isinstance(values, dict) and isinstance(values.get("parts", []), list))
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         _require(all(one.name in known or one.default is not MISSING or one.name == "parts" for one in fields(cls)))
         rows = known.pop("parts", [])
         _require(all(isinstance(row, dict) and "id" in row and row.get("part") for row in rows))
