@@ -32,7 +32,8 @@ from joblib import Parallel, delayed
 from measure import row, table, versions
 from scipy.stats import binom
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.audits import audit_of
 from sepc.feedback.drift import SequentialRateTest
 from sepc.feedback.error_watch import ErrorTest

@@ -153,7 +153,7 @@ def compare(truth: Truth, n: int, runs: int, max_errors: tuple[float, ...]) -> d
     tables = {max_error: p_values(n, max_error) for max_error in max_errors}
     outcomes: dict[float, list] = {max_error: [] for max_error in max_errors}
     for _ in range(runs):
-        values, accepted, errors = safe_thresholds.accepted_and_errors(*truth.draw(n, rng))
+        values, accepted, errors = safe_thresholds.accepted_and_losses(*truth.draw(n, rng))
         levels = safe_thresholds.entering_levels(values, accepted, CONFIDENCE)
         for max_error, p_of in tables.items():
             p = p_of[accepted, np.minimum(errors, p_of.shape[1] - 1)]

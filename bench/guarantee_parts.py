@@ -13,9 +13,8 @@ import numpy as np
 from measure import row, table
 from scipy.stats import binom
 
-from sepc.promises.calibration_verdicts import CalibrationVerdicts
+from sepc.promises.calibration_verdicts import PartRecords
 from sepc.promises.criteria import CostLimit, ErrorLimit
-from sepc.promises.parts import LABEL, Parts
 from sepc.promises.selection import part_promises
 
 CONFIDENCE = 0.95
@@ -126,13 +125,9 @@ def draw(parts: Sequence[Part], n: int, rng: np.random.Generator) -> Draw:
 def ours(cal: Draw, criteria: Sequence, costs: Sequence[float]) -> list[float | None]:
     """Return the threshold of each part."""
     names = tuple(str(k) for k in range(len(criteria)))
-    n = len(cal.part)
-    verdicts = CalibrationVerdicts(
-        list(names), list(names), cal.part, cal.part.tolist(), cal.trust, cal.wrong, np.full(n, True), None, None
-    )
     loss = cal.wrong * np.array(costs)[cal.part]
-    is_cost = isinstance(criteria[0], CostLimit)
-    found = part_promises(verdicts, Parts(LABEL, names), cal.part, criteria, loss, CONFIDENCE, is_cost)
+    records = PartRecords(cal.part, cal.trust, loss, cal.wrong, np.full(len(cal.part), True))
+    found = part_promises(records, names, criteria, CONFIDENCE)
     return [part.min_trust for part in found]
 
 

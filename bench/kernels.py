@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 from measure import against, cpu_seconds, fresh, loop_speed, peak_growth, row, table, take_turns, versions
 
-import sepc
+from sepc.geometry import Ellipsoid, min_volume_ellipsoid, nearest_points, separate
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "cvxpy", "clarabel", "piqp")
 SIZES = [(100, 2), (1000, 2), (1000, 10), (10_000, 10), (10_000, 30), (100_000, 10), (100_000, 30), (1_000_000, 10)]
@@ -54,9 +54,9 @@ def start_up() -> None:
     row("`import sepc`", f"{fresh('import sepc'):.3f}")
     warm_up = (
         "import numpy as np, sepc; r = np.random.default_rng(0);"
-        "[sepc.min_volume_ellipsoid(r.normal(size=s)) for s in ((50, 2), (3000, 3), (900, 25))];"
+        "[sepc.geometry.min_volume_ellipsoid(r.normal(size=s)) for s in ((50, 2), (3000, 3), (900, 25))];"
         "A, B = r.normal(size=(2000, 2)), r.normal(size=(1500, 2)) + 1;"
-        "[sepc.nearest_points(A[:n], B[:n], cap) for n, cap in ((9999, None), (9999, 0.01), (60, None))]"
+        "[sepc.geometry.nearest_points(A[:n], B[:n], cap) for n, cap in ((9999, None), (9999, 0.01), (60, None))]"
     )
     with tempfile.TemporaryDirectory() as cache:
         row("first use of all kernels, CPU: compile", f"{fresh(warm_up, NUMBA_CACHE_DIR=cache):.1f}")
@@ -74,11 +74,11 @@ def ellipsoids(family: str, options: argparse.Namespace) -> None:
             continue
         X = points(family, n, d)
         image = np.eye(d)
-        sepc.min_volume_ellipsoid(X)
-        solve, one_pass = take_turns((sepc.min_volume_ellipsoid, X), (plain_pass, X, image))
-        m = sepc.min_volume_ellipsoid(X)
+        min_volume_ellipsoid(X)
+        solve, one_pass = take_turns((min_volume_ellipsoid, X), (plain_pass, X, image))
+        m = min_volume_ellipsoid(X)
         limit = 10_000 * 10 if options.full else 1000 * 10
-        peer = against((sepc.min_volume_ellipsoid, X), (clarabel, X)) if n * d <= limit else ""
+        peer = against((min_volume_ellipsoid, X), (clarabel, X)) if n * d <= limit else ""
         row(
             f"{n:,}",
             d,
@@ -102,10 +102,10 @@ def hulls(options: argparse.Namespace) -> None:
         rng = np.random.default_rng(n)
         A, B = rng.standard_normal((n, d)) + 1.0, rng.standard_normal((m, d))
         normal = np.ones(d)
-        sepc.nearest_points(A, B)
-        solve, product = take_turns((sepc.nearest_points, A, B), (np.dot, A, normal))
-        pair = sepc.nearest_points(A, B)
-        ours = (sepc.nearest_points, A, B)
+        nearest_points(A, B)
+        solve, product = take_turns((nearest_points, A, B), (np.dot, A, normal))
+        pair = nearest_points(A, B)
+        ours = (nearest_points, A, B)
         piqp = against(ours, piqp_solver(A, B)) if n <= 30_000 or options.full else ""
         svc = against(ours, svc_solver(A, B)) if n <= 12_000 else ""
         row(
@@ -187,15 +187,15 @@ def svc_solver(A: np.ndarray, B: np.ndarray) -> tuple:
     return (NuSVC(nu=nu, kernel="linear").fit, X, y)
 
 
-def random_ellipsoid(d: int, rng: np.random.Generator, offset: float) -> sepc.Ellipsoid:
+def random_ellipsoid(d: int, rng: np.random.Generator, offset: float) -> Ellipsoid:
     axes = np.linalg.qr(rng.standard_normal((d, d)))[0]
-    return sepc.Ellipsoid(offset * rng.standard_normal(d) / np.sqrt(d), axes, rng.uniform(0.5, 2.0, d))
+    return Ellipsoid(offset * rng.standard_normal(d) / np.sqrt(d), axes, rng.uniform(0.5, 2.0, d))
 
 
 def separate_seconds(d: int) -> float:
     rng = np.random.default_rng(d)
     pairs = [(random_ellipsoid(d, rng, 0.0), random_ellipsoid(d, rng, offset)) for offset in rng.uniform(0, 6, 50)]
-    return median(cpu_seconds(lambda: [sepc.separate(E, F) for E, F in pairs]) / len(pairs) for _ in range(20))
+    return median(cpu_seconds(lambda: [separate(E, F) for E, F in pairs]) / len(pairs) for _ in range(20))
 
 
 def distance_rate(d: int) -> float:
@@ -225,14 +225,14 @@ def peak_copies(kind: str, *job: str) -> float:
     rng = np.random.default_rng(0)
     d = int(job[-1])
     # What the libraries themselves take is taken before.
-    sepc.min_volume_ellipsoid(rng.standard_normal((3000, d)))
-    sepc.nearest_points(rng.standard_normal((2000, d)), rng.standard_normal((1500, d)) + 1)
+    min_volume_ellipsoid(rng.standard_normal((3000, d)))
+    nearest_points(rng.standard_normal((2000, d)), rng.standard_normal((1500, d)) + 1)
     if kind == "mve":
         X = points(job[0], int(job[1]), d)
-        size, solve = X.nbytes, lambda: sepc.min_volume_ellipsoid(X)
+        size, solve = X.nbytes, lambda: min_volume_ellipsoid(X)
     else:
         A, B = rng.standard_normal((int(job[0]), d)) + 1, rng.standard_normal((int(job[1]), d))
-        size, solve = A.nbytes + B.nbytes, lambda: sepc.nearest_points(A, B)
+        size, solve = A.nbytes + B.nbytes, lambda: nearest_points(A, B)
     return peak_growth(solve) / size
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from measure import cpu_seconds, row, table, versions
 from sets import numbers
 
-from sepc import Ellipsoid, landscape, overlap_coefficient
+from sepc import landscape
+from sepc.geometry import Ellipsoid, overlap_coefficient
 
 # What the paper reports of each set: OVR and number of records outside the overlap.
 PAPER = {

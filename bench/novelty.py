@@ -35,7 +35,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import LocalOutlierFactor
 from trust import PEERS, load_compiled_code, scaled, version
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder, make_table_pipeline
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.tables import TableEncoder
 
 MIN_TRUST = 0.95
 # A record is strange if fewer of the training records than this share are as strange.

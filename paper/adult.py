@@ -16,8 +16,7 @@ from paper.statements import Expectation, Statement, Values, in_words, spread
 from sepc.common.typing import FloatArray
 from sepc.datasets import DataSet, load_adult
 from sepc.landscapes.data_landscape import landscape
-from sepc.plot import class_styles
-from sepc.plot.style import TINY, label_axes
+from sepc.plot.style import TINY, class_styles, label_axes
 
 _CLASSES = ("<=50K", ">50K")
 _N_IMP = 10

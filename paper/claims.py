@@ -22,8 +22,7 @@ from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate
 from sepc.landscapes.data_landscape import landscape
 from sepc.model.decision import trust_of
-from sepc.plot import class_styles
-from sepc.plot.style import label_axes, style
+from sepc.plot.style import class_styles, label_axes, style
 
 _N_POINTS, _N_TEST = 50, 20_000
 _GAP = 0.005  # between the strips
@@ -200,7 +199,8 @@ def _draw(values: Values) -> Any:  # noqa: ARG001
 
 _STRIPS = """\
 >>> import numpy as np
->>> from sepc import min_volume_ellipsoid, nearest_points, partition, separate
+>>> from sepc.geometry import min_volume_ellipsoid, nearest_points, separate
+>>> from sepc.partitions import partition
 >>> x = np.linspace(0, 1, 8)
 >>> A = np.array([(s, t) for s in x for t in (0.0, 0.1)])
 >>> B = A + [0.0, 0.12]
@@ -231,7 +231,7 @@ _INSIDE = """\
 """
 _HALFWAY = """\
 >>> from scipy.stats import multivariate_normal
->>> from sepc import Ellipsoid, overlap_coefficient
+>>> from sepc.geometry import Ellipsoid, overlap_coefficient
 >>> E, F = (Ellipsoid([x, 0], [[1, 0], [0, 1]], [2, 2]) for x in (0, 4))
 >>> round(overlap_coefficient(E, F), 4)
 0.0455
@@ -261,7 +261,7 @@ _CENTER = """\
 """
 _VOLUME = """\
 >>> import numpy as np
->>> from sepc import Ellipsoid
+>>> from sepc.geometry import Ellipsoid
 >>> unit, double = (Ellipsoid(np.zeros(6), np.eye(6), np.full(6, r)) for r in (1.0, 2.0))
 >>> round(float(np.exp(double.log_volume - unit.log_volume)), 6), 2.0 ** (6 / 2)
 (64.0, 8.0)

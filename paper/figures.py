@@ -13,8 +13,8 @@ from sepc.common.atomic_files import written_whole
 from sepc.common.errors import SepcError
 from sepc.common.typing import FloatArray
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.plot import RegionTrustDisplay, class_styles
-from sepc.plot.style import TINY, label_axes
+from sepc.plot import RegionTrustDisplay
+from sepc.plot.style import TINY, class_styles, label_axes
 
 # Width of a column, and of a page of two columns, in inches.
 COLUMN, PAGE = 3.4, 7.0

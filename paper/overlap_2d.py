@@ -20,13 +20,14 @@ from sepc.geometry.separation import separate
 from sepc.landscapes.data_landscape import landscape
 from sepc.landscapes.survey import PairOverlap
 from sepc.partitions.blocks import Partition
-from sepc.plot import PartitionDisplay, class_styles
+from sepc.plot import PartitionDisplay
+from sepc.plot.style import class_styles
 
 _N, _APART, _N_IMP = 100, 2.5, 2
 _ROW = Row("plane", "two normal distributions")
 _LIMITS = (0, 2, 5, 10, 20)
 _BALL = """\
->>> from sepc import Ellipsoid, cover_intersection
+>>> from sepc.geometry import Ellipsoid, cover_intersection
 >>> discs = Ellipsoid([0, 0], [[1, 0], [0, 1]], [1, 1]), Ellipsoid([1, 0], [[1, 0], [0, 1]], [1, 1])
 >>> cover_intersection(*discs).ellipsoid.radii.round(2).tolist()
 [0.87, 0.87]

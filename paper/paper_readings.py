@@ -47,7 +47,7 @@ class PaperReading(NamedTuple):
 
     @property
     def options(self) -> PartitionOptions:
-        """The same for `sepc.partition`."""
+        """The same for `sepc.partitions.partition`."""
         return PartitionOptions(early_exit=self.early_exit, where_hulls_meet=self.where_hulls_meet)
 
     def partition(self, A: FloatArray, B: FloatArray, n_imp: int) -> Partition:

@@ -15,7 +15,7 @@ from sepc.common.typing import FloatArray
 from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate
-from sepc.plot import class_styles
+from sepc.plot.style import class_styles
 
 _COLUMNS = (
     Column("hulls", "convex hulls meet", "yes"),

@@ -95,7 +95,7 @@ def n_ellipsoids(p: Partition, side: int) -> int:
 
     Examples
     --------
-    >>> from sepc import partition
+    >>> from sepc.partitions import partition
     >>> n_ellipsoids(partition([[0.0], [1.0]], [[5.0], [6.0]]), 0)
     1
     """
@@ -107,7 +107,7 @@ def n_left_over(p: Partition) -> int:
 
     Examples
     --------
-    >>> from sepc import partition
+    >>> from sepc.partitions import partition
     >>> n_left_over(partition([[0.0], [1.0]], [[5.0], [6.0]]))
     0
     """
@@ -119,7 +119,7 @@ def n_isolated(p: Partition) -> int:
 
     Examples
     --------
-    >>> from sepc import partition
+    >>> from sepc.partitions import partition
     >>> n_isolated(partition([[0.0], [1.0]], [[5.0], [6.0]]))
     0
     """

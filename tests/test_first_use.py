@@ -24,10 +24,10 @@ SOLVE_ALL = """
 
     rng = np.random.default_rng(0)
     for points in (rng.normal(size=(50, 2)), rng.normal(size=(3000, 3)), np.outer(rng.normal(size=20), [1, 2])):
-        assert sepc.min_volume_ellipsoid(points).converged
+        assert sepc.geometry.min_volume_ellipsoid(points).converged
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
-        assert sepc.nearest_points(A, B, cap).gap < 1e-6
+        assert sepc.geometry.nearest_points(A, B, cap).gap < 1e-6
     modules = small_interior_point, slabs, _kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
@@ -61,11 +61,11 @@ def test_reading_an_ellipsoid_never_loads_the_compiler():
         import numpy as np
         import sepc
 
-        E = sepc.Ellipsoid([0.0, 0.0], np.eye(2), [2.0, 1.0])
+        E = sepc.geometry.Ellipsoid([0.0, 0.0], np.eye(2), [2.0, 1.0])
         Z = np.ones((5, 2))
         E.gauge(Z), E.contains(Z), E.distance(Z), E.project(Z), E.grown_to(Z[0]), E.sample(3, 0), E.boundary()
-        F = sepc.Ellipsoid([1.0, 0.0], np.eye(2), [2.0, 1.0])
-        sepc.separate(E, F)
+        F = sepc.geometry.Ellipsoid([1.0, 0.0], np.eye(2), [2.0, 1.0])
+        sepc.geometry.separate(E, F)
         assert "numba" not in sys.modules
         """
     )
@@ -116,7 +116,7 @@ def test_a_process_that_only_loads_and_predicts_never_loads_the_compiler(tmp_pat
         for path in Path({str(tmp_path)!r}).glob("*.sepc"):
             clf = sepc.load(path)
             clf.predict(X), clf.predict_proba(X), clf.trust_score(X), clf.assess(X).region, clf.explain(X[0]).text
-            sepc.rules_dict(clf)
+            sepc.persist.rules_dict(clf)
             assert "numba" not in sys.modules, path
             n_models += 1
         assert n_models == 4
@@ -134,7 +134,7 @@ def test_compiled_code_is_kept_for_later_processes_which_find_the_same(tmp_path)
     for d in (1, 2, 3, 4, 6, 8):
         for n in (12, 30, 50, 80, 150, 400):
             A, B = rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 1
-            E, pair = sepc.min_volume_ellipsoid(A).ellipsoid, sepc.nearest_points(A, B)
+            E, pair = sepc.geometry.min_volume_ellipsoid(A).ellipsoid, sepc.geometry.nearest_points(A, B)
             for array in (E.center, E.axes, E.radii, pair.normal):
                 seen.update(array.tobytes())
     print(sum(sum(k.stats.cache_misses.values()) for k in kernels), seen.hexdigest())
@@ -155,8 +155,9 @@ def test_one_signature_per_kernel():
         + """
     X = rng.normal(size=(300, 3))
     X.flags.writeable = False
-    sepc.min_volume_ellipsoid(X), sepc.min_volume_ellipsoid(X.astype("f4")), sepc.min_volume_ellipsoid(X.T[:, ::2])
-    sepc.nearest_points(X, X + 1), sepc.nearest_points(X.astype("f4"), X[::-1][:100] + 1)
+    for points in (X, X.astype("f4"), X.T[:, ::2]):
+        sepc.geometry.min_volume_ellipsoid(points)
+    sepc.geometry.nearest_points(X, X + 1), sepc.geometry.nearest_points(X.astype("f4"), X[::-1][:100] + 1)
     print([k.__name__ for k in kernels if len(k.signatures) > 1])
     """
     )
@@ -176,7 +177,9 @@ def test_works_where_no_cache_can_be_written_and_kernels_stay_within_their_array
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory that Linux reports")
-@pytest.mark.parametrize("solve", ["sepc.min_volume_ellipsoid(X)", "sepc.nearest_points(X[:60_000], X[60_000:])"])
+@pytest.mark.parametrize(
+    "solve", ["sepc.geometry.min_volume_ellipsoid(X)", "sepc.geometry.nearest_points(X[:60_000], X[60_000:])"]
+)
 def test_memory_stays_within_two_copies_of_the_points(solve):
     out = run(
         f"""
@@ -188,8 +191,8 @@ def test_memory_stays_within_two_copies_of_the_points(solve):
             return 1024 * int(Path("/proc/self/status").read_text().split(field + ":")[1].split()[0])
 
         small = np.random.default_rng(0).normal(size=(3000, 20))
-        sepc.min_volume_ellipsoid(small)
-        sepc.nearest_points(small[:2000], small[2000:] + 0.5)
+        sepc.geometry.min_volume_ellipsoid(small)
+        sepc.geometry.nearest_points(small[:2000], small[2000:] + 0.5)
         X = np.random.default_rng(2).normal(size=(100_000, 20))
         before = resident("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here

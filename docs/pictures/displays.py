@@ -7,15 +7,14 @@ from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from sepc import (
+from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc.plot import (
     ConfusionDisplay,
     LandscapeDisplay,
     PartitionDisplay,
     RegionTrustDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
-    SEPClassifier,
-    SEPEnsembleClassifier,
 )
 
 

@@ -4,7 +4,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from sepc import Ellipsoid, PartitionDisplay, SEPClassifier, min_volume_ellipsoid, nearest_points, partition
+from sepc import SEPClassifier
+from sepc.geometry import Ellipsoid, min_volume_ellipsoid, nearest_points
+from sepc.partitions import partition
+from sepc.plot import PartitionDisplay
 
 COLOURS = ("#0072B2", "#D55E00")  # safe for the colour-blind
 LIMITS = {"xlim": (-1.75, 2.75), "ylim": (-1.45, 1.85)}

@@ -34,7 +34,7 @@ for allowed, words in ((1, "fewer than 2"), (2, "no more than 2")):
         for label in classes:
             counts = []
             for X, _, y, _ in splits:
-                found = sepc.partition(X[y == label], X[y != label], allowed, early_exit=early_exit)
+                found = sepc.partitions.partition(X[y == label], X[y != label], allowed, early_exit=early_exit)
                 counts.append(sum(block.side == 0 for block in found.blocks))
             row[label] = f"{np.median(counts):g} ({min(counts)} to {max(counts)})"
         rows.append(row)
@@ -65,7 +65,7 @@ pd.DataFrame(wrong).add_suffix(", wrong of 80").rename_axis("class")
 
 figure, axes = plt.subplots(1, 2, figsize=(10.0, 4.2), sharex=True, sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    sepc.PartitionDisplay.from_estimator(model.fit(data.X, data.y), n_names=0, ax=ax)
+    sepc.plot.PartitionDisplay.from_estimator(model.fit(data.X, data.y), n_names=0, ax=ax)
     ax.set(title=name, xlabel=FEATURES[0], ylabel=FEATURES[1])
 plt.show()
 

@@ -43,7 +43,7 @@ left.plot(*pair.by_points.boundary().T, color="black", label="overlap, by its re
 left.plot(*pair.by_intersection.boundary().T, color="black", ls=":", label="overlap, all that both hold")
 left.set(title="classes and their overlap", xlabel="x0", ylabel="x1", ylim=(-4, 5.5))
 left.legend(fontsize="small", ncols=2, loc="upper center")
-sepc.PartitionDisplay.from_estimator(clf, n_names=0, ax=right)
+sepc.plot.PartitionDisplay.from_estimator(clf, n_names=0, ax=right)
 right.set(title="partition")
 plt.show()
 

@@ -3,8 +3,9 @@ XOR, circles and moons of the paper
 ===================================
 
 The paper shows its method on three small sets that no single line separates: circles with ``n_imp`` 5, moons with 2,
-and the four points of the exclusive or. This page computes these partitions again with :func:`~sepc.partition` and
-compares the number of iterations with the printed one, under each reading of a text that leaves two things open.
+and the four points of the exclusive or. This page computes these partitions again with
+:func:`~sepc.partitions.partition` and compares the number of iterations with the printed one, under each reading of a
+text that leaves two things open.
 """
 
 # %%
@@ -37,7 +38,7 @@ for name, make, n_imp, printed in (("circles", make_circles, 5, 4), ("moons", ma
     for allowed, words in ((n_imp - 1, "fewer than"), (n_imp, "no more than")):
         for early_exit in (False, True):
             sets = [split(make(100, 0.05, seed=seed)) for seed in seeds]
-            n_iter = [sepc.partition(A, B, allowed, early_exit=early_exit).n_iter for A, B in sets]
+            n_iter = [sepc.partitions.partition(A, B, allowed, early_exit=early_exit).n_iter for A, B in sets]
             row = {"set": name, "impure points": f"{words} {n_imp}", "early exit": early_exit, "in the paper": printed}
             rows.append({**row, "median": np.median(n_iter), "as printed": f"{n_iter.count(printed)} of {len(seeds)}"})
 pd.DataFrame(rows).set_index(["set", "impure points", "early exit"])
@@ -53,7 +54,7 @@ def first_as_printed(make, allowed, printed):
     """Return the two sets, and their partition, of the first seed that needs as many iterations as the paper's."""
     for seed in range(100):
         sets = split(make(100, 0.05, seed=seed))
-        found = sepc.partition(*sets, allowed, early_exit=False)
+        found = sepc.partitions.partition(*sets, allowed, early_exit=False)
         if found.n_iter == printed:
             return sets, found
     raise RuntimeError("no seed needs as many iterations")
@@ -63,7 +64,7 @@ corners = split(make_xor())
 cases = {
     "circles": first_as_printed(make_circles, 4, 4),
     "moons": first_as_printed(make_moons, 1, 3),
-    "XOR": (corners, sepc.partition(*corners, 0)),
+    "XOR": (corners, sepc.partitions.partition(*corners, 0)),
 }
 figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.8), layout="constrained")
 for ax, (name, (sets, found)) in zip(axes, cases.items(), strict=True):

@@ -2,9 +2,9 @@
 Drift caught by an alarm
 ========================
 
-When has the world moved away from the training set? :class:`~sepc.FeedbackMonitor` watches the share of records
-outside of every ellipsoid and rings an alarm with a stated rate of false alarms, without any labels. This page sends
-three streams past a classifier: one stays as it is, in the others a gauge shifts.
+When has the world moved away from the training set? :class:`~sepc.feedback.FeedbackMonitor` watches the share of
+records outside of every ellipsoid and rings an alarm with a stated rate of false alarms, without any labels. This page
+sends three streams past a classifier: one stays as it is, in the others a gauge shifts.
 """
 
 # %%
@@ -42,7 +42,7 @@ BATCH, N_BATCHES, SHIFT_AT = 50, 20, 500
 histories = {}
 for shift in (0.0, 1.0, 2.0):
     rng = np.random.default_rng(1)
-    monitor = sepc.FeedbackMonitor(clf, false_alarm_rate=0.01)
+    monitor = sepc.feedback.FeedbackMonitor(clf, false_alarm_rate=0.01)
     for batch in range(N_BATCHES):
         X, _ = parts(BATCH, shift if batch * BATCH >= SHIFT_AT else 0.0, rng)
         monitor.observe(X)

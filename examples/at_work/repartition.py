@@ -2,10 +2,10 @@
 Partition again with what was learnt
 ====================================
 
-Some verdicts turned out wrong: what now? :class:`~sepc.FeedbackMonitor` counts wrong verdicts by region. More of them
-than ``n_imp`` are the paper's sign that a group of records is missing from the training set;
-:meth:`~sepc.FeedbackMonitor.repartition` then takes the observed records in and partitions afresh. This page shows
-what changes, and whether it helps on records that neither classifier has seen.
+Some verdicts turned out wrong: what now? :class:`~sepc.feedback.FeedbackMonitor` counts wrong verdicts by region. More
+of them than ``n_imp`` are the paper's sign that a group of records is missing from the training set;
+:meth:`~sepc.feedback.FeedbackMonitor.repartition` then takes the observed records in and partitions afresh. This page
+shows what changes, and whether it helps on records that neither classifier has seen.
 """
 
 # %%
@@ -39,7 +39,7 @@ clf = sepc.SEPClassifier(n_imp=2).fit(X, y)
 # Parts with the new fault arrive, and their true labels become known later.
 
 X_seen, y_seen, _ = parts(200, 0.15, rng)
-monitor = sepc.FeedbackMonitor(clf).observe(X_seen, y_seen, labels="all")
+monitor = sepc.feedback.FeedbackMonitor(clf).observe(X_seen, y_seen, labels="all")
 for line in str(monitor.report()).splitlines():
     print(fill(line, 100, subsequent_indent="  "))
 monitor.regions()[["region", "n_right", "n_wrong", "trust", "share_right", "exceeds"]].head(5).round(3)
@@ -78,7 +78,7 @@ pd.DataFrame(rows).T.round(3)
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
 for ax, model, title in ((axes[0], clf, "before"), (axes[1], new, "after")):
-    sepc.PartitionDisplay.from_estimator(model, X_seen, y_seen, shade=True, n_names=0, ax=ax)
+    sepc.plot.PartitionDisplay.from_estimator(model, X_seen, y_seen, shade=True, n_names=0, ax=ax)
     ax.set_title(title)
 plt.show()
 

@@ -49,10 +49,10 @@ for disjunct in view.disjuncts:
 # dark cell of two labels stands for a region that lies inside of one of the other label.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.6), layout="constrained")
-sepc.PartitionDisplay.from_estimator(clf, features=("sugar", "colour"), n_names=0, ax=left)
+sepc.plot.PartitionDisplay.from_estimator(clf, features=("sugar", "colour"), n_names=0, ax=left)
 named = [row for disjunct in view.disjuncts for row in disjunct.rows]
 left.scatter(*X.iloc[named].to_numpy().T, s=26, facecolors="none", edgecolors="black", linewidths=0.7)
-sepc.LandscapeDisplay.from_estimator(clf, max_regions=30, ax=right)
+sepc.plot.LandscapeDisplay.from_estimator(clf, max_regions=30, ax=right)
 plt.show()
 
 # %%

@@ -41,7 +41,7 @@ view.pairs[["class_a", "class_b", "n_inside_a", "n_inside_b", "ovr_a", "ovr_b", 
 # %%
 # The same as a picture: a filled cell stands for two classes that share records, the number tells how many.
 
-sepc.LandscapeDisplay.from_landscape(view, ax=plt.figure(figsize=(4.2, 3.4), layout="constrained").subplots())
+sepc.plot.LandscapeDisplay.from_landscape(view, ax=plt.figure(figsize=(4.2, 3.4), layout="constrained").subplots())
 plt.show()
 
 # %%

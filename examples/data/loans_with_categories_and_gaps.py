@@ -62,7 +62,7 @@ figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
 for housing in ("own", "rent", "free"):
     group = (X_new.housing == housing).to_numpy()
     name = f"{housing} ({group.sum()} loans)"
-    sepc.RiskCoverageDisplay.from_estimator(clf, X_new[group], y_new[group], name=name, ax=ax)
+    sepc.plot.RiskCoverageDisplay.from_estimator(clf, X_new[group], y_new[group], name=name, ax=ax)
 plt.show()
 
 # %%

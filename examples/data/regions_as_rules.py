@@ -4,8 +4,8 @@ Regions read as rules
 
 What has the classifier learnt, in the units of the table? :meth:`~sepc.SEPClassifier.regions` has one row for each
 ellipsoid: what it holds, how far its label can be trusted, and from where to where it reaches.
-:func:`~sepc.rules_dict` has the same and the rules in words, ready for JSON. For readers who want to check a model
-without running it.
+:func:`~sepc.persist.rules_dict` has the same and the rules in words, ready for JSON. For readers who want to check a
+model without running it.
 """
 
 # %%
@@ -42,7 +42,7 @@ regions[[f"{name} {end}" for name in names for end in ("low", "high")]].round(1)
 # training records are counted; its label is the one with the largest probability. With ``trust="paper"`` the rules
 # decide.
 
-told = sepc.rules_dict(clf)
+told = sepc.persist.rules_dict(clf)
 print(fill(told["trust"], 100), "\n")
 print(*told["rules"].values(), sep="\n")
 problem = told["problems"][0]

@@ -19,8 +19,9 @@ import pandas as pd
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
-from sepc import ReliabilityDisplay, SEPClassifier
+from sepc import SEPClassifier
 from sepc.metrics import aurc, expected_calibration_error
+from sepc.plot import ReliabilityDisplay
 
 X, y = make_classification(
     6000, 20, n_informative=6, n_redundant=4, n_clusters_per_class=3, class_sep=1.2, flip_y=0.02, random_state=0

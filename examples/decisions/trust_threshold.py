@@ -18,7 +18,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from sepc import RiskCoverageDisplay, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc.plot import RiskCoverageDisplay
 
 X, y = make_classification(
     3000, 20, n_informative=6, n_redundant=4, n_clusters_per_class=3, class_sep=1.2, flip_y=0.02, random_state=0
@@ -33,8 +34,8 @@ models = {
 # %%
 # Three thresholds
 # ----------------
-# :meth:`Assessment.accepted <sepc.Assessment.accepted>` refuses strange and contested records, too. The forest has
-# nothing of the kind: its label is accepted where its probability reaches the threshold.
+# :meth:`Assessment.accepted <sepc.model.Assessment.accepted>` refuses strange and contested records, too. The forest
+# has nothing of the kind: its label is accepted where its probability reaches the threshold.
 
 answers, rows = {}, []
 for name, model in models.items():

@@ -44,9 +44,9 @@ print(textwrap.fill(promise.message, 110))
 # %%
 # List of the day
 # ---------------
-# :meth:`Assessment.refusals <sepc.Assessment.refusals>` gives the reason of each refusal. :meth:`SEPClassifier.explain
-# <sepc.SEPClassifier.explain>` names the columns that make a record strange, and the share of the rival label in the
-# others. ``later`` is the true label, which nobody knew on that day.
+# :meth:`Assessment.refusals <sepc.model.Assessment.refusals>` gives the reason of each refusal.
+# :meth:`SEPClassifier.explain <sepc.SEPClassifier.explain>` names the columns that make a record strange, and the share
+# of the rival label in the others. ``later`` is the true label, which nobody knew on that day.
 
 a = clf.assess(today)
 why = a.refusals(promise.min_trust)

@@ -2,7 +2,7 @@
 Growth of a partition, round by round
 =====================================
 
-How do the ellipsoids of a partition come about? :func:`~sepc.partition` is the core of
+How do the ellipsoids of a partition come about? :func:`~sepc.partitions.partition` is the core of
 :class:`~sepc.SEPClassifier`: it takes the points of two labels and cuts off one ellipsoid of each label per round.
 The picture shows the rounds one after the other, on two interleaved classes in the plane.
 """
@@ -20,7 +20,7 @@ import sepc
 
 X, y = make_moons(200, noise=0.15, random_state=0)
 sets = X[y == 0], X[y == 1]
-P = sepc.partition(*sets, n_imp=4)
+P = sepc.partitions.partition(*sets, n_imp=4)
 print(P)
 print("stopped:", P.stopped)
 
@@ -29,8 +29,8 @@ print("stopped:", P.stopped)
 # ------
 # A round puts a hyperplane, here a line, between what remains of the two sets. The points beyond the line on either
 # side are cut back until their smallest ellipsoid holds at most ``n_imp`` points of the other label. These points then
-# leave their set. Each ellipsoid is a :class:`~sepc.Block`: its ``iteration`` is the number of the round, its
-# ``members`` are row numbers.
+# leave their set. Each ellipsoid is a :class:`~sepc.partitions.Block`: its ``iteration`` is the number of the round,
+# its ``members`` are row numbers.
 
 colours = "#0072B2", "#D55E00"
 figure, panels = plt.subplots(1, P.n_iter, figsize=(11, 2.9), sharex=True, sharey=True, layout="constrained")
@@ -59,7 +59,7 @@ plt.show()
 # A partition without any impurity fails on the same points. What is left at the end becomes one ellipsoid of each
 # label (``iteration`` 0), which may hold any number of points of the other label.
 
-strict = sepc.partition(*sets, n_imp=0)
+strict = sepc.partitions.partition(*sets, n_imp=0)
 print(strict)
 print("left over:", [len(block.members) for block in strict.blocks if block.left_over])
 print("stopped:", strict.stopped)

@@ -47,8 +47,8 @@ pd.DataFrame.from_dict(table, orient="index", columns=names).round(3)
 # Plane of labels
 # ---------------
 # The depth of the colour is the confidence. The black line is sepc's limit of what is strange: outside of it the
-# typicality is below 0.01, and :meth:`Assessment.accepted <sepc.Assessment.accepted>` refuses the label whatever its
-# trust.
+# typicality is below 0.01, and :meth:`Assessment.accepted <sepc.model.Assessment.accepted>` refuses the label whatever
+# its trust.
 
 x_grid, y_grid = np.linspace(-4.5, 5.5, 180), np.linspace(-4, 4.5, 180)
 grid = np.stack(np.meshgrid(x_grid, y_grid), axis=-1).reshape(-1, 2)

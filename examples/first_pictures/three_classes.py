@@ -3,8 +3,8 @@ Regions of three classes
 ========================
 
 Where does each class lie, and which classes touch? Three classes of iris in two features, drawn by
-:class:`~sepc.PartitionDisplay`, and the overlaps between their ellipsoids, drawn by
-:class:`~sepc.LandscapeDisplay`. :class:`~sepc.SEPClassifier` partitions all classes at once.
+:class:`~sepc.plot.PartitionDisplay`, and the overlaps between their ellipsoids, drawn by
+:class:`~sepc.plot.LandscapeDisplay`. :class:`~sepc.SEPClassifier` partitions all classes at once.
 """
 
 # %%
@@ -16,7 +16,8 @@ Where does each class lie, and which classes touch? Three classes of iris in two
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_iris
 
-from sepc import LandscapeDisplay, PartitionDisplay, SEPClassifier
+from sepc import SEPClassifier
+from sepc.plot import LandscapeDisplay, PartitionDisplay
 
 data = load_iris(as_frame=True)
 X = data.data[["petal length (cm)", "petal width (cm)"]]

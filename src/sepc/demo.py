@@ -16,11 +16,6 @@ from sepc.model.acceptance import REFUSALS
 from sepc.model.assessment import Assessment
 
 _MIN_TRUST = 0.99
-_WIDTH = 110
-# Verdicts that the report tells one by one: enough to look at, and quickly made.
-_N_RECORDS = 50
-# Who speaks for a label, who for its rival, and what parts them; the last sentence of all is on the smallest change.
-_N_SENTENCES = 3
 
 
 def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
@@ -37,8 +32,8 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     X, y = data.data, data.target_names[data.target]
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     clf = SEPClassifier().fit(X, y)
-    told = report(clf, X_test, y_test, title="Breast cancer", min_trust=_MIN_TRUST, max_records=_N_RECORDS)
-    content = told.to_dict()
+    result = report(clf, X_test, y_test, title="Breast cancer", min_trust=_MIN_TRUST, max_records=50)
+    content = result.to_dict()
     for text in (content["summary"], content["reliability"], *content["warnings"]):
         _say(text)
 
@@ -46,7 +41,8 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     row = explained_row(a, y_test, _MIN_TRUST)
     print(f"\nWhy record {X_test.index[row]} is called {a.label[row]}, which it is; sepc explain tells more:")
     sentences = [sentence for sentence in clf.explain(X_test.iloc[row]).sentences() if sentence]
-    _say(" ".join([*sentences[:_N_SENTENCES], sentences[-1]]))
+    # The evidence for the label, for its rival, and the main evidence; the last sentence is on the smallest change.
+    _say(" ".join([*sentences[:3], sentences[-1]]))
 
     strange = clf.assess(1000 * X_test[:1])
     (refusal,) = strange.refusals(min_trust=0.0)
@@ -66,7 +62,7 @@ def main(folder: str | os.PathLike[str] = "sepc-demo") -> None:
     ):
         with written_whole(folder / name) as file:
             table.to_csv(file, index=False)
-    told.write(folder / "report.html")
+    result.write(folder / "report.html")
     print(f"\nThe report of the first classifier, to look at in a browser: {(folder / 'report.html').resolve()}")
     print("Beside it, to try the command line with: data.csv, labelled in the column diagnosis, new.csv,")
     print("and labelled.csv, the new records with their labels, for sepc feedback and sepc compare.")
@@ -95,7 +91,7 @@ def _fate(refusal: str | None) -> str:
 
 
 def _say(text: str) -> None:
-    print(fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
+    print(fill(text, 110, break_long_words=False, break_on_hyphens=False))
 
 
 def _share(flags: np.ndarray) -> str:

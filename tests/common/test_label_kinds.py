@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scattered_fits import in_file, on_cluster, on_device
 
 import sepc
-from sepc import FeedbackMonitor, InputError, SEPClassifier, SEPEnsembleClassifier, select_min_trust, select_n_imp
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, select_min_trust, select_n_imp
 from sepc.common.label_kinds import MISSING, as_they_came, joined_kinds, kinds_of, require_labels
+from sepc.feedback import FeedbackMonitor
 
 X = np.arange(8.0)[:, None]
 TEXTS = list("aaaabbbb")

@@ -11,8 +11,9 @@ from scattered_fits import WHERE
 from sklearn.metrics import log_loss
 
 import sepc
-from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder, make_table_pipeline
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.explanations.shares import feature_terms
+from sepc.tables import TableEncoder
 
 
 @pytest.fixture(scope="module")

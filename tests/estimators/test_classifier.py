@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc import FeedbackMonitor, SEPClassifier, select_n_imp
+from sepc import SEPClassifier, select_n_imp
+from sepc.feedback import FeedbackMonitor
 from sepc.model.decision import TRUST_METHODS
 
 ignore_few = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")

@@ -7,10 +7,11 @@ from real_sets import every_set, real_set, some_of
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from strategies import seeds
 
-from sepc import SEPClassifier, SEPEnsembleClassifier, TableEncoder
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.common.splits import IN_NO_PART
 from sepc.estimators.held_out_parts import parts_of
 from sepc.model.calibration import log_density
+from sepc.tables import TableEncoder
 
 BUNDLED = [load_iris, load_wine, load_breast_cancer]
 

@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 import sepc
-from sepc import FeedbackMonitor, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.model.incomplete import completed
 
 MAKERS = {

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 
-from sepc import InputError, NImpPath, SEPClassifier, metrics, select_n_imp
+from sepc import InputError, SEPClassifier, metrics, select_n_imp
+from sepc.estimators import NImpPath
 from sepc.estimators.n_imp_selection import FoldResult, _folds
 
 

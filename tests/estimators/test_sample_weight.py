@@ -146,7 +146,7 @@ class TestElsewhere:
         X, y, weight = iris
         clf = SEPClassifier().fit(X, y, sample_weight=weight)
         assert len(clf.landscape_.regions) == len(clf.partitions_[0].blocks)
-        assert sepc.FeedbackMonitor(clf).observe(X[:20], y[:20]).report().n == 20
+        assert sepc.feedback.FeedbackMonitor(clf).observe(X[:20], y[:20]).report().n == 20
 
 
 class TestBadWeights:

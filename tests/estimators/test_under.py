@@ -1,5 +1,6 @@
 """A classifier under other shares of the classes and with costs: all its methods speak of the same."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import sklearn
 from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from sepc import (
     InputError,
@@ -42,14 +44,71 @@ def test_the_shares_of_training_and_equal_costs_change_not_a_bit(clf, cancer):
         assert np.array_equal(getattr(plain, name), getattr(same, name)), name
 
 
-def test_the_classifier_itself_stays_as_it_is_and_a_clone_knows_nothing(clf, cancer):
+def test_the_classifier_itself_stays_as_it_is(clf, cancer):
     X = cancer[0][1::2]
     before = clf.trust_score(X)
     other = clf.under(PRIOR, COSTS)
     assert not np.array_equal(other.trust_score(X), before)
     assert np.array_equal(clf.trust_score(X), before)
     assert np.array_equal(other.under().trust_score(X), before)
-    assert clone(other).get_params() == clf.get_params()
+    assert clf.get_params() == other.under().get_params() != other.get_params()
+
+
+class TestParameters:
+    """What `under` states are parameters: they survive a clone, are searched over, pickled and saved."""
+
+    @pytest.fixture
+    def stated(self, clf):
+        return clf.under(PRIOR, COSTS)
+
+    def test_a_clone_that_is_fitted_is_the_same_classifier(self, stated, cancer):
+        X, y = cancer
+        again = clone(stated)
+        assert (again.class_prior, again.costs) == (PRIOR, COSTS)
+        assert np.array_equal(again.fit(X[::2], y[::2]).predict_proba(X), stated.predict_proba(X))
+        assert np.array_equal(again.predict(X), stated.predict(X))
+        assert np.array_equal(again.predict_or_abstain(X), stated.predict_or_abstain(X))
+
+    def test_parameters_are_read_and_set(self, clf, cancer):
+        X, y = cancer
+        other = clone(clf).set_params(costs=COSTS, class_prior=[0.95, 0.05]).fit(X[::2], y[::2])
+        assert other.get_params()["costs"] == COSTS
+        assert np.array_equal(other.assess(X).expected_cost, clf.under(PRIOR, COSTS).assess(X).expected_cost)
+
+    def test_cross_validation_goes_by_the_costs(self, cancer):
+        X, y = (part[::2] for part in cancer)
+        dear = {"malignant": {"benign": 1000.0}, "benign": {"malignant": 1.0}}
+        found = cross_val_predict(SEPClassifier(costs=dear), X, y, cv=3)
+        usual = cross_val_predict(SEPClassifier(), X, y, cv=3)
+        assert np.count_nonzero(found == "malignant") > np.count_nonzero(usual == "malignant")
+        scores = cross_val_score(SEPClassifier().fit(X, y).under(costs=dear), X, y, cv=3)
+        assert scores.mean() == pytest.approx(np.mean(found == y), abs=0.01)
+
+    def test_a_grid_search_tries_them(self, cancer):
+        X, y = (part[::3] for part in cancer)
+        grid = {"costs": [None, COSTS], "class_prior": [None, PRIOR]}
+        search = GridSearchCV(SEPClassifier(), grid, cv=3).fit(X, y)
+        assert len(search.cv_results_["params"]) == 4
+        assert search.best_estimator_.get_params()["costs"] == search.best_params_["costs"]
+
+    def test_a_pickled_or_saved_classifier_keeps_them(self, stated, cancer, tmp_path):
+        X, y = cancer
+        save(stated, tmp_path / "m.sepc")
+        for again in (pickle.loads(pickle.dumps(stated)), load(tmp_path / "m.sepc")):
+            assert again.get_params() == stated.get_params()
+            assert np.array_equal(again.predict_proba(X), stated.predict_proba(X))
+            assert np.array_equal(clone(again).fit(X[::2], y[::2]).predict(X), stated.predict(X))
+
+    def test_arrays_are_saved_too(self, clf, cancer, tmp_path):
+        other = clf.under(np.array([0.9, 0.1]), np.array([[0, 1, 0.3], [20, 0, 0.3]]))
+        save(other, tmp_path / "m.sepc")
+        a, b = other.assess(cancer[0]), load(tmp_path / "m.sepc").assess(cancer[0])
+        assert np.array_equal(a.trust, b.trust)
+        assert np.array_equal(a.asking_cost, b.asking_cost)
+
+    def test_what_cannot_be_is_refused_before_anything_is_fitted(self, clf, cancer):
+        with pytest.raises(InputError, match="class_prior has the label 'sick', which is no class"):
+            clone(clf).set_params(class_prior={"sick": 0.5}).fit(*cancer)
 
 
 def test_what_is_not_stated_anew_stays_as_it_was_stated(clf, cancer):

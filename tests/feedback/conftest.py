@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import seeds
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier
+from sepc import InputError, SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.audits import audit_of
 
 

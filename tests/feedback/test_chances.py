@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sepc import FeedbackMonitor, InputError
+from sepc import InputError
+from sepc.feedback import FeedbackMonitor
 
 
 class TestChances:

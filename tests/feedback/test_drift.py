@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
 from sepc.common.intervals import exact_interval, upper_limit
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.drift import SequentialRateTest
 
 

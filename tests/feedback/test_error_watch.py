@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.drift import SequentialRateTest
 from sepc.feedback.error_watch import ErrorParts, ErrorTest
 from sepc.feedback.held_out_models import ModelView

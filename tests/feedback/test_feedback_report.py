@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 
 
 def test_what_is_shown_is_escaped_and_plain(iris):

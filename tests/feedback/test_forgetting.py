@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sepc import FeedbackMonitor, Forgetting, InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc.feedback import FeedbackMonitor, Forgetting
 from sepc.feedback.forgetting import NOTHING, ages, choose_forgetting
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier
+from sepc import InputError, SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.held_out_models import parts_of
 
 

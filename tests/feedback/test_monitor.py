@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier
+from sepc import InputError, SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.drift import DriftPart
 from sepc.feedback.moved_features import moved_features
 

@@ -8,14 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sepc import (
-    FeedbackMonitor,
-    InputError,
-    SEPClassifier,
-    SEPEnsembleClassifier,
-    make_table_pipeline,
-    select_min_trust,
-)
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, select_min_trust
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.observation_log import LoggedBatch, ObservationLog
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import labelled_points, seeds
 
-from sepc import FeedbackMonitor, SEPClassifier
+from sepc import SEPClassifier
+from sepc.feedback import FeedbackMonitor
 
 
 class TestObservations:

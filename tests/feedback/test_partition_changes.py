@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sepc import FeedbackMonitor
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.partition_changes import EllipsoidChange, PartitionChanges
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc import InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.promise_watch import PromiseTest
-from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises import TrustThreshold
 
 RNG = np.random.default_rng(0)
 Y = np.where(RNG.random(6000) < 0.4, "ill", "well")
@@ -34,7 +35,7 @@ def flipped(rows, where):
 def promise_of(parts, limit=0.05):
     one = TrustThreshold(0.5, limit, 0.95, 100, 90, 1, 0.9, 0.04, "promised")
     kept = {k: replace(one, part=str(k)) for k in range(parts)}
-    return PartPromises("label", "error", 0.95, 100 * parts, kept, made_on="2026-03-01")
+    return TrustThreshold.of_parts(kept, by="label", n_calibration=100 * parts, made_on="2026-03-01")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sepc import FeedbackMonitor, InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 
 

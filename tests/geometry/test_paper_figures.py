@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sepc import min_volume_ellipsoid
+from sepc.geometry import min_volume_ellipsoid
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:

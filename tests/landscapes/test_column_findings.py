@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from landscape_data import clean_set
 
-from sepc import TableEncoder, landscape
+from sepc import landscape
 from sepc.common.errors import InputError
+from sepc.tables import TableEncoder
 from sepc.tables.columns import feature_slices
 
 N = 400

@@ -15,7 +15,9 @@ from sklearn.exceptions import NotFittedError
 from strategies import labelled_points, seeds
 
 import sepc
-from sepc import FittedLandscape, InputError, SEPClassifier, separate
+from sepc import InputError, SEPClassifier
+from sepc.geometry import separate
+from sepc.landscapes import FittedLandscape
 
 
 class TestRegions:

@@ -37,9 +37,9 @@ class TestOutliers:
         rng = np.random.default_rng(2)
         for d in (1, 2, 5):
             X = rng.standard_t(2, size=(12 * d, d))
-            m = sepc.min_volume_ellipsoid(X)
+            m = sepc.geometry.min_volume_ellipsoid(X)
             for i in np.flatnonzero(m.weights > 1e-6):
-                rest = sepc.min_volume_ellipsoid(np.delete(X, i, axis=0), unit=X.std(axis=0))
+                rest = sepc.geometry.min_volume_ellipsoid(np.delete(X, i, axis=0), unit=X.std(axis=0))
                 drop = m.ellipsoid.log_volume - rest.ellipsoid.log_volume
                 assert drop <= drop_bound(m.weights[[i]], d + 1)[0] + 1e-5
 

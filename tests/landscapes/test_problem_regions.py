@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from landscape_data import gaussians
 from strategies import labelled_points, seeds
 
-from sepc import SEPClassifier, separate
+from sepc import SEPClassifier
+from sepc.geometry import separate
 
 
 class TestOverlaps:

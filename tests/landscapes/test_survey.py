@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from landscape_data import codes, two_classes
 from strategies import labelled_points, rotation, seeds
 
-from sepc import Ellipsoid, landscape, min_volume_ellipsoid, overlap_coefficient
+from sepc import landscape
 from sepc.common.validation import training_set
+from sepc.geometry import Ellipsoid, min_volume_ellipsoid, overlap_coefficient
 from sepc.landscapes.survey import Survey
 
 

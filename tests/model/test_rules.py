@@ -47,7 +47,7 @@ def plain_verdict(P, A, B, z, grows):
 @given(seeds(), st.booleans())
 def test_verdicts_follow_the_rules(seed, grows):
     A, B, n_imp = labelled_points(seed)
-    P = sepc.partition(A, B, n_imp)
+    P = sepc.partitions.partition(A, B, n_imp)
     rng = np.random.default_rng(seed)
     both = np.vstack([A, B])
     Z = np.vstack(
@@ -63,7 +63,7 @@ def test_verdicts_follow_the_rules(seed, grows):
 @given(seeds(), st.booleans())
 def test_a_point_alone_is_judged_as_in_a_batch(seed, grows):
     A, B, n_imp = labelled_points(seed)
-    rules = make_rules(A, B, sepc.partition(A, B, n_imp), grows=grows)
+    rules = make_rules(A, B, sepc.partitions.partition(A, B, n_imp), grows=grows)
     rng = np.random.default_rng(seed)
     Z = np.vstack([A, B, A.mean(0) + 3 * rng.normal(size=(200, A.shape[1]))])
     together, alone = rules.judge(Z), [rules.judge(z[None]) for z in Z]
@@ -168,7 +168,7 @@ class TestEquallyNear:
 
 def test_isolated_points_count_their_duplicates_of_either_label():
     A, B = np.array([[5.0, 5.0, 5.0]]), np.array([[5.0, 5.0, 5.0], [9.0, 0.0, 0.0]])
-    rules = make_rules(A, B, sepc.partition(A, B, 0))
+    rules = make_rules(A, B, sepc.partitions.partition(A, B, 0))
     v = rules.judge(np.array([[5.0, 5.0, 6.0]]))
     assert v.regions.names().tolist() == ["a@1"]
     assert v.counts.tolist() == [[1, 1]]

@@ -36,7 +36,7 @@ class TestStoredCounts:
     @given(seeds(), st.booleans())
     def test_verdicts_are_those_of_the_points(self, seed, grows):
         A, B, n_imp = labelled_points(seed)
-        rules = make_rules(A, B, sepc.partition(A, B, n_imp), grows=grows)
+        rules = make_rules(A, B, sepc.partitions.partition(A, B, n_imp), grows=grows)
         rng = np.random.default_rng(seed)
         both = np.vstack([A, B])
         Z = np.vstack([both, both.mean(0) + 2 * both.std(0) * rng.normal(size=(40, both.shape[1]))])
@@ -48,7 +48,7 @@ class TestStoredCounts:
         X = point_set("lattice", 90, 2, seed)
         rng = np.random.default_rng(seed)
         side, votes = (rng.random(90) < 0.5).astype(np.int8), rng.random(90) < 0.4
-        P = sepc.partition(X[side == 0], X[side == 1], 2)
+        P = sepc.partitions.partition(X[side == 0], X[side == 1], 2)
         rules = Rules(P, X, side, ("a", "b"), votes, grows=grows)
         Z = X + rng.normal(size=X.shape)
         assert_same_but_for_ties(rules.judge(Z), with_stored_counts(rules).judge(Z))

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from strategies import labelled_points, seeds
 
-import sepc
+from sepc import InputError
+from sepc.geometry import min_volume_ellipsoid, nearest_points
+from sepc.partitions import partition
 from sepc.partitions import run as partitioning
 from sepc.partitions.algorithm import impurity_count, partition_in_place
 
@@ -28,12 +30,12 @@ def sizes(P):
 def test_iris_with_two_features(species, expected):
     iris = load_iris()
     X = iris.data[:, [0, 2]]
-    P = sepc.partition(X[iris.target == species], X[iris.target != species], n_imp=2)
+    P = partition(X[iris.target == species], X[iris.target != species], n_imp=2)
     assert sizes(P) == expected
 
 
 def test_xor():
-    P = sepc.partition([[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]], n_imp=0)
+    P = partition([[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]], n_imp=0)
     assert sizes(P) == "A 2 | B 2"
     assert P.n_iter == 0
     assert all(block.left_over for block in P.blocks)
@@ -42,7 +44,7 @@ def test_xor():
 def test_breast_cancer():
     data = load_breast_cancer()
     malignant = data.target == list(data.target_names).index("malignant")
-    P = sepc.partition(data.data[~malignant], data.data[malignant], n_imp=2)
+    P = partition(data.data[~malignant], data.data[malignant], n_imp=2)
     assert sizes(P) == "A 264 54 39 | B 95 37 45 35"
     assert P.n_iter == 3 == len(P.hyperplanes)
     assert "no part of what remained (39 of A, 35 of B)" in P.stopped
@@ -52,7 +54,7 @@ def test_breast_cancer():
 @given(seeds())
 def test_each_point_is_in_exactly_one_block_or_isolated(seed):
     A, B, n_imp = labelled_points(seed)
-    P = sepc.partition(A, B, n_imp)
+    P = partition(A, B, n_imp)
     for side, X in enumerate((A, B)):
         rows = [block.members for block in P.blocks if block.side == side]
         assert sorted(np.concatenate([*rows, P.isolated[side]])) == list(range(len(X)))
@@ -62,7 +64,7 @@ def test_each_point_is_in_exactly_one_block_or_isolated(seed):
 @given(seeds())
 def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(seed):
     A, B, n_imp = labelled_points(seed)
-    P = sepc.partition(A, B, n_imp)
+    P = partition(A, B, n_imp)
     points, d = (A, B), A.shape[1]
     for block in P.blocks:
         own, other = points[block.side], points[1 - block.side]
@@ -82,7 +84,7 @@ def test_the_order_of_rows_does_not_matter(seed):
     A, B, n_imp = labelled_points(seed)
     rng = np.random.default_rng(seed)
     a, b = rng.permutation(len(A)), rng.permutation(len(B))
-    P, Q = sepc.partition(A, B, n_imp), sepc.partition(A[a], B[b], n_imp)
+    P, Q = partition(A, B, n_imp), partition(A[a], B[b], n_imp)
     assert sizes(P) == sizes(Q)
     for p, q in zip(P.blocks, Q.blocks, strict=True):
         assert np.array_equal(p.ellipsoid.center, q.ellipsoid.center)
@@ -96,7 +98,10 @@ def test_the_order_of_rows_does_not_matter(seed):
 @given(seeds(), st.sampled_from([0.25, 1024.0]))
 def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
     A, B, n_imp = labelled_points(seed, family=0)
-    P, Q = sepc.partition(A, B, n_imp), sepc.partition(scale * (A + 16.0), scale * (B + 16.0), n_imp)
+    P, Q = (
+        partition(A, B, n_imp),
+        partition(scale * (A + 16.0), scale * (B + 16.0), n_imp),
+    )
     assert sizes(P) == sizes(Q)
 
 
@@ -105,7 +110,7 @@ def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
 def test_in_place_the_points_are_back_in_their_places(seed):
     A, B, n_imp = labelled_points(seed)
     a, b = np.array(A, dtype=float), np.array(B, dtype=float)
-    P, Q = sepc.partition(A, B, n_imp), partition_in_place(a, b, n_imp)
+    P, Q = partition(A, B, n_imp), partition_in_place(a, b, n_imp)
     assert np.array_equal(a, A)
     assert np.array_equal(b, B)
     assert [block.members.tolist() for block in P.blocks] == [block.members.tolist() for block in Q.blocks]
@@ -115,7 +120,7 @@ def test_in_place_the_points_are_back_in_their_places(seed):
 def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(30, 3)), rng.normal(size=(40, 3)) + 20
-    P = sepc.partition(A, B, n_imp=0)
+    P = partition(A, B, n_imp=0)
     assert sizes(P) == "A 30 | B 40"
     normal, offset = P.hyperplanes[0]
     assert (A @ normal > offset).all()
@@ -126,8 +131,8 @@ def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():
 def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():
     A = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]])
     B = A + np.array([9.0, 0.0])
-    assert sizes(sepc.partition(A, B, 0)) == "A 5 | B 5"
-    first = sepc.partition(A, B, 0, early_exit=False).blocks[0]
+    assert sizes(partition(A, B, 0)) == "A 5 | B 5"
+    first = partition(A, B, 0, early_exit=False).blocks[0]
     assert A[first.members].tolist() == [[0.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
 
 
@@ -135,7 +140,7 @@ def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():
 @given(seeds())
 def test_without_the_early_exit_the_laws_hold(seed):
     A, B, n_imp = labelled_points(seed)
-    P = sepc.partition(A, B, n_imp, early_exit=False)
+    P = partition(A, B, n_imp, early_exit=False)
     for side, n in ((0, len(A)), (1, len(B))):
         rows = [b.members for b in P.blocks if b.side == side]
         assert sorted(np.concatenate([*rows, P.isolated[side]]).tolist()) == list(range(n))
@@ -145,7 +150,7 @@ def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_
     # The centroid of B lies well inside the hull of A: the nearest points are one point.
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((60, 2)), 0.2 * rng.standard_normal((20, 2)) + [0.3, 0.0]
-    pair = sepc.nearest_points(A, B)
+    pair = nearest_points(A, B)
     assert pair.meet
     by_centroids, by_noise = (
         partitioning.Run(
@@ -165,13 +170,13 @@ def test_where_hulls_meet_the_cut_is_along_the_centroids_or_along_what_rounding_
 
 
 def test_a_way_to_cut_that_there_is_not_is_refused():
-    with pytest.raises(sepc.InputError, match=r"where_hulls_meet is 'guess'; expected 'centroids' or 'noise'"):
-        sepc.partition([[0.0], [1.0]], [[5.0], [6.0]], where_hulls_meet="guess")
+    with pytest.raises(InputError, match=r"where_hulls_meet is 'guess'; expected 'centroids' or 'noise'"):
+        partition([[0.0], [1.0]], [[5.0], [6.0]], where_hulls_meet="guess")
 
 
 def test_coinciding_centroids_stop_the_run():
     square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    P = sepc.partition(square, 2 * square, n_imp=0)
+    P = partition(square, 2 * square, n_imp=0)
     assert sizes(P) == "A 4 | B 4"
     assert P.n_iter == 0
     assert "coincide" in P.stopped
@@ -179,14 +184,14 @@ def test_coinciding_centroids_stop_the_run():
 
 def test_more_features_than_points_leaves_them_isolated():
     rng = np.random.default_rng(0)
-    P = sepc.partition(rng.normal(size=(3, 5)), rng.normal(size=(5, 5)), n_imp=0)
+    P = partition(rng.normal(size=(3, 5)), rng.normal(size=(5, 5)), n_imp=0)
     assert sizes(P) == "A +3 | B 5"
 
 
 @pytest.mark.parametrize("n_imp", [-1, 1.0, 0.0, 1.5, -0.1, "2", True, float("nan"), np.float64(2.0)])
 def test_n_imp_is_a_count_or_a_share(n_imp):
-    with pytest.raises(sepc.InputError, match=r"n_imp is .* expected a count .* or a share"):
-        sepc.partition([[0.0]], [[1.0]], n_imp)
+    with pytest.raises(InputError, match=r"n_imp is .* expected a count .* or a share"):
+        partition([[0.0]], [[1.0]], n_imp)
 
 
 def test_a_share_is_that_of_the_smaller_class_rounded_down():
@@ -205,15 +210,15 @@ def test_the_default_grows_with_the_data_and_slower_than_they_do():
 
 
 def test_different_columns_are_refused():
-    with pytest.raises(sepc.InputError, match="B has 1 features, A has 2"):
-        sepc.partition([[0.0, 1.0]], [[0.0]])
+    with pytest.raises(InputError, match="B has 1 features, A has 2"):
+        partition([[0.0, 1.0]], [[0.0]])
 
 
 def test_progress_is_reported_and_may_interrupt():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
     settled = []
-    sepc.partition(A, B, 2, on_step=lambda done, total: settled.append((done, total)))
+    partition(A, B, 2, on_step=lambda done, total: settled.append((done, total)))
     assert all(total == 120 for _, total in settled)
     assert [done for done, _ in settled] == sorted(done for done, _ in settled)
 
@@ -221,7 +226,7 @@ def test_progress_is_reported_and_may_interrupt():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sepc.partition(A, B, 2, on_step=stop)
+        partition(A, B, 2, on_step=stop)
 
 
 class TestRelaxed:
@@ -231,7 +236,7 @@ class TestRelaxed:
     @given(seeds())
     def test_each_point_is_in_exactly_one_block_or_isolated_and_blocks_contain_their_members(self, seed):
         A, B, n_imp = labelled_points(seed)
-        P = sepc.partition(A, B, n_imp, relax=True)
+        P = partition(A, B, n_imp, relax=True)
         for side, X in enumerate((A, B)):
             mine = [block for block in P.blocks if block.side == side]
             rows = [block.members for block in mine]
@@ -246,8 +251,8 @@ class TestRelaxed:
     def test_the_order_of_rows_does_not_matter(self, seed):
         A, B, n_imp = labelled_points(seed)
         rng = np.random.default_rng(seed)
-        P = sepc.partition(A, B, n_imp, relax=True)
-        Q = sepc.partition(A[rng.permutation(len(A))], B[rng.permutation(len(B))], n_imp, relax=True)
+        P = partition(A, B, n_imp, relax=True)
+        Q = partition(A[rng.permutation(len(A))], B[rng.permutation(len(B))], n_imp, relax=True)
         assert sizes(P) == sizes(Q)
         for p, q in zip(P.blocks, Q.blocks, strict=True):
             assert np.array_equal(p.ellipsoid.center, q.ellipsoid.center)
@@ -257,7 +262,7 @@ class TestRelaxed:
     @given(seeds())
     def test_it_begins_as_the_strict_one_and_is_the_same_where_too_few_points_remained(self, seed):
         A, B, n_imp = labelled_points(seed)
-        P, Q = sepc.partition(A, B, n_imp), sepc.partition(A, B, n_imp, relax=True)
+        P, Q = partition(A, B, n_imp), partition(A, B, n_imp, relax=True)
         kept = [block for block in P.blocks if not block.left_over]
         for p, q in zip(kept, Q.blocks, strict=False):
             assert (p.side, p.iteration, p.members.tolist()) == (q.side, q.iteration, q.members.tolist())
@@ -268,7 +273,7 @@ class TestRelaxed:
     def test_heavy_overlap_does_not_end_in_one_left_over_for_each_label(self):
         rng = np.random.default_rng(0)
         A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + np.array([0.3, 0.0])
-        strict, relaxed = (max(len(b.members) for b in sepc.partition(A, B, 2, relax=r).blocks) for r in (False, True))
+        strict, relaxed = (max(len(b.members) for b in partition(A, B, 2, relax=r).blocks) for r in (False, True))
         assert strict > 0.8 * 300
         assert relaxed < 0.6 * 300
 
@@ -281,21 +286,21 @@ class TestSamples:
         """The numbers of points whose ellipsoids were asked for."""
         sizes = []
 
-        def min_volume_ellipsoid(points, **options):
+        def counted(points, **options):
             sizes.append(len(points))
-            return sepc.min_volume_ellipsoid(points, **options)
+            return min_volume_ellipsoid(points, **options)
 
-        monkeypatch.setattr(partitioning, "min_volume_ellipsoid", min_volume_ellipsoid)
+        monkeypatch.setattr(partitioning, "min_volume_ellipsoid", counted)
         return sizes
 
     def test_large_sets_that_meet_need_no_ellipsoids_of_all_their_points(self, solved, monkeypatch):
         X, y = make_moons(3000, noise=0.3, random_state=0)
         sets = [X[y == label] for label in (0, 1)]
-        P = sepc.partition(*sets, n_imp=5)
+        P = partition(*sets, n_imp=5)
         assert max(solved) < 1500
         monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
         solved.clear()
-        Q = sepc.partition(*sets, n_imp=5)
+        Q = partition(*sets, n_imp=5)
         assert max(solved) == 1500
         assert repr(P) == repr(Q)
         for p, q in zip(P.blocks, Q.blocks, strict=True):
@@ -304,12 +309,12 @@ class TestSamples:
 
     def test_sets_that_are_apart_are_taken_whole(self, solved):
         X, y = make_moons(3000, noise=0.05, random_state=0)
-        P = sepc.partition(X[y == 0], X[y == 1] + [0.0, 4.0])
+        P = partition(X[y == 0], X[y == 1] + [0.0, 4.0])
         assert [len(block.members) for block in P.blocks] == solved == [1500, 1500]
 
     def test_few_points_are_not_sampled(self, solved):
         X, y = make_moons(200, noise=0.3, random_state=0)
-        sepc.partition(X[y == 0], X[y == 1])
+        partition(X[y == 0], X[y == 1])
         assert max(solved) == 100
 
     # Squares of a lattice that overlap, share a side, or are next to each other.
@@ -318,12 +323,12 @@ class TestSamples:
         A = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
         B = A + np.array([24.0 + gap, 0.0])
         assert partitioning.surely_meet(partitioning.Cloud(A), partitioning.Cloud(B), np.ones(2)) == meet
-        P = sepc.partition(A, B, n_imp=0)
+        P = partition(A, B, n_imp=0)
         monkeypatch.setattr(partitioning, "surely_meet", lambda *_: False)
-        assert repr(P) == repr(sepc.partition(A, B, n_imp=0))
+        assert repr(P) == repr(partition(A, B, n_imp=0))
 
     @pytest.mark.parametrize("size", [1.0, 1e9])
     def test_a_gap_is_seen_next_to_a_feature_of_large_numbers(self, size):
         A = np.random.default_rng(0).random((2000, 2)) * [size, 1.0]
-        P = sepc.partition(A, A + np.array([0.0, 1.5]))
+        P = partition(A, A + np.array([0.0, 1.5]))
         assert repr(P) == "Partition(A 2000 | B 2000, n_imp=2, n_iter=1)"

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import seeds
 
-from sepc import partition
 from sepc.common.errors import InputError
-from sepc.partitions import run, several_sets
+from sepc.partitions import partition, run, several_sets
 from sepc.partitions.algorithm import partition_in_place
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.several_sets import partition_several_in_place

@@ -26,9 +26,11 @@ from saved_models import (
     stored,
     told,
 )
+from sklearn.exceptions import NotFittedError
 
 import sepc
-from sepc import FeedbackMonitor, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc import InputError, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 from sepc.persist.model_files import FORMAT
 
@@ -42,7 +44,7 @@ class TestTheSame:
         assert type(found) is type(clf)
         assert repr(found) == repr(clf)
         assert_same(told(found, X), told(clf, X))
-        assert sepc.rules_dict(found) == sepc.rules_dict(clf)
+        assert sepc.persist.rules_dict(found) == sepc.persist.rules_dict(clf)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_explanations_are_the_same(self, fitted, tmp_path, kind):
@@ -269,3 +271,48 @@ class TestGrowing:
         FORMAT.write(tmp_path / "model.sepc", header | {"grows": True}, arrays)
         with pytest.raises(ModelFileError):
             sepc.load(tmp_path / "model.sepc")
+
+
+class TestKinds:
+    def test_only_fitted_classifiers_of_these_kinds_are_saved(self, fitted, tmp_path):
+        class Mine(SEPClassifier):
+            pass
+
+        for other in (Mine(), "model", fitted["local"][0].model_):
+            with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
+                sepc.save(other, tmp_path / "model.sepc")
+        with pytest.raises(NotFittedError):
+            sepc.save(SEPClassifier(), tmp_path / "model.sepc")
+        assert os.listdir(tmp_path) == []
+
+
+class TestTables:
+    @pytest.mark.parametrize("rows", [True, False])
+    @pytest.mark.parametrize("classifier", [SEPClassifier(), SEPEnsembleClassifier(n_estimators=1)])
+    def test_a_table_pipeline_is_the_same(self, tmp_path, classifier, rows):
+        rng = np.random.default_rng(0)
+        table = pd.DataFrame(
+            {
+                "size": rng.normal(size=60) + np.repeat([0.0, 2.0], 30),
+                "kind": rng.choice(["a", "b", "<c>"], 60),
+                "day": pd.date_range("2024-01-01", periods=60),
+            }
+        )
+        table.loc[3, "size"] = None
+        clf = sepc.make_table_pipeline(classifier).fit(table, np.repeat(["low", "high"], 30))
+        clf.set_params(verbose=True)
+        found = stored(clf, tmp_path, training_rows=rows)
+        asked = table.assign(kind="unseen", size="?")
+        for new in (table, asked):
+            assert found.assess(new).to_frame().equals(clf.assess(new).to_frame())
+        one, two = (one.explain(asked.iloc[[40]]).to_dict() for one in (found, clf))
+        assert rows is (repr(one) == repr(two))
+        # Among what is told of features: how usual a value is in a region.
+        of_records = {"neighbours", "counterfactual", "features", "missing", "text"}
+        assert of_records >= {name for name in one if repr(one[name]) != repr(two[name])}
+        assert bool(one["neighbours"]) is rows
+        assert found["columns"].columns_ == clf["columns"].columns_
+        assert found.get_params()["verbose"] is True
+        assert found.feature_names_in_.tolist() == list(table.columns)
+        assert (found["classifier"].model_.records is None) is not rows
+        assert sepc.persist.rules_dict(found)["columns"] == clf["columns"].notes

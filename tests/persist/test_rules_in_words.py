@@ -14,12 +14,12 @@ from sepc import InputError, SEPClassifier
 class TestRulesDict:
     @pytest.mark.parametrize("kind", KINDS)
     def test_it_is_ready_for_json(self, fitted, kind):
-        told = sepc.rules_dict(fitted[kind][0])
+        told = sepc.persist.rules_dict(fitted[kind][0])
         assert json.loads(json.dumps(told, allow_nan=False)) == told
 
     def test_regions_are_those_of_the_classifier(self, fitted):
         clf, _ = fitted["three classes"]
-        told = sepc.rules_dict(clf)
+        told = sepc.persist.rules_dict(clf)
         regions = [region for problem in told["problems"] for region in problem["regions"]]
         frame = clf.regions()
         for column in ("region", "label", "n_label", "n_others", "purity", "trust"):
@@ -35,17 +35,17 @@ class TestRulesDict:
 
     def test_what_was_stated_of_classes_and_costs_is_told(self, fitted):
         clf, _ = fitted["three classes"]
-        assert sepc.rules_dict(clf)["policy"] is None
-        told = sepc.rules_dict(clf.under({"setosa": 0.5}, np.column_stack([2.0 - 2.0 * np.eye(3), np.ones(3)])))[
-            "policy"
-        ]
+        assert sepc.persist.rules_dict(clf)["policy"] is None
+        told = sepc.persist.rules_dict(
+            clf.under({"setosa": 0.5}, np.column_stack([2.0 - 2.0 * np.eye(3), np.ones(3)]))
+        )["policy"]
         assert told["class_prior"][0] == {"label": "setosa", "share": 0.5}
         assert len(told["costs"]) == 6
         assert {one["cost"] for one in told["asking"]} == {1.0}
 
     def test_members_are_those_of_the_ensemble(self, fitted):
         clf, _ = fitted["ensemble"]
-        told = sepc.rules_dict(clf)
+        told = sepc.persist.rules_dict(clf)
         assert [member["weight"] for member in told["members"]] == clf.weights_.tolist()
         regions = [region["region"] for member in told["members"] for region in member["regions"]]
         assert regions == clf.regions()["region"].tolist()
@@ -53,7 +53,7 @@ class TestRulesDict:
     def test_regions_of_members_reach_in_the_original_units(self, fitted):
         clf, _ = fitted["ensemble"]
         smallest, largest = clf.model_.views.bounds
-        told = sepc.rules_dict(clf)
+        told = sepc.persist.rules_dict(clf)
         number = {name: j for j, name in enumerate(told["features"])}
         in_view = set()
         for member in told["members"]:
@@ -68,6 +68,6 @@ class TestRulesDict:
 
     def test_what_is_no_classifier_is_refused(self):
         with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
-            sepc.rules_dict("model")
+            sepc.persist.rules_dict("model")
         with pytest.raises(NotFittedError):
-            sepc.rules_dict(SEPClassifier())
+            sepc.persist.rules_dict(SEPClassifier())

@@ -5,7 +5,8 @@ import pytest
 from saved_models import TRUST_METHODS, assert_same, manifest, stored, told
 
 import sepc
-from sepc import FeedbackMonitor, SEPClassifier, SepcWarning
+from sepc import SEPClassifier, SepcWarning
+from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 
 

@@ -7,10 +7,8 @@ from drawings import axes
 from matplotlib.colors import to_rgb
 from sklearn.metrics import confusion_matrix
 
-from sepc import (
-    ConfusionDisplay,
-    InputError,
-)
+from sepc import InputError
+from sepc.plot import ConfusionDisplay
 
 
 class TestConfusion:

@@ -14,19 +14,16 @@ from sklearn.datasets import make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
-from sepc import (
+from sepc import SepcError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.plot import (
     ConfusionDisplay,
     LandscapeDisplay,
     PartitionDisplay,
     RegionTrustDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
-    SepcError,
-    SEPClassifier,
-    SEPEnsembleClassifier,
-    make_table_pipeline,
 )
-from sepc.plot import class_styles
+from sepc.plot.style import class_styles
 
 
 def every_display(clf, X, y, ax):
@@ -110,5 +107,5 @@ class TestAllDisplays:
 
     @pytest.mark.first_use
     def test_matplotlib_is_loaded_by_drawing_alone(self):
-        code = "import sys, sepc; sepc.PartitionDisplay; sepc.ConfusionDisplay; assert 'matplotlib' not in sys.modules"
+        code = "import sys; from sepc.plot import PartitionDisplay; assert 'matplotlib' not in sys.modules"
         subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,13 +5,8 @@ import pytest
 from drawings import axes, regions_of
 
 import sepc
-from sepc import (
-    InputError,
-    LandscapeDisplay,
-    SEPClassifier,
-    SEPEnsembleClassifier,
-    landscape,
-)
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, landscape
+from sepc.plot import LandscapeDisplay
 
 
 class TestLandscape:

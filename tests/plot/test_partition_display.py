@@ -11,13 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sepc
-from sepc import (
-    InputError,
-    PartitionDisplay,
-    SEPClassifier,
-    make_table_pipeline,
-)
-from sepc.plot import class_styles
+from sepc import InputError, SEPClassifier, make_table_pipeline
+from sepc.plot import PartitionDisplay
+from sepc.plot.style import class_styles
 
 
 class TestPartition:

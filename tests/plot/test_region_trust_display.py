@@ -7,12 +7,8 @@ from drawings import axes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sepc import (
-    InputError,
-    RegionTrustDisplay,
-    SEPClassifier,
-    SEPEnsembleClassifier,
-)
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc.plot import RegionTrustDisplay
 
 
 class TestRegionTrust:

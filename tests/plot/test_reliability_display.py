@@ -5,11 +5,8 @@ import pytest
 from drawings import axes
 from scipy.stats import binomtest
 
-from sepc import (
-    InputError,
-    ReliabilityDisplay,
-    metrics,
-)
+from sepc import InputError, metrics
+from sepc.plot import ReliabilityDisplay
 
 
 class TestReliability:

@@ -6,11 +6,8 @@ import pytest
 from drawings import axes
 from sklearn.svm import LinearSVC
 
-from sepc import (
-    InputError,
-    RiskCoverageDisplay,
-    metrics,
-)
+from sepc import InputError, metrics
+from sepc.plot import RiskCoverageDisplay
 
 
 class TestRiskCoverage:

@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sepc import (
-    InputError,
-    SEPClassifier,
-    SEPEnsembleClassifier,
-    load,
-    make_table_pipeline,
-    preview_promise,
-    save,
-    select_min_trust,
-)
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, save, select_min_trust
+from sepc.promises import preview_promise
 from sepc.promises.safe_thresholds import records_needed
 
 

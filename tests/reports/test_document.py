@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 from report_forms import PageReader, payload, shown_by_markdown
 
-from sepc import (
-    InputError,
-    Report,
-    SEPClassifier,
-    report,
-)
+from sepc import InputError, SEPClassifier, report
+from sepc.reports import Report
 
 
 def test_sepc_report_is_a_function_whatever_was_imported_first():

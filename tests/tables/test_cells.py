@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from raw_tables import patients
 
-from sepc import TableEncoder
-from sepc.tables import CellError
-from sepc.tables.cells import as_kind, read_cells
+from sepc.tables import TableEncoder
+from sepc.tables.cells import CellError, as_kind, read_cells
 from sepc.tables.column_learning import Limits, learn_column
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from raw_tables import patients
 
-from sepc import TableEncoder
+from sepc.tables import TableEncoder
 
 
 def test_notes_say_what_was_made_of_each_column():

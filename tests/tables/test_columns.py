@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import patients, texts
 
-from sepc import TableEncoder
+from sepc.tables import TableEncoder
 from sepc.tables.column_learning import Limits, learn_column
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import as_polars, patients, texts
 
-from sepc import InputError, SepcWarning, TableEncoder, make_table_pipeline
+from sepc import InputError, SepcWarning, make_table_pipeline
+from sepc.tables import TableEncoder
 
 
 def test_features_are_what_pandas_makes_of_the_same_columns():

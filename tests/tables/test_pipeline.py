@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, TableEncoder, TablePipeline, make_table_pipeline
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc.tables import TableEncoder, TablePipeline
 
 
 @parametrize_with_checks(

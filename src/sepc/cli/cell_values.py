@@ -13,8 +13,7 @@ from sepc.cli.written_dates import is_date_somehow, parse_dates
 from sepc.cli.written_numbers import cast_bare, is_number_somehow, parse_numbers
 from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE
-from sepc.tables import CellError
-from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, are_long_names
+from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, CellError, are_long_names
 from sepc.tables.notation import ColumnNotation, TextNotation
 
 # From 10 different numbers or dates on, and with at most a fifth of other texts, a column was meant to hold them alone.

@@ -21,8 +21,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.text import shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
-from sepc.tables import CellError
-from sepc.tables.cells import NUMBER_RULE
+from sepc.tables.cells import NUMBER_RULE, CellError
 from sepc.tables.notation import TextNotation
 
 _WHOLE = re.compile(r"(?<=\d)\.0+$")

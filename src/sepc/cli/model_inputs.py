@@ -23,7 +23,8 @@ from sepc.estimators.label_sets import PredictionSets
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.model.assessment import Assessment
 from sepc.persist import load
-from sepc.tables import CellError, TablePipeline
+from sepc.tables import TablePipeline
+from sepc.tables.cells import CellError
 from sepc.tables.notation import TextNotation
 
 

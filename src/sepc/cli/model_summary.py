@@ -20,6 +20,8 @@ from sepc.tables import TablePipeline
 
 MIN_TRUST = 0.95
 _SHOWN = 20
+# Parameters that change no verdict, or that the notes describe.
+_NOT_SHOWN = ("n_jobs", "verbose", "class_prior", "costs")
 # Corrections of log odds that are smaller are not worth a word.
 _LEAST_MOVED = 0.005
 
@@ -30,7 +32,7 @@ def summarize(model: Any) -> dict[str, Any]:
     encoder = model["columns"] if isinstance(model, TablePipeline) else None
     return {
         "kind": type(clf).__name__,
-        "parameters": {name: value for name, value in clf.get_params().items() if name not in ("n_jobs", "verbose")},
+        "parameters": {name: value for name, value in clf.get_params().items() if name not in _NOT_SHOWN},
         "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
         "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
         "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],

@@ -14,8 +14,8 @@ from sepc.common.errors import InputError
 from sepc.common.text import percent
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.model.assessment import Assessment
-from sepc.promises import PartPromises, TrustThreshold, preview_promise, select_min_trust
-from sepc.promises.parts import ALL, LABEL, REGION
+from sepc.promises import TrustThreshold, preview_promise, select_min_trust
+from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION
 from sepc.promises.trust_threshold import stated_of
 
 # What --by can name besides a column.
@@ -36,7 +36,7 @@ def note_other_meaning(by: str | None, columns: Sequence[str]) -> None:
 
 def make_promise(
     model: Any, data: LabelledTable, made_from: str, by: str | None, confidence: float, **limit: Any
-) -> TrustThreshold | PartPromises:
+) -> TrustThreshold:
     """Return the promise that labelled rows allow, which the model has not learned from; see `select_min_trust`.
 
     Parameters
@@ -57,7 +57,6 @@ def make_promise(
                 "row that the promise is made from. Fill it in, or take these rows out."
             )
         found = select_min_trust(model, _rows(model, data), data.labels, confidence=confidence, by=groups, **limit)
-        assert isinstance(found, PartPromises)
         return replace(found, group_column=str(by), made_from=made_from)
     found = select_min_trust(model, _rows(model, data), data.labels, confidence=confidence, by=by, **limit)
     return replace(found, made_from=made_from)
@@ -67,36 +66,27 @@ def _rows(model: Any, data: LabelledTable) -> Any:
     return data.table if hasattr(model, "steps") else data.table.to_pandas()
 
 
-def is_kept(promise: TrustThreshold | PartPromises) -> bool:
-    """Return whether anything is promised."""
-    if isinstance(promise, TrustThreshold):
-        return promise.min_trust is not None
-    return any(part.min_trust is not None for part in promise.parts.values())
-
-
-def promise_text(promise: TrustThreshold | PartPromises) -> str:
+def promise_text(promise: TrustThreshold) -> str:
     """Return a promise as lines of text."""
     source = f" of {promise.made_on}" + (f", from {promise.made_from}" if promise.made_from else "")
-    if isinstance(promise, TrustThreshold):
+    if not promise.parts:
         return f"promise{source}: {promise.message}"
-    by = "" if promise.by == "all" else f" by {promise.group_column or promise.by}"
-    together = "" if promise.by == "all" else "all together "
     head = (
-        f"promise{by}{source}; {together}with a confidence of {percent(promise.confidence)}; "
-        f"{promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
+        f"promise by {promise.group_column or promise.by}{source}; all together with a confidence of "
+        f"{percent(promise.confidence)}; {promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
     )
     return "\n".join([head, *(f"  {line}" for line in promise.lines())])
 
 
-def note_no_promise(model: Any, promise: TrustThreshold | PartPromises, **limit: Any) -> None:
+def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:
     """Say that nothing could be promised, and how many rows it may take."""
-    by = LABEL if isinstance(promise, PartPromises) and promise.by == LABEL else None
+    by = LABEL if promise.by == LABEL else None
     try:
         told = preview_promise(model, confidence=promise.confidence, by=by, **limit)
     except InputError:  # a model that has left nothing out
         more = "more calibration rows, a larger limit or a better model may allow one"
     else:
-        other = "" if by is not None or isinstance(promise, TrustThreshold) else " for all labels together"
+        other = "" if promise.by in (ALL, LABEL) else " for all labels together"
         more = f"an estimate{other}: {'; '.join(told.lines())}"
     note(f"nothing can be promised; {more}.")
 
@@ -104,7 +94,7 @@ def note_no_promise(model: Any, promise: TrustThreshold | PartPromises, **limit:
 def kept_text(model: Any, data: LabelledTable) -> str | None:
     """Return what the promise of a model accepts of labelled rows; None if it has none, or goes by groups."""
     promise = model.promise
-    if promise is None or getattr(promise, "by", "") in ("group", "groups"):
+    if promise is None or promise.by in (GROUP, GROUPS):
         return None
     a = model.assess(_rows(model, data))
     accepted = a.accepted(promise)
@@ -119,7 +109,7 @@ class Acceptance:
 
     def __init__(self, model: Any, options: Namespace) -> None:
         self.min_typicality = float(options.min_typicality)
-        self.promise: TrustThreshold | PartPromises | None = None
+        self.promise: TrustThreshold | None = None
         self.holds = True
         self.asked_trust = None if options.min_trust is None else float(options.min_trust)
         if options.min_trust is None and getattr(model, "promise", None) is not None:
@@ -145,13 +135,13 @@ class Acceptance:
     @property
     def group_column(self) -> str | None:
         """The column that the promise goes by; None if it goes by none."""
-        return None if self.promise is None else getattr(self.promise, "group_column", None) or None
+        return None if self.promise is None else self.promise.group_column or None
 
     def require_groups(self, names: Sequence[str], source: str) -> None:
         """Raise an error where the table has not the column that the promise goes by."""
         if self.group_column is not None:
             require_columns([self.group_column], names, source)
-        elif self.promise is not None and getattr(self.promise, "by", "") in ("group", "groups"):
+        elif self.promise is not None and self.promise.by in (GROUP, GROUPS):
             raise InputError(
                 "the model keeps a promise by groups that are no column of a table, as Python has made it; expected "
                 "another one. Pass --min-trust to accept by trust, or make a promise with sepc promise --by COLUMN."
@@ -167,12 +157,9 @@ class Acceptance:
         """Return what is promised of each label that is accepted; nothing where the promise does not hold."""
         if not self.holds:
             return [None] * len(a)
-        if isinstance(self.promise, PartPromises):
-            parts = [f"{part.part}: {part.limit_in_words()}" for part in self.promise.parts.values()]
-            told: list[str | None] = [[*parts, None][k] for k in self.promise.part_of(a, groups).tolist()]
-        else:
-            assert self.promise is not None
-            told = [self.promise.limit_in_words()] * len(a)
+        assert self.promise is not None
+        parts = [f"{one.part}: {one.limit_in_words()}".removeprefix(": ") for one in self.promise.thresholds]
+        told = [[*parts, None][k] for k in self.promise.part_of(a, groups).tolist()]
         return [text if why is None else None for text, why in zip(told, refusals.tolist(), strict=True)]
 
     def in_words(self) -> str:
@@ -181,10 +168,12 @@ class Acceptance:
             return f"a trust of at least {self.min_trust:g}"
         if not self.holds:
             return f"the thresholds of the promise of {self.promise.made_on}, which does not hold here,"
-        if isinstance(self.promise, TrustThreshold):
+        if not self.promise.parts:
             return (
                 f"the promise of {self.promise.made_on} ({self.promise.limit_in_words()}, with a "
                 f"confidence of {percent(self.promise.confidence)}; a trust of at least {self.promise.min_trust:g})"
             )
-        by = "" if self.promise.by == "all" else f" by {self.promise.group_column or self.promise.by}"
-        return f"the promise of {self.promise.made_on}{by} (with a confidence of {percent(self.promise.confidence)})"
+        by = self.promise.group_column or self.promise.by
+        return (
+            f"the promise of {self.promise.made_on} by {by} (with a confidence of {percent(self.promise.confidence)})"
+        )

@@ -14,7 +14,7 @@ class SepcError(Exception):
     --------
     >>> import sepc
     >>> try:
-    ...     sepc.min_volume_ellipsoid([])
+    ...     sepc.geometry.min_volume_ellipsoid([])
     ... except sepc.SepcError as error:
     ...     print(type(error).__name__)
     InputError

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.site import LinkedToSite
-from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import is_of, new_points, stays_on_device
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
@@ -37,6 +37,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     True
     """
 
+    class_prior: Any
+    costs: Any
     model_: FittedModel
     _promise: Promise | None = None
     _frames: FrameMaker
@@ -48,7 +50,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
     @property
     def promise(self) -> Promise | None:
-        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        """The promise that was signed, a `TrustThreshold`; None if there is none."""
         return self._promise
 
     def sign(self, promise: Promise | None) -> Self:
@@ -58,7 +60,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
 
         Parameters
         ----------
-        promise : TrustThreshold, PartPromises or None
+        promise : TrustThreshold or None
             What `sepc.select_min_trust` found for this classifier; None takes it back.
 
         Returns
@@ -108,7 +110,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Returns
         -------
         TrustClassifier
-            Of the same kind, fitted. `sklearn.base.clone` of it knows nothing of shares and costs.
+            Of the same kind, fitted; `class_prior` and `costs` are parameters of it, which a clone has, too.
 
         Examples
         --------
@@ -122,12 +124,22 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         [None, None, 'ill']
         """
         check_is_fitted(self)
-        model = self.model_
         other = copy(self)
-        policy = Policy.of(model.classes, model.class_count, class_prior, costs)
-        other.model_ = model.under(policy and policy.kept_beside(model.policy))
+        if class_prior is not None or costs is None:
+            other.class_prior = class_prior
+        if costs is not None or class_prior is None:
+            other.costs = costs
+        other.model_ = other._stated(self.model_)
         other._calibration = None
         return other
+
+    def _stated(self, model: Any) -> Any:
+        """Return a fitted model with the class priors and costs that the parameters state."""
+        policy = self._policy(model.classes, model.class_count)
+        return model if policy is None and model.policy is None else model.under(policy)
+
+    def _policy(self, classes: NDArray[Any], class_count: IntArray) -> Policy | None:
+        return Policy.of(classes, class_count, self.class_prior, self.costs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each point; always one of `classes_`.
@@ -260,7 +272,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        min_trust : float, dict, TrustThreshold or PartPromises, optional
+        min_trust : float, dict or TrustThreshold, optional
             Trust from which a label is given; a dict gives one number for each label. `sepc.select_min_trust` finds
             one that bounds the error. By default the promise that was signed; without one 0 with costs, which then
             decide, else 0.95.

@@ -66,6 +66,10 @@ class SEPClassifier(TrustClassifier):
     standardize : bool, default=True
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
+    class_prior : dict or array-like of shape (n_classes,), default=None
+        Shares of the classes where predictions are made, as `under` takes them; None for those of the training set.
+    costs : dict or array-like, default=None
+        ``costs[true][given]``, as `under` takes them; None where all errors are alike.
     n_jobs : int or None, default=None
         Number of threads for passes over more points than the core has; of processes where each of three or more
         classes has a partition of its own, by the readings "paper", "counts" and "bound".
@@ -120,12 +124,16 @@ class SEPClassifier(TrustClassifier):
         n_imp: int | float | None = None,
         trust: str = "local",
         standardize: bool = True,
+        class_prior: Any = None,
+        costs: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_imp = n_imp
         self.trust = trust
         self.standardize = standardize
+        self.class_prior = class_prior
+        self.costs = costs
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -167,6 +175,7 @@ class SEPClassifier(TrustClassifier):
             settings = self._settings()
             settings.check()
             fit, training = self._training(X, y, sample_weight)
+            self._policy(training.classes, np.ones(len(training.classes), dtype=np.int64))  # refuses what cannot be
             progress = Progress(self, problem_names(training.classes, settings.one_vs_rest), self.verbose)
             features = feature_labels(getattr(self, "feature_names_in_", None), self.n_features_in_)
             fitted = fit(training, features, settings, progress)
@@ -199,8 +208,8 @@ class SEPClassifier(TrustClassifier):
 
     def _keep(self, fitted: Fitted, frames: FrameMaker) -> None:
         """Become the classifier that was fitted."""
-        model = fitted.model
-        self.model_, self.partitions_ = fitted
+        model = self._stated(fitted.model)
+        self.model_, self.partitions_ = model, fitted.partitions
         self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.mean_, self.scale_ = model.mean, model.scale

@@ -30,7 +30,8 @@ class Audit(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> from sepc import SEPClassifier
+    >>> from sepc.feedback import FeedbackMonitor
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]])
     >>> monitor = FeedbackMonitor(SEPClassifier().fit(X, [0, 0, 0, 1, 1, 1]))
     >>> audit = monitor.audit(X + 0.25, share=0.5, min_trust=0.9)

@@ -42,7 +42,8 @@ class FeedbackReport:
 
     Examples
     --------
-    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> from sepc import SEPClassifier
+    >>> from sepc.feedback import FeedbackMonitor
     >>> clf = SEPClassifier(n_imp=0).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> report = FeedbackMonitor(clf).observe([[1.0], [1.5], [8.0]], ["low", "high", "high"]).report()
     >>> report.n, report.n_wrong, report.exceeding[0].region

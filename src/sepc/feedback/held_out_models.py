@@ -111,7 +111,7 @@ def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
     """Return classifiers like `clf`, each fitted without one part of the training set; the same ones each time."""
     X, training = training_of(clf.model_)
     y = clf.model_.classes[training.codes]
-    settings: dict[str, Any] = {"verbose": False}
+    settings: dict[str, Any] = {"verbose": False, "class_prior": None, "costs": None}
     if not isinstance(clf.get_params().get("random_state", 0), int):
         settings["random_state"] = 0  # a monitor that goes on makes them again
     models = []

@@ -69,7 +69,8 @@ class PartitionChanges:
 
     Examples
     --------
-    >>> from sepc import FeedbackMonitor, SEPClassifier
+    >>> from sepc import SEPClassifier
+    >>> from sepc.feedback import FeedbackMonitor
     >>> clf = SEPClassifier(n_imp=0).fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
     >>> monitor = FeedbackMonitor(clf).observe([[20.0], [21.0], [22.0]], ["low"] * 3)
     >>> new, changes = monitor.repartition()
@@ -168,28 +169,20 @@ def refitted(
     chosen = checked_forgetting(forget)
     trials: tuple[Trial, ...] = ()
     if isinstance(forget, str):
-        chosen, trials = choose_forgetting(watched.classifier, X, y, n, watched.as_it_came, on_step)
+        plain = clone(watched.classifier).set_params(class_prior=None, costs=None)
+        chosen, trials = choose_forgetting(plain, X, y, n, watched.as_it_came, on_step)
     weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
-    new = _with_the_same_policy(clone(watched.classifier).fit(watched.as_it_came(X), y, sample_weight=weights), watched)
-    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
-    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
-
-
-def _with_the_same_policy(new: Any, watched: Watched) -> Any:
-    """Return a new classifier with the class priors and the costs of the watched one."""
-    policy = watched.model.policy
-    if policy is None:
-        return new
-    if not np.array_equal(new.classes_, watched.model.classes):
+    new = clone(watched.classifier)
+    labels = np.unique(y if weights is None else y[weights > 0.0])
+    if watched.model.policy is not None and not np.array_equal(labels, watched.model.classes):
         warn(
             "the new classifier has other labels, for which no shares and no costs were stated: it goes by neither. "
             "State them with under()."
         )
-        return new
-    costs = policy.costs
-    if costs is not None and policy.asking is not None:
-        costs = np.column_stack([costs, policy.asking])
-    return new.under(class_prior=policy.prior, costs=costs)
+        new.set_params(class_prior=None, costs=None)
+    new.fit(watched.as_it_came(X), y, sample_weight=weights)
+    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
+    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
 
 
 class _Region(NamedTuple):

@@ -16,7 +16,7 @@ from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
 from sepc.feedback.bets import NAMED_FROM, SequentialBets, log_factors
 from sepc.model.assessment import Assessment
-from sepc.promises import PartPromises, TrustThreshold
+from sepc.promises import TrustThreshold
 from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS
 
 NOT_ACCEPTED = -1
@@ -49,7 +49,7 @@ class PromiseDrift:
     Attributes
     ----------
     by, bounds : str
-        As in `PartPromises`.
+        As in `TrustThreshold`.
     made_on : str
         The day of the promise.
     alarm : bool
@@ -120,26 +120,21 @@ class PromiseTest:
 
     Parameters
     ----------
-    promise : TrustThreshold or PartPromises
+    promise : TrustThreshold
     false_alarm_rate : float
     least : float
         What no chance of being labelled is below.
     """
 
-    def __init__(self, promise: TrustThreshold | PartPromises, false_alarm_rate: float, least: float) -> None:
+    def __init__(self, promise: TrustThreshold, false_alarm_rate: float, least: float) -> None:
         self.promise, self.false_alarm_rate, self.least = promise, false_alarm_rate, least
-        if isinstance(promise, TrustThreshold):
-            self.by, self.bounds, kept = ALL, "error", [(EVERYTHING, promise.limit)]
-            self._number = np.array([0])
-        else:
-            self.by, self.bounds = promise.by, promise.bounds
-            parts = list(promise.parts.values())
-            promised = [k for k, part in enumerate(parts) if part.min_trust is not None]
-            kept = [(parts[k].part, parts[k].limit) for k in promised]
-            self._number = np.full(len(promise.parts) + 1, NOT_ACCEPTED)
-            self._number[promised] = np.arange(len(promised))
+        self.by, self.bounds, parts = promise.by, promise.bounds, promise.thresholds
+        promised = [k for k, part in enumerate(parts) if part.min_trust is not None]
+        kept = [(parts[k].part or EVERYTHING, parts[k].limit) for k in promised]
+        self._number = np.full(len(parts) + 1, NOT_ACCEPTED)
+        self._number[promised] = np.arange(len(promised))
         self.names, self._limits = [name for name, _ in kept], np.array([limit for _, limit in kept])
-        self._costs = None if isinstance(promise, TrustThreshold) or promise.costs is None else np.array(promise.costs)
+        self._costs = None if promise.costs is None else np.array(promise.costs)
         # Costs from 0 to 1, as bets take them.
         self._unit = 1.0 if self._costs is None else max(float(self._costs.max()), float(self._limits.max()), 1e-300)
         self.bets = SequentialBets(np.full(len(kept), 1.0 / len(kept)))
@@ -153,17 +148,12 @@ class PromiseTest:
     @classmethod
     def of(cls, promise: Any, false_alarm_rate: float, least: float) -> "PromiseTest | None":
         """Return the test of a promise; None where nothing is promised."""
-        if isinstance(promise, TrustThreshold) and promise.min_trust is not None:
-            return cls(promise, false_alarm_rate, least)
-        if isinstance(promise, PartPromises) and any(p.min_trust is not None for p in promise.parts.values()):
-            return cls(promise, false_alarm_rate, least)
-        return None
+        is_kept = isinstance(promise, TrustThreshold) and promise.is_kept
+        return cls(promise, false_alarm_rate, least) if is_kept else None
 
     def parts_of(self, a: Assessment, groups: Any = None) -> IntArray:
         """Return the promised part that each accepted record is in, shape (n,); -1 for refused ones."""
         accepted = a.accepted(self.promise, groups=groups)
-        if isinstance(self.promise, TrustThreshold):
-            return np.where(accepted, 0, NOT_ACCEPTED)
         return np.where(accepted, self._number[self.promise.part_of(a, groups)], NOT_ACCEPTED)
 
     def losses(self, given: IntArray, true: IntArray) -> FloatArray:

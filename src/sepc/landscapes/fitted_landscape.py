@@ -81,9 +81,9 @@ class FittedLandscape:
 
     @property
     def graph(self) -> Any:
-        """Frame of one row per pair of ellipsoids of a problem that overlap, by the exact test of `sepc.separate`.
+        """Frame of one row per pair of ellipsoids of a problem that overlap, by the exact test of `separate`.
 
-        `n_common` counts the training records in both. `margin` is that of `sepc.Separation`: -1 for a common
+        `n_common` counts the training records in both. `margin` is that of `sepc.geometry.Separation`: -1 for a common
         centre, 0 for ellipsoids that only touch.
         """
         return self._frames.frame(self._graph)

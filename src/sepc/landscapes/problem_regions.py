@@ -125,7 +125,7 @@ class ProblemRegions:
 
 
 class Overlap(NamedTuple):
-    """Two ellipsoids that overlap, by number; how many records both hold, and the margin of `sepc.Separation`."""
+    """Two ellipsoids that overlap, by number; how many records both hold, and their margin as in `Separation`."""
 
     a: int
     b: int
@@ -134,7 +134,7 @@ class Overlap(NamedTuple):
 
 
 def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[Overlap]:
-    """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.separate` or by a record in both.
+    """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.geometry.separate` or by a record in both.
 
     `holds`, of shape (n_ellipsoids, n), has 1 where an ellipsoid holds a record. Pairs come with the smaller number
     first, in ascending order.

@@ -1,7 +1,7 @@
 """Policies: which label follows from probabilities, under other shares of the classes and with costs of errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,14 +60,6 @@ class Policy:
         prior = None if class_prior is None else _prior(class_prior, classes, trained)
         matrix, asking = (None, None) if costs is None else _costs(costs, classes)
         return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
-
-    def kept_beside(self, earlier: "Policy | None") -> "Policy":
-        """Return it with what an earlier one has stated and this one has not."""
-        if earlier is None:
-            return self
-        prior, shift = (earlier.prior, earlier.shift) if self.prior is None else (self.prior, self.shift)
-        costs, asking = (earlier.costs, earlier.asking) if self.costs is None else (self.costs, self.asking)
-        return replace(self, prior=prior, shift=shift, costs=costs, asking=asking)
 
     def to_dict(self, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]]:
         """Return what was stated, by labels, as plain values; what was not is empty."""

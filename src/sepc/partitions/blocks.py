@@ -46,7 +46,7 @@ class Block:
 
     Examples
     --------
-    >>> from sepc import partition
+    >>> from sepc.partitions import partition
     >>> P = partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
     >>> P.blocks[1].side, P.blocks[1].members.tolist(), P.blocks[1].left_over
     (1, [0, 1, 2], False)
@@ -85,7 +85,7 @@ class Partition:
 
     Examples
     --------
-    >>> from sepc import partition
+    >>> from sepc.partitions import partition
     >>> partition([[0.0], [1.0], [2.0]], [[5.0], [6.0], [9.0]])
     Partition(A 3 | B 3, n_imp=2, n_iter=1)
     """

@@ -1,6 +1,5 @@
-"""Fitted classifiers in files: saved without pickle, loaded without running anything, and told in words."""
+"""Fitted classifiers in files: saved without pickle, loaded without running anything, and described in words."""
 
-from sepc.persist.model_files import load, save
-from sepc.persist.rules_in_words import rules_dict
+import lazy_loader as lazy
 
-__all__ = ["load", "rules_dict", "save"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,31 +1,21 @@
 """`save` and `load`: one file per fitted classifier."""
 
 import os
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Format
-from sepc.common.errors import ModelFileError
-from sepc.persist.named_arrays import ArrayReader, ArrayWriter
+from sepc.common.errors import InputError, ModelFileError
+from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require
 from sepc.persist.rules_in_words import versions
-from sepc.persist.savable_kinds import ModelKind, kind_name
 from sepc.persist.saved_classifier import pack_single, unpack_single
+from sepc.persist.saved_common import pack_parameters, unpack_parameters
 from sepc.persist.saved_ensemble import pack_ensemble, unpack_ensemble
-from sepc.persist.saved_pipeline import pipeline_kind
+from sepc.persist.saved_parts import Header
 
 FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
-
-_CLASSIFIERS = {
-    kind.name: kind
-    for kind in (
-        ModelKind("sepc.estimators.classifier", "SEPClassifier", pack_single, unpack_single),
-        ModelKind(
-            "sepc.estimators.ensemble.ensemble_classifier", "SEPEnsembleClassifier", pack_ensemble, unpack_ensemble
-        ),
-    )
-}
-_KINDS = {**_CLASSIFIERS, "TablePipeline": pipeline_kind(_CLASSIFIERS)}
 
 
 def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
@@ -62,7 +52,7 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
     ...     load(f"{folder}/model.sepc").predict([[0.5], [8.0]]).tolist()
     ['low', 'high']
     """
-    kind = kind_name(clf, _KINDS)
+    kind = _kind_of(clf, _KINDS)
     check_is_fitted(clf)
     writer = ArrayWriter()
     header = {"kind": kind, "versions": versions(), **_KINDS[kind].pack(writer, clf, bool(training_rows))}
@@ -103,3 +93,60 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
     except Exception as error:  # what obeys the format may still be no model
         raise FORMAT.damaged(path) from error
+
+
+def _kind_of(clf: Any, kinds: Collection[str]) -> str:
+    defined_as = (type(clf).__module__, type(clf).__qualname__)
+    for name in kinds:
+        if (_KINDS[name].module, name) == defined_as:
+            return name
+    raise InputError(
+        f"clf is {clf!r}; expected a fitted {' or '.join(kinds)}. Of another pipeline, save its last step."
+    )
+
+
+def _pack_pipeline(writer: ArrayWriter, pipeline: Any, training_rows: bool) -> Header:
+    encoder, clf = (step for _, step in pipeline.steps)
+    kind = _kind_of(clf, _CLASSIFIERS)
+    inside = _KINDS[kind].pack(writer, clf, training_rows)
+    return {
+        "encoder": encoder.to_dict(),
+        "parameters": pack_parameters({name: getattr(pipeline, name) for name in _own_parameters(pipeline)}),
+        "classifier": {"kind": kind, **inside},
+        **{name: inside[name] for name in ("training_rows", "isolated_points")},
+    }
+
+
+def _unpack_pipeline(reader: ArrayReader, header: Header) -> Any:
+    from sepc.tables import TableEncoder, make_table_pipeline  # needs pandas
+
+    inside = header["classifier"]
+    require(inside["kind"] in _CLASSIFIERS, "kind of classifier")
+    pipeline = make_table_pipeline(_KINDS[inside["kind"]].unpack(reader, inside))
+    encoder = TableEncoder.from_dict(header["encoder"])
+    pipeline.steps[0] = (pipeline.steps[0][0], encoder)
+    features: Any = encoder.get_feature_names_out().tolist()
+    require(features == inside["features"], "features of the encoder")
+    pipeline.set_params(**unpack_parameters(header["parameters"], _own_parameters(pipeline)))
+    return pipeline
+
+
+def _own_parameters(pipeline: Any) -> list[str]:
+    return sorted(name for name in pipeline.get_params(deep=False) if name != "steps")
+
+
+class _Kind(NamedTuple):
+    """Where a class that can be saved is defined, which is not imported for that, and the functions that do it."""
+
+    module: str
+    pack: Callable[[ArrayWriter, Any, bool], Header]
+    unpack: Callable[[ArrayReader, Header], Any]
+
+
+# A file names one of these classes; nothing else is ever made from a file.
+_KINDS = {
+    "SEPClassifier": _Kind("sepc.estimators.classifier", pack_single, unpack_single),
+    "SEPEnsembleClassifier": _Kind("sepc.estimators.ensemble.ensemble_classifier", pack_ensemble, unpack_ensemble),
+    "TablePipeline": _Kind("sepc.tables.pipeline", _pack_pipeline, _unpack_pipeline),
+}
+_CLASSIFIERS = ("SEPClassifier", "SEPEnsembleClassifier")

@@ -54,16 +54,7 @@ class ArrayReader:
         return self.arrays[f"{self.prefix}{name}"]
 
     def numbers(self, name: str, shape: tuple[int | None, ...], limit: float = LARGEST_COORDINATE) -> FloatArray:
-        """Return real numbers.
-
-        Parameters
-        ----------
-        name : str
-        shape : tuple of int or None
-            None for any length.
-        limit : float, optional
-            Largest size of a number; that of a coordinate by default.
-        """
+        """Return real numbers of a size up to a limit; None in the shape stands for any length."""
         array = self.any_numbers(name, shape)
         require(bool((np.abs(array) <= limit).all()), f"{name} is not finite, or huge")
         return array

@@ -56,9 +56,9 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     Examples
     --------
     >>> clf = sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["low"] * 3 + ["high"] * 3)
-    >>> told = rules_dict(clf)
-    >>> region = told["problems"][0]["regions"][0]
-    >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), told["rules"]["R1"]
+    >>> found = rules_dict(clf)
+    >>> region = found["problems"][0]["regions"][0]
+    >>> region["region"], region["n_label"], round(region["reach"]["x0"]["high"], 6), found["rules"]["R1"]
     ('high#1', 3, 9.0, 'A record would be decided, by the paper, by R1 if it lies in exactly one ellipsoid.')
     """
     if hasattr(clf, "steps") and hasattr(clf.steps[0][1], "notes"):

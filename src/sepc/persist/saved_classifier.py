@@ -23,7 +23,6 @@ from sepc.persist.saved_common import (
     pack_records,
     unpack_common,
     unpack_outline,
-    unpack_policy,
     unpack_records,
 )
 from sepc.persist.saved_parts import (
@@ -37,8 +36,6 @@ from sepc.persist.saved_parts import (
     unpack_rules,
     unpack_stored_rules,
 )
-
-_UNITS = ("standard deviations", "units")
 
 
 def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) -> Header:
@@ -74,7 +71,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
 def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     """Return a classifier as it was."""
     clf, summary = unpack_common(reader, header, SEPClassifier)
-    require(header["trust"] in TRUST_METHODS and header["unit"] in _UNITS, "trust or unit")
+    require(header["trust"] in TRUST_METHODS and header["unit"] in ("standard deviations", "units"), "trust or unit")
     records = unpack_records(reader, summary) if summary.has_rows else None
     n_classes = len(summary.classes)
     has_densities = header["trust"] in DENSITY_METHODS
@@ -89,7 +86,6 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     ]
     if records is not None:
         _require_rows_exist(partitions, records)
-    policy = unpack_policy(reader, summary)
     whole: dict[str, Any] = {
         "classes": summary.classes,
         "class_count": summary.class_count,
@@ -104,10 +100,9 @@ def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
     }
     if has_densities:
         fit = unpack_fit(reader, summary.dim, summary.class_count, records, partitions, header["trust"] == "local")
-        clf.model_ = DensityModel(**whole, fit=fit, policy=policy)
+        clf.model_ = clf._stated(DensityModel(**whole, fit=fit))
     else:
-        require(policy is None, "class priors or costs of a model that counts")
-        clf.model_ = CountModel(**whole)
+        clf.model_ = clf._stated(CountModel(**whole))
     clf.partitions_, clf._is_frame = partitions, require_flag(header["is_frame"])
     clf.mean_, clf.scale_ = clf.model_.mean, clf.model_.scale
     return clf

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,29 +14,19 @@ from sepc.estimators.base import TrustClassifier
 from sepc.estimators.label_sets import LabelScores
 from sepc.model.bitsets import packed, unpacked
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.policy import Policy
 from sepc.partitions.problems import Problem, problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_flag, require_texts
 from sepc.persist.saved_parts import Header
-from sepc.promises import PartPromises, TrustThreshold
-from sepc.promises.promise_dicts import promise_from_dict
+from sepc.promises import TrustThreshold
 
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
 
 LIBRARIES = ("pandas", "polars")
+_STATED = ("class_prior", "costs")
 
 
 class TrainingSummary(NamedTuple):
-    """Classes, features and number of training records of a saved model, which its arrays have to fit.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-    class_count : ndarray of int, shape (n_classes,)
-    features : list of str
-    has_rows : bool
-        Whether the training records are in the file.
-    """
+    """Classes, features and number of training records of a saved model, which its arrays have to fit."""
 
     classes: NDArray[Any]
     class_count: IntArray
@@ -70,15 +59,15 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
         order = slice(None) if training_rows else np.lexsort((scores, codes))
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
-    _pack_policy(writer.under("policy"), clf.model_.policy)
     return {
         "parameters": pack_parameters(clf.get_params(deep=False)),
+        "stated": {name: _pack_stated(getattr(clf, name)) for name in _STATED},
         "classes": pack_labels(writer, clf.classes_),
         "features": list(clf.model_.features),
         "features_have_names": hasattr(clf, "feature_names_in_"),
         "frames": clf._frames.library,
         "training_rows": training_rows,
-        **({} if clf.promise is None else {"promise": _told(clf.promise)}),
+        **({} if clf.promise is None else {"promise": _packed_promise(clf.promise)}),
     }
 
 
@@ -89,23 +78,24 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     require(len(classes) >= 2 and len(features) >= 1, "classes and features")
     class_count = reader.integers("class_count", (len(classes),), 1, 1 << 48)
     summary = TrainingSummary(classes, class_count, features, require_flag(header["training_rows"]))
-    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)))
+    stated = {name: _unpack_stated(header["stated"][name]) for name in _STATED}
+    clf = cls(**unpack_parameters(header["parameters"], cls().get_params(deep=False)), **stated)
     clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, summary.dim
     if require_flag(header["features_have_names"]):
         clf.feature_names_in_ = np.array(features, dtype=object)
     require(header["frames"] in LIBRARIES, "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
-    clf._promise = promise_from_dict(header["promise"]) if "promise" in header else None
+    clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
     return clf, summary
 
 
-def _told(promise: Any) -> Header:
+def _packed_promise(promise: Any) -> Header:
     """Return a promise as JSON; one of another kind than ours has no form in a file."""
-    if not isinstance(promise, TrustThreshold | PartPromises):
+    if not isinstance(promise, TrustThreshold):
         raise InputError(
-            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold or PartPromises, which can "
-            "be saved. Call sign(None) to save the model without it."
+            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold, which can be saved. "
+            "Call sign(None) to save the model without it."
         )
     return promise.to_dict()
 
@@ -116,31 +106,6 @@ def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | 
     scores = reader.numbers("calibration_scores", (None,))
     require(len(scores) > 0, "calibration records")
     return LabelScores(scores, reader.integers("calibration_codes", (len(scores),), 0, n_classes), n_classes)
-
-
-def _pack_policy(writer: ArrayWriter, policy: Policy | None) -> None:
-    if policy is not None:
-        for name in ("prior", "costs", "asking"):
-            if getattr(policy, name) is not None:
-                writer.put(name, getattr(policy, name))
-
-
-def unpack_policy(reader: ArrayReader, summary: TrainingSummary) -> Policy | None:
-    """Return what was stated of classes and costs; None where nothing was."""
-    reader, k = reader.under("policy"), len(summary.classes)
-    prior = reader.numbers("prior", (k,)) if "prior" in reader else None
-    costs = reader.numbers("costs", (k, k)) if "costs" in reader else None
-    if costs is not None and "asking" in reader:
-        costs = np.column_stack([costs, reader.numbers("asking", (k,))])
-    try:
-        policy = Policy.of(summary.classes, summary.class_count, prior, costs)
-    except InputError:
-        require(False, "shares of classes and costs")
-        raise
-    if policy is None or prior is None:
-        return policy
-    # To the bit as it was: shares that are divided by their sum once more may differ.
-    return replace(policy, prior=prior, shift=prior / (summary.class_count / summary.n))
 
 
 # More than any table has.
@@ -213,8 +178,9 @@ def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
 
 def pack_parameters(parameters: Mapping[str, Any]) -> Header:
     """Return the parameters that a file can hold; warn of the others."""
-    kept = {name: plain(value) for name, value in parameters.items() if _can_be_kept(plain(value))}
-    for name in parameters.keys() - kept.keys():
+    own = {name: plain(value) for name, value in parameters.items() if name not in _STATED}
+    kept = {name: value for name, value in own.items() if _can_be_kept(value)}
+    for name in own.keys() - kept.keys():
         warn(
             f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
             "Nothing but another fit depends on it. Set it to a number before saving, or after loading."
@@ -231,3 +197,14 @@ def unpack_parameters(given: Any, allowed: Collection[str]) -> dict[str, Any]:
 
 def _can_be_kept(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _pack_stated(value: Any) -> Any:
+    """Return class priors or costs as JSON: numbers and lists as they are, dicts as lists of pairs."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[plain(label), _pack_stated(of_label)] for label, of_label in value.items()]}
+    return None if value is None else np.asarray(value, dtype=np.float64).tolist()
+
+
+def _unpack_stated(packed: Any) -> Any:
+    return {label: _unpack_stated(value) for label, value in packed["pairs"]} if isinstance(packed, dict) else packed

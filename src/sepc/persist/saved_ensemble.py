@@ -23,7 +23,6 @@ from sepc.persist.saved_common import (
     pack_records,
     unpack_common,
     unpack_outline,
-    unpack_policy,
     unpack_records,
 )
 from sepc.persist.saved_parts import (
@@ -124,7 +123,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     if records is not None:
         for member in members:
             _require_isolated_exist(member, records[PLAIN].codes)
-    clf.model_ = EnsembleModel(
+    model = EnsembleModel(
         classes=summary.classes,
         class_count=summary.class_count,
         features=summary.features,
@@ -135,9 +134,8 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
         stack=Stack(weights, reader.numbers("leaning", (len(summary.classes),))),
         strangeness=_unpacked_strangeness(reader, n, summary),
         known={} if summary.has_rows else _stored_rules(readers, members, summary),
-        policy=unpack_policy(reader, summary),
     )
-    clf.weights_ = weights
+    clf.model_, clf.weights_ = clf._stated(model), weights
     return clf
 
 

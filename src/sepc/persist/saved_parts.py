@@ -52,10 +52,7 @@ def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
 def unpack_partition(
     reader: ArrayReader, header: Header, dim: int, n_rows: int, n_sides: int, numbers_end: int | None = None
 ) -> Partition:
-    """Return a partition of at most `n_rows` points of so many labels, whose numbers are below some end.
-
-    That end is `n_rows` by default; weights leave rows out, and the numbers of the others stay.
-    """
+    """Return a partition of at most `n_rows` points with numbers below `numbers_end`, which is `n_rows` by default."""
     end = n_rows if numbers_end is None else numbers_end
     centers = reader.numbers("centers", (None, dim))
     n = len(centers)
@@ -85,17 +82,7 @@ def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int, end: int) -> 
 
 
 def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool) -> None:
-    """Put counts of training points into arrays; the partition, and the points if they are wanted, are put elsewhere.
-
-    Parameters
-    ----------
-    writer : ArrayWriter
-    counts : TrainingCounts
-    training_rows : bool
-        Whether the points are wanted.
-    growing : bool
-        Whether grown ellipsoids will be asked about.
-    """
+    """Put counts of training points into arrays, those of grown ellipsoids if they are `growing`; no points."""
     for name, array in counts.isolated._asdict().items():
         writer.put(f"isolated_{name}", array)
     if isinstance(counts, RecordCounts) and training_rows:

@@ -15,6 +15,5 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "region_trust_display": ["RegionTrustDisplay"],
         "reliability_display": ["ReliabilityDisplay"],
         "risk_coverage_display": ["RiskCoverageDisplay"],
-        "style": ["class_styles"],
     },
 )

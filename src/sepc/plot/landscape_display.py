@@ -63,8 +63,8 @@ class LandscapeDisplay(Display):
     n_left_out : int, default=0
         How many regions are not shown.
     measure : str, default="margin"
-        What `Edge.overlap` is: "margin", that of `sepc.Separation` (-1 for a common centre, 0 for regions that only
-        touch), or "ovl", the likeness of two classes (their overlapping coefficient).
+        What `Edge.overlap` is: "margin", that of `sepc.geometry.Separation` (-1 for a common centre, 0 for regions that
+        only touch), or "ovl", the likeness of two classes (their overlapping coefficient).
 
     Attributes
     ----------

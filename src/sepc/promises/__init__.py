@@ -1,8 +1,5 @@
 """Promises: trust thresholds that bound errors or costs among accepted labels, for all of them or by parts."""
 
-from sepc.promises.part_promises import PartPromises
-from sepc.promises.preview import PromisePreview, preview_promise
-from sepc.promises.selection import select_min_trust
-from sepc.promises.trust_threshold import TrustThreshold
+import lazy_loader as lazy
 
-__all__ = ["PartPromises", "PromisePreview", "TrustThreshold", "preview_promise", "select_min_trust"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -12,8 +12,8 @@ from sepc.common.typing import FloatArray
 from sepc.common.validation import require_share
 from sepc.model.density_model import DensityModel
 from sepc.model.policy import Policy
-from sepc.promises.calibration_verdicts import CalibrationVerdicts
-from sepc.promises.criteria import CostLimit, Criterion, ErrorLimit
+from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
+from sepc.promises.criteria import CostLimit, Criterion, ErrorLimit, shared_risks
 from sepc.promises.parts import (
     ALL,
     EVERYTHING,
@@ -28,11 +28,24 @@ from sepc.promises.parts import (
     other_regions,
     required_regions,
 )
-from sepc.promises.risk_sharing import shared_risks
 from sepc.promises.trust_threshold import model_of
 
 
-class AskedLimits(NamedTuple):
+class Asked(NamedTuple):
+    """What a promise is asked for: parts, the limit of each, and what labels cost where costs are bounded."""
+
+    parts: Parts
+    criteria: list[Criterion]
+    costs: FloatArray | None
+
+    def records(self, cal: CalibrationVerdicts, groups: Any = None) -> PartRecords:
+        """Return calibration records by part, with what each label loses: 1 if it is wrong, or its cost."""
+        part = self.parts.of(cal.label, cal.main_region, groups if self.parts.by in (GROUP, GROUPS) else None)
+        loss = cal.wrong.astype(np.float64) if self.costs is None else cal.costs(self.costs)
+        return PartRecords(part, cal.trust, loss, cal.wrong, cal.eligible)
+
+
+class _Limits(NamedTuple):
     """What was asked for: one limit, or one for each part; and what labels cost, where costs are bounded."""
 
     limits: Any
@@ -71,10 +84,26 @@ class AskedLimits(NamedTuple):
         return float(value)
 
 
-def asked_parts(
-    clf: Any, cal: CalibrationVerdicts, by: Any, limits: AskedLimits, confidence: float
+def asked_promise(
+    clf: Any,
+    cal: CalibrationVerdicts,
+    by: Any,
+    confidence: float,
+    max_error: Any,
+    max_cost: Any = None,
+    costs: Any = None,
+    unknown_labels: str = "error",
+) -> Asked:
+    """Return what a promise is asked for, checked; the arguments are those of `select_min_trust`."""
+    if max_cost is None:
+        return Asked(*_asked_parts(clf, cal, by, _Limits(max_error, None, cal.classes), confidence), None)
+    matrix = _cost_matrix(clf, costs, unknown_labels)
+    return Asked(*_asked_parts(clf, cal, by, _Limits(max_cost, matrix, cal.classes), confidence), matrix)
+
+
+def _asked_parts(
+    clf: Any, cal: CalibrationVerdicts, by: Any, limits: _Limits, confidence: float
 ) -> tuple[Parts, list[Criterion]]:
-    """Return the parts that a promise is made for, and what is to be promised of each."""
     if by is None:
         return Parts(ALL, (EVERYTHING,)), [limits.criterion(limits.of([EVERYTHING])[0])]
     if isinstance(by, str) and by == LABEL:
@@ -105,9 +134,7 @@ def asked_parts(
     return Parts(GROUPS, tuple(found), groups.columns), [limits.criterion(limit) for limit in smallest]
 
 
-def _by_region(
-    clf: Any, cal: CalibrationVerdicts, limits: AskedLimits, confidence: float
-) -> tuple[Parts, list[Criterion]]:
+def _by_region(clf: Any, cal: CalibrationVerdicts, limits: _Limits, confidence: float) -> tuple[Parts, list[Criterion]]:
     model = model_of(clf)
     required_regions(cal.main_region)
     if not isinstance(model, DensityModel):
@@ -131,7 +158,7 @@ def _by_region(
     return Parts(REGION, tuple(names)), chosen
 
 
-def cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
+def _cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
     """Return what it costs to give the label of a column where that of a row is true."""
     if unknown_labels != "error":
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a classifier says of calibration records, and what is true."""
+"""Predictions and trust of a classifier for calibration records, and their true labels."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,24 +11,25 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 
 
-class CalibrationVerdicts(NamedTuple):
-    """What a classifier says of calibration records, and what is true.
+class PartRecords(NamedTuple):
+    """Calibration records as tests see them: number of the part, -1 for none; trust; loss; whether wrong, eligible."""
 
-    Attributes
-    ----------
-    classes : list of str
-        Labels that it knows, as texts.
-    keys : list
-        The same labels as they are.
-    label : ndarray of shape (n,)
-        What was predicted.
-    truth : list
-    trust : ndarray of shape (n,)
-    wrong, eligible : ndarray of bool, shape (n,)
-        Which labels are wrong; which records some threshold accepts.
-    main_region : ndarray of object, shape (n,), or None
-    key : str or None
-        Of the model.
+    part: IntArray
+    trust: FloatArray
+    loss: FloatArray
+    wrong: BoolArray
+    eligible: BoolArray
+
+    def taken(self, rows: IntArray | BoolArray) -> "PartRecords":
+        """Return some of the records; rows may repeat."""
+        return PartRecords._make(values[rows] for values in self)
+
+
+class CalibrationVerdicts(NamedTuple):
+    """Predictions and trust of a classifier for calibration records, and their true labels.
+
+    `classes` are the labels that it knows as texts, `keys` the same as they are; `label` is what was predicted;
+    `eligible` are the records that some threshold accepts; `key` is that of the model.
     """
 
     classes: list[str]
@@ -72,17 +73,6 @@ class CalibrationVerdicts(NamedTuple):
         trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
         keys = list(dict.fromkeys(known.tolist()))
         return cls([str(key) for key in keys], keys, predicted, labels, trust, wrong, eligible, main_region, key)
-
-    def taken(self, rows: IntArray) -> "CalibrationVerdicts":
-        """Return the verdicts on some of the records, of each as often as it is in `rows`."""
-        return self._replace(
-            label=self.label[rows],
-            truth=[self.truth[row] for row in rows.tolist()],
-            trust=self.trust[rows],
-            wrong=self.wrong[rows],
-            eligible=self.eligible[rows],
-            main_region=None if self.main_region is None else self.main_region[rows],
-        )
 
     def costs(self, matrix: FloatArray) -> FloatArray:
         """Return what each label costs, shape (n,)."""

@@ -1,34 +1,48 @@
-"""What a promise bounds among accepted labels: the share of wrong ones, or the expected cost of each.
+"""What a promise bounds among accepted labels, the error rate or the expected cost, and how parts share its risk.
 
-Both find the lowest safe threshold of a part of the calibration records, and tell how many of them it takes. Risks are
-probabilities that what is promised does not hold.
+Both limits find the lowest safe threshold of a part of the calibration records, and how many of them it takes. Risks
+are probabilities that what is promised does not hold.
+
+Given how many calibration records each part has, a share of the risk that goes to a part with too few of them is lost:
+no threshold could pass there, even if no label were wrong. So as many parts as can be get an equal share, and the
+others nothing: of all numbers m for which m parts have enough records at the m-th share, the largest. That depends on
+counts of records alone, not on which labels were wrong, so that every share is as good as one that was fixed
+beforehand. Parts are independent, so that the m-th share is ``1 - (1 - risk) ** (1 / m)``, a little more than
+``risk / m``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import expm1, log1p
 from typing import Protocol
 
 from sepc.common.intervals import upper_limit
 from sepc.common.typing import FloatArray
-from sepc.promises import cost_thresholds, safe_thresholds
-from sepc.promises.safe_thresholds import SafeThreshold
+from sepc.promises.safe_thresholds import (
+    SafeThreshold,
+    lowest_affordable_threshold,
+    lowest_safe_threshold,
+    records_needed,
+    records_needed_for_cost,
+    upper_mean,
+)
 
 
 class Criterion(Protocol):
     """A limit, and tests of whether it is kept."""
 
     @property
-    def limit(self) -> float:
-        """What is promised to be kept."""
+    def limit(self) -> float: ...  # noqa: D102
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Whether no number of records would show that it is kept."""
+        """Whether no number of records would show that the limit is kept."""
 
     def threshold(self, trust: FloatArray, loss: FloatArray, risk: float) -> SafeThreshold | None:
-        """Return the lowest threshold that keeps the limit; None where there is none to be found."""
+        """Return the lowest threshold that keeps the limit; None if there is none."""
 
     def needed(self, risk: float) -> int:
-        """Return how many records suffice if none of them loses anything; 0 where no record is needed."""
+        """Return the number of records that suffices if none of them loses anything."""
 
     def bound(self, mean: float, n: int, level: float) -> float:
         """Return an upper bound on the mean loss of n accepted records, at the level of a test that passed."""
@@ -42,10 +56,10 @@ class ErrorLimit:
     is_out_of_reach: bool = False
 
     def threshold(self, trust: FloatArray, loss: FloatArray, risk: float) -> SafeThreshold | None:  # noqa: D102
-        return safe_thresholds.lowest_safe_threshold(trust, loss > 0.0, self.limit, 1.0 - risk)
+        return lowest_safe_threshold(trust, loss > 0.0, self.limit, 1.0 - risk)
 
     def needed(self, risk: float) -> int:  # noqa: D102
-        return safe_thresholds.records_needed(self.limit, 1.0 - risk)
+        return records_needed(self.limit, 1.0 - risk)
 
     def bound(self, mean: float, n: int, level: float) -> float:  # noqa: D102
         return min(upper_limit(round(mean * n), n, level), self.limit)
@@ -80,16 +94,34 @@ class CostLimit:
         if self.is_out_of_reach or not len(trust):
             return None
         scaled = (loss - self.least) / (self.most - self.least)
-        return cost_thresholds.lowest_affordable_threshold(trust, scaled, self._scaled, risk)
+        return lowest_affordable_threshold(trust, scaled, self._scaled, risk)
 
     def needed(self, risk: float) -> int:  # noqa: D102
         if self.is_kept_by_all:
             return 0
-        return cost_thresholds.records_needed(max(self._scaled, 1e-9), risk)
+        return records_needed_for_cost(max(self._scaled, 1e-9), risk)
 
     def bound(self, mean: float, n: int, level: float) -> float:  # noqa: D102
         if self.is_kept_by_all:
             return self.most
         width = self.most - self.least
-        highest = cost_thresholds.upper_mean((mean - self.least) / width * n, n, level)
+        highest = upper_mean((mean - self.least) / width * n, n, level)
         return min(self.least + width * highest, self.limit)
+
+
+def equal_share(risk: float, m: int) -> float:
+    """Return the risk of each of m independent promises that all hold with a probability of at least ``1 - risk``."""
+    return risk if m == 1 else -expm1(log1p(-risk) / m)
+
+
+def shared_risks(sizes: Sequence[int], criteria: Sequence[Criterion], risk: float) -> list[float]:
+    """Return the share of the risk of parts with these numbers of records; 0 where nothing can be promised."""
+    for m in range(len(sizes), 0, -1):
+        share = equal_share(risk, m)
+        room = {k: n / max(criteria[k].needed(share), 1) for k, n in enumerate(sizes)}
+        able = [k for k, n in enumerate(sizes) if n >= criteria[k].needed(share)]
+        if len(able) >= m:
+            # Of more than m, those that have most of what they need.
+            chosen = set(sorted(able, key=lambda k: (-room[k], k))[:m])
+            return [share if k in chosen else 0.0 for k in range(len(sizes))]
+    return [0.0] * len(sizes)

@@ -1,8 +1,8 @@
 """Parts of the records, each with a promise of its own: by label, by region or by group.
 
 Which part a record belongs to depends on nothing but the record and the classifier, and every record is in one part.
-So, given how many calibration records each part has, these are independent draws from the part, and parts tell nothing
-of each other: promises that fail with the probabilities r1, r2, ... all hold with (1 - r1) (1 - r2) ....
+So, given the number of calibration records of each part, these are independent draws from the part, and parts are
+independent: promises that fail with the probabilities r1, r2, ... all hold with (1 - r1) (1 - r2) ....
 
 Regions: one that can be expected to have too few calibration records to get a share of the risk, by how many training
 records shaped it, is pooled with all others like it of the same label. The calibration records have no say in that: a
@@ -43,12 +43,7 @@ def all_regions(label: Any) -> str:
 class Groups:
     """Groups that records belong to: one each, or any number where they overlap.
 
-    Attributes
-    ----------
-    values : ndarray of object, shape (n,), or of bool, shape (n, n_groups)
-        Texts, None where it is missing; or which of the groups each record belongs to.
-    columns : tuple of str
-        Names of groups that may overlap; none for others.
+    `values` are texts, shape (n,), None where missing; or flags, shape (n, n_groups), with names in `columns`.
     """
 
     values: NDArray[Any]
@@ -56,14 +51,7 @@ class Groups:
 
     @classmethod
     def of(cls, groups: Any, n: int) -> "Groups":
-        """Return the groups of n records, checked.
-
-        Parameters
-        ----------
-        groups : array-like of shape (n,) or (n, n_groups)
-            A group for each record, or a table of yes and no.
-        n : int
-        """
+        """Return the groups of n records, checked: a group for each, or a table of yes and no."""
         columns = [str(name) for name in groups.columns] if hasattr(groups, "columns") else None
         values = np.asarray(_as_array(groups) if isinstance(groups, list | tuple) else groups)
         if values.ndim not in (1, 2) or len(values) != n:
@@ -120,9 +108,9 @@ def _require_clear_names(names: list[str]) -> None:
     """Refuse names of groups by which two combinations could read alike."""
     unclear = [n for n in names if " & " in n or n.endswith(" only") or n == NO_GROUP or names.count(n) > 1]
     if unclear or not names:
-        told = f"the group {unclear[0]!r}" if unclear else "no column"
+        found = f"the group {unclear[0]!r}" if unclear else "no column"
         raise InputError(
-            f"groups has {told}; expected names that differ, without ' & ', not ending in ' only' and other than "
+            f"groups has {found}; expected names that differ, without ' & ', not ending in ' only' and other than "
             f"{NO_GROUP!r}, from which names of combinations are made. Rename it."
         )
 
@@ -151,17 +139,7 @@ def _is_missing(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts by name, and how to tell which one a record belongs to.
-
-    Attributes
-    ----------
-    by : {"all", "label", "region", "group", "groups"}
-    names : tuple of str
-    columns : tuple of str
-        Names of groups that may overlap.
-    keys : tuple
-        What users call the parts, where these are no texts.
-    """
+    """Parts by name, and which of them a record belongs to; `keys` are the labels that names are the texts of."""
 
     by: str
     names: tuple[str, ...]
@@ -169,17 +147,7 @@ class Parts:
     keys: tuple[Any, ...] = ()
 
     def of(self, label: NDArray[Any], main_region: NDArray[Any] | None, groups: Any) -> NDArray[np.int64]:
-        """Return the part of each record, shape (n,); -1 where it is in none.
-
-        Parameters
-        ----------
-        label : ndarray of shape (n,)
-            What was predicted.
-        main_region : ndarray of object, shape (n,), or None
-            For parts by region.
-        groups : array-like of shape (n,) or (n, n_groups), or None
-            For parts by group.
-        """
+        """Return the part of each record, by what was predicted, shape (n,); -1 where it is in none."""
         if groups is not None and self.by not in (GROUP, GROUPS):
             raise InputError(
                 f"groups were given for a promise by {self.by}; expected none. Leave groups out, or make a promise "

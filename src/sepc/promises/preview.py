@@ -1,9 +1,9 @@
-"""A preview of promises, without any record but those of training: an estimate, and no promise.
+"""Preview of promises from held-out predictions of the training records: an estimate, and no promise.
 
-The calibrated classifier and the ensemble have been asked about every training record by partitions that had not seen
-it. From these verdicts calibration sets of several sizes are drawn, and promises made with each. The records chose the
-classifier's settings and calibrated it, and the partitions that judged them had fewer records than the classifier has:
-the first flatters, the second does not. A promise takes records that had no part in any of it.
+Partitions of the calibrated classifier and the ensemble have judged every training record held out. From these
+predictions calibration sets of several sizes are drawn, and a promise is made with each. The records chose the
+classifier's settings and calibrated it, which makes the estimate optimistic; the partitions that judged them had fewer
+records than the classifier has, which makes it pessimistic. A promise takes records that had no part in any of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,22 +16,14 @@ import numpy as np
 
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import IntArray
 from sepc.common.validation import require_share
 from sepc.model.decision import decide_by_probability
-from sepc.promises.asked_parts import AskedLimits, asked_parts, cost_matrix
-from sepc.promises.calibration_verdicts import CalibrationVerdicts
-from sepc.promises.criteria import Criterion
-from sepc.promises.parts import LABEL, Parts, texts_of
+from sepc.promises.asked_parts import Asked, asked_promise
+from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
+from sepc.promises.parts import LABEL, texts_of
 from sepc.promises.selection import part_promises
 from sepc.promises.trust_threshold import model_of
-
-SIZES = (100, 200, 400, 800, 1600, 3200)
-_DRAWS = 100
-# What so few records show of rare errors is next to nothing, and the estimate says so.
-_FEW = 100
-# Of the calibration sets that were drawn so many have a promise where records are called enough.
-_MOSTLY = 0.8
 
 
 class PreviewRow(NamedTuple):
@@ -111,7 +103,7 @@ class PromisePreview:
         )
 
     def __repr__(self) -> str:
-        few = ", which say little" if self.n_left_out < _FEW else ""
+        few = ", which say little" if self.n_left_out < 100 else ""
         head = (
             f"Estimate from {many(self.n_left_out, 'training record')} that were left out{few}, and no promise; "
             f"confidence {percent(self.confidence)}:"
@@ -127,7 +119,7 @@ def preview_promise(
     by: str | None = None,
     max_cost: float | Mapping[Any, float] | None = None,
     costs: Any = None,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = (100, 200, 400, 800, 1600, 3200),
 ) -> PromisePreview:
     """Estimate what a promise would accept, and how many calibration records it needs, from training records alone.
 
@@ -168,46 +160,33 @@ def preview_promise(
         )
     if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
         raise InputError(f"sizes is {sizes!r}; expected numbers of calibration records, such as (100, 400).")
-    cal = _left_out(clf)
-    matrix = None if max_cost is None else cost_matrix(clf, costs, "error")
-    limits = AskedLimits(max_error if max_cost is None else max_cost, matrix, cal.classes)
-    parts, criteria = asked_parts(clf, cal, by, limits, float(confidence))
-    which = parts.of(cal.label, None, None)
-    loss = cal.wrong.astype(np.float64) if matrix is None else cal.costs(matrix)
+    cal = _held_out(clf)
+    asked = asked_promise(clf, cal, by, float(confidence), max_error, max_cost, costs)
+    records, names = asked.records(cal), asked.parts.names
     rows = []
     for n in sorted({int(n) for n in sizes}):
-        told = _drawn(cal, parts, which, criteria, loss, float(confidence), n)
-        rows += [PreviewRow(name, n, *told[k]) for k, name in enumerate(parts.names)]
-    enough = {row.part: row.n_calibration for row in reversed(rows) if row.promised >= _MOSTLY}
-    needed = {name: enough.get(name) for name in parts.names}
-    return PromisePreview(tuple(rows), needed, len(which), float(confidence))
+        shares = _drawn(records, asked, float(confidence), n)
+        rows += [PreviewRow(name, n, *of_part) for name, of_part in zip(names, shares, strict=True)]
+    enough = {row.part: row.n_calibration for row in reversed(rows) if row.promised >= 0.8}
+    return PromisePreview(tuple(rows), {name: enough.get(name) for name in names}, len(cal.trust), float(confidence))
 
 
-def _drawn(
-    cal: CalibrationVerdicts,
-    parts: Parts,
-    which: IntArray,
-    criteria: Sequence[Criterion],
-    loss: FloatArray,
-    confidence: float,
-    n: int,
-) -> list[tuple[float, float]]:
+def _drawn(records: PartRecords, asked: Asked, confidence: float, n: int) -> list[tuple[float, float]]:
     """Return for each part the share of drawn calibration sets with a promise, and the share that it accepts."""
-    rng = np.random.default_rng(n)
-    promised, accepted = np.zeros(len(parts.names)), np.zeros(len(parts.names))
-    of_part = np.bincount(which, minlength=len(parts.names))
-    for _ in range(_DRAWS):
-        rows = rng.integers(len(which), size=n)
-        found = part_promises(cal.taken(rows), parts, which[rows], criteria, loss[rows], confidence, False)
-        for k, part in enumerate(found):
+    rng, names, n_draws = np.random.default_rng(n), asked.parts.names, 100
+    promised, accepted = np.zeros(len(names)), np.zeros(len(names))
+    of_part = np.bincount(records.part, minlength=len(names))
+    for _ in range(n_draws):
+        rows = rng.integers(len(records.part), size=n)
+        for k, part in enumerate(part_promises(records.taken(rows), names, asked.criteria, confidence)):
             if part.min_trust is not None:
                 promised[k] += 1.0
-                sure = cal.eligible & (which == k) & (cal.trust >= part.min_trust)
+                sure = records.eligible & (records.part == k) & (records.trust >= part.min_trust)
                 accepted[k] += np.count_nonzero(sure) / max(of_part[k], 1)
-    return [(p / _DRAWS, a / _DRAWS) for p, a in zip(promised.tolist(), accepted.tolist(), strict=True)]
+    return [(p / n_draws, a / n_draws) for p, a in zip(promised.tolist(), accepted.tolist(), strict=True)]
 
 
-def _left_out(clf: Any) -> CalibrationVerdicts:
+def _held_out(clf: Any) -> CalibrationVerdicts:
     """Return verdicts on training records by partitions that had not seen them."""
     model = model_of(clf)
     last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
@@ -219,7 +198,7 @@ def _left_out(clf: Any) -> CalibrationVerdicts:
     elif hasattr(model, "held_out_probabilities"):
         points, proba = model.held_out_probabilities()
     if not len(points):
-        raise _nothing_was_left_out(clf)
+        raise _nothing_was_held_out(clf)
     decision = decide_by_probability(proba, policy=model.policy)
     truth = model.records.codes[points]
     return CalibrationVerdicts(
@@ -235,7 +214,7 @@ def _left_out(clf: Any) -> CalibrationVerdicts:
     )
 
 
-def _nothing_was_left_out(clf: Any) -> InputError:
+def _nothing_was_held_out(clf: Any) -> InputError:
     return InputError(
         f"{type(clf).__name__} has no verdicts on records that were left out; expected a fitted SEPClassifier with "
         "trust='local', an SEPEnsembleClassifier, or a pipeline of one, with its training records. Use "

@@ -1,8 +1,8 @@
-"""Trust threshold with a bounded error, a promise that holds for any distribution.
+"""Trust thresholds with a bounded error, or a bounded expected cost, for any distribution.
 
-It needs records that the classifier has not been fitted to, drawn independently from where it will be used.
+They need records that the classifier has not been fitted to, drawn independently from where it will be used.
 
-The candidates are all floats from 1.0 down, whatever the data: accept where ``trust >= t``. For a
+**Errors.** The candidates are all floats from 1.0 down, whatever the data: accept where ``trust >= t``. For a
 fixed one the errors among N accepted records are binomial given N, so that ``P(Bin(N, max_error) <= errors)`` is an
 exact p-value of "the error rate R(t) is above `max_error`". Candidates are tested in a fixed sequence, from high to
 low. Levels enter it at ranks k that depend on nothing but the number of records: at the lowest candidate that accepts
@@ -10,7 +10,7 @@ no more than k (at 1.0 if that accepts more). A candidate passes if its p-value 
 it; otherwise that level is dropped, and the sequence goes on with what enters below. The lowest candidate that passed
 is the result.
 
-*Why a threshold found in this way keeps the promise.* Let t be the first candidate that passed with R > `max_error`,
+*Proof.* Let t be the first candidate that passed with R > `max_error`,
 and g the one right below the previous candidate with R > `max_error`. That one did not pass, so that t carries only
 what entered from g down to t: the levels of the ranks from N(g) to just below N(t-), the number accepted one candidate
 further down. Given N(t) and N(t-) the errors are a sum of N(g) draws at a rate of at most `max_error` and of others at
@@ -27,10 +27,24 @@ many of the calibration records are eligible, these are independent draws of the
 rate among eligible records with ``trust >= t``: exactly the labels that are accepted in use. The proof holds for them
 word for word, with the number of eligible records for the number of records, for any such number; so it holds over all.
 
+**Costs.** The candidates are the same. Costs of single records lie between two known numbers, here scaled to 0 and 1,
+and the p-value of "the expected cost is above c" is that of Hoeffding and Bentkus: of N independent costs with a mean
+above c the sum is at most s with a probability of at most
+
+- ``exp(-N kl(s / N, c))``, with the Kullback-Leibler divergence of two coins (Hoeffding 1963),
+- ``e P(Bin(N, c) <= ceil(s))`` (Bentkus 2004),
+
+so that the smaller of the two is one, too. Levels enter the sequence at trusts that are fixed beforehand. Then the
+proof is short, and asks nothing of the p-values but that each is one: let t be the first candidate that passed though
+its cost is above c. The previous such candidate did not pass, so that t carries what entered between the two: a fixed
+number. The sum of all these is at most the sum of all levels, which is the risk.
+
 References
 ----------
 Angelopoulos, Bates, Candes, Jordan, Lei (2021). Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
-Control. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
+Control. Bates, Angelopoulos, Lei, Malik, Jordan (2021). Distribution-Free, Risk-Controlling Prediction Sets. Bentkus
+(2004). On Hoeffding's inequalities. Hoeffding (1963). Probability inequalities for sums of bounded random variables.
+Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
 """
 
 from functools import lru_cache
@@ -38,7 +52,8 @@ from math import ceil, log, log1p
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.optimize import brentq
+from scipy.special import bdtr, rel_entr
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 
@@ -47,6 +62,8 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 _RATIO = 0.7
 _MOST_STARTS = 8
 _SMALLEST_START = 30
+# Trusts at which levels of costs enter, falling.
+COST_STARTS = np.array([1.0, 0.999, 0.99, 0.97, 0.9, 0.8, 0.65, 0.5, 0.0])
 
 
 class SafeThreshold(NamedTuple):
@@ -60,40 +77,22 @@ class SafeThreshold(NamedTuple):
 def lowest_safe_threshold(
     trust: FloatArray, wrong: BoolArray, max_error: float, confidence: float
 ) -> SafeThreshold | None:
-    """Return the lowest threshold that passes the tests which the module's docstring describes.
+    """Return the lowest threshold with a bounded error, of records with a trust, some of them wrong; None if none is.
 
-    Parameters
-    ----------
-    trust : ndarray of shape (n,)
-        Between 0 and 1.
-    wrong : ndarray of bool, shape (n,)
-    max_error, confidence : float
-        Strictly between 0 and 1.
-
-    Returns
-    -------
-    SafeThreshold or None
+    `max_error` and `confidence` lie strictly between 0 and 1.
     """
-    values, accepted, errors = accepted_and_errors(trust, wrong)
-    p = bdtr(errors.astype(np.float64), accepted, max_error)
-    return lowest_that_passes(values, accepted, p, *entering_levels(values, accepted, confidence))
+    values, accepted, errors = accepted_and_losses(trust, wrong)
+    p = bdtr(errors, accepted, max_error)
+    return _lowest_that_passes(values, accepted, p, *entering_levels(values, accepted, confidence))
 
 
-def lowest_that_passes(
+def _lowest_that_passes(
     values: FloatArray, accepted: IntArray, p: FloatArray, level_at_top: float, entering: FloatArray
 ) -> SafeThreshold | None:
     """Return the lowest threshold that passes a sequence of tests; None if none does.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The distinct trusts, falling.
-    accepted : ndarray of int, shape (n_values,)
-        How many records have at least each.
-    p : ndarray of shape (n_values,)
-        The p-values of thresholds that accept these.
-    level_at_top, entering
-        As for `fixed_sequence_test`.
+    `values` are the distinct trusts, falling; `accepted` the numbers of records with at least each, and `p` the
+    p-values of thresholds that accept these.
     """
     found = fixed_sequence_test(p, level_at_top, entering)
     if found is None:
@@ -103,12 +102,6 @@ def lowest_that_passes(
     refused = values[last + 1 : last + 2]
     threshold = float(np.nextafter(refused[0], values.dtype.type(1.0))) if len(refused) else 0.0
     return SafeThreshold(threshold, int(accepted[last]), level)
-
-
-def accepted_and_errors(trust: FloatArray, wrong: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return the distinct trusts, falling, and how many records, and wrong ones, have at least each."""
-    values, accepted, losses = accepted_and_losses(trust, wrong)
-    return values, accepted, losses.astype(np.int64)
 
 
 def accepted_and_losses(trust: FloatArray, loss: FloatArray | BoolArray) -> tuple[FloatArray, IntArray, FloatArray]:
@@ -133,19 +126,7 @@ def start_ranks(n: int) -> IntArray:
 def entering_levels(values: FloatArray, accepted: IntArray, confidence: float) -> tuple[float, FloatArray]:
     """Return the level that enters the sequence at a trust of 1.0, and those just above each next lower value.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The distinct trusts, falling.
-    accepted : ndarray of int, shape (n_values,)
-        How many records have at least each.
-    confidence : float
-
-    Returns
-    -------
-    level_at_top : float
-    entering : ndarray of shape (n_values,)
-        With the candidate that accepts the same records as `values` and lies just above the next lower one.
+    The latter enter with the candidates that accept the same records as `values` and lie just above the next lower one.
     """
     ranks = start_ranks(int(accepted[-1]))
     level = _all_levels(confidence) / len(ranks)
@@ -187,3 +168,45 @@ def records_needed(max_error: float, confidence: float) -> int:
 
 def _all_levels(confidence: float) -> float:
     return (1.0 - confidence) / (2.0 - confidence)
+
+
+def lowest_affordable_threshold(
+    trust: FloatArray, cost: FloatArray, max_cost: float, risk: float
+) -> SafeThreshold | None:
+    """Return the lowest threshold with a bounded expected cost, of records whose labels cost from 0 to 1; or None.
+
+    `max_cost` and `risk` lie strictly between 0 and 1.
+    """
+    values, accepted, costs = accepted_and_losses(trust, cost)
+    level = risk / len(COST_STARTS)
+    # A start enters with the candidates that accept the same records as it does; where it accepts none, it is lost.
+    at = np.searchsorted(-values, -COST_STARTS, side="right") - 1
+    entering: FloatArray = level * np.bincount(at[at >= 0], minlength=len(values)).astype(np.float64)
+    return _lowest_that_passes(values, accepted, p_values(accepted, costs, max_cost), 0.0, entering)
+
+
+def p_values(n: IntArray, total: FloatArray, limit: float) -> FloatArray:
+    """Return Hoeffding and Bentkus's p-values of "the mean is above the limit", from sums of n values from 0 to 1."""
+    mean = np.minimum(total / n, limit)
+    hoeffding = np.exp(-n * (rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit)))
+    # A sum of as many costs may lie above a whole number by rounding alone.
+    whole = np.ceil(total - 1e-12 * n)
+    bentkus = np.e * bdtr(np.clip(whole, 0.0, n), n, limit)
+    return np.asarray(np.minimum(np.minimum(hoeffding, bentkus), 1.0))
+
+
+def upper_mean(total: float, n: int, risk: float) -> float:
+    """Return a limit that the mean of values between 0 and 1 exceeds with a probability of at most `risk`."""
+    if total >= n:
+        return 1.0
+
+    def excess(limit: float) -> float:
+        return float(p_values(np.array([n]), np.array([total]), limit)[0]) - risk
+
+    least, most = max(total / n, 1e-12), 1.0 - 1e-12
+    return float(brentq(excess, least, most)) if excess(least) > 0.0 > excess(most) else 1.0
+
+
+def records_needed_for_cost(max_cost: float, risk: float) -> int:
+    """Return from how many calibration records on there is a promise if none of them costs anything."""
+    return ceil(log(risk / len(COST_STARTS)) / log1p(-max_cost))

@@ -6,35 +6,23 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
-from sepc.common.intervals import upper_limit
 from sepc.common.text import many, percent
-from sepc.common.typing import FloatArray
 from sepc.common.validation import require_share
-from sepc.promises.asked_parts import AskedLimits, asked_parts, cost_matrix
-from sepc.promises.calibration_verdicts import CalibrationVerdicts
-from sepc.promises.criteria import Criterion
-from sepc.promises.part_promises import PartPromises
-from sepc.promises.parts import GROUP, GROUPS, Parts
-from sepc.promises.risk_sharing import equal_share, shared_risks
-from sepc.promises.safe_thresholds import lowest_safe_threshold, records_needed
+from sepc.promises.asked_parts import asked_promise
+from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
+from sepc.promises.criteria import CostLimit, Criterion, equal_share, shared_risks
+from sepc.promises.safe_thresholds import SafeThreshold
 from sepc.promises.trust_threshold import (
     PROMISED,
     TOO_DEAR,
     TOO_FEW,
     TOO_MANY_WRONG,
     TrustThreshold,
+    model_of,
     stated_of,
-    stated_prior,
 )
-
-_HOLDS_WHERE = (
-    " It holds where classes are as frequent as among the calibration records, whatever shares the classifier was told."
-)
-_UNKNOWN_LABELS = ("error", "wrong")
-_USUAL_ERROR = 0.05
 
 
 def select_min_trust(
@@ -42,13 +30,13 @@ def select_min_trust(
     X_cal: Any,
     y_cal: Any,
     *,
-    max_error: float | Mapping[Any, float] = _USUAL_ERROR,
+    max_error: float | Mapping[Any, float] = 0.05,
     confidence: float = 0.95,
     by: Any = None,
     max_cost: float | Mapping[Any, float] | None = None,
     costs: Any = None,
     unknown_labels: str = "error",
-) -> TrustThreshold | PartPromises:
+) -> TrustThreshold:
     """Find the smallest trust threshold that keeps the error among accepted labels below a limit.
 
     With probability `confidence` over the draw of the calibration records, at most a share `max_error` of the accepted
@@ -82,8 +70,8 @@ def select_min_trust(
 
     Returns
     -------
-    TrustThreshold or PartPromises
-        The latter by parts, or with `max_cost`.
+    TrustThreshold
+        With `parts` where it is asked for by label, region or group.
 
     Notes
     -----
@@ -108,132 +96,114 @@ def select_min_trust(
     'promised'
     """
     require_share(confidence, "confidence", 0.95)
-    if unknown_labels not in _UNKNOWN_LABELS:
-        raise InputError(f"unknown_labels is {unknown_labels!r}; expected one of {', '.join(_UNKNOWN_LABELS)}.")
+    if unknown_labels not in ("error", "wrong"):
+        raise InputError(f"unknown_labels is {unknown_labels!r}; expected one of error, wrong.")
     if costs is not None and max_cost is None:
         raise InputError("costs came without max_cost; expected what an accepted label may cost. Pass max_cost=, too.")
     cal = CalibrationVerdicts.of(clf, X_cal, y_cal, unknown_labels)
     if by is None and max_cost is None:
         require_share(max_error, "max_error", 0.05)
-        return _for_all(clf, cal, float(max_error), float(confidence))  # type: ignore[arg-type]
-    if max_cost is not None and max_error != _USUAL_ERROR:
+    if max_cost is not None and max_error != 0.05:
         raise InputError(
             f"max_error is {max_error!r} and max_cost {max_cost!r}; expected one of them. Make a promise for each."
         )
-    limits = max_error if max_cost is None else max_cost
-    matrix = None if max_cost is None else cost_matrix(clf, costs, unknown_labels)
-    parts, criteria = asked_parts(clf, cal, by, AskedLimits(limits, matrix, cal.classes), float(confidence))
-    groups = by if parts.by in (GROUP, GROUPS) else None
-    which = parts.of(cal.label, cal.main_region, groups)
-    loss = cal.wrong.astype(np.float64) if matrix is None else cal.costs(matrix)
-    found = part_promises(cal, parts, which, criteria, loss, float(confidence), matrix is not None)
-    return PartPromises(
-        by=parts.by,
-        bounds="error" if matrix is None else "cost",
-        confidence=float(confidence),
-        n_calibration=len(which),
-        parts=dict(zip(parts.keys or parts.names, found, strict=True)),
-        columns=parts.columns,
-        costs=None if matrix is None else tuple(map(tuple, matrix.tolist())),
-        made_on=date.today().isoformat(),
-        key=cal.key,
-        stated=stated_of(clf),
-    )
-
-
-def _for_all(clf: Any, cal: CalibrationVerdicts, max_error: float, confidence: float) -> TrustThreshold:
-    n, trust, wrong = len(cal.trust), cal.trust[cal.eligible], cal.wrong[cal.eligible]
-    told: dict[str, Any] = {
-        "class_prior": stated_prior(clf),
+    asked = asked_promise(clf, cal, by, float(confidence), max_error, max_cost, costs, unknown_labels)
+    records, parts = asked.records(cal, by), asked.parts
+    prior = getattr(getattr(model_of(clf), "policy", None), "prior", None)
+    stated: dict[str, Any] = {
+        "n_calibration": len(cal.trust),
+        "class_prior": None if prior is None else tuple(prior.tolist()),
+        "costs": None if asked.costs is None else tuple(map(tuple, asked.costs.tolist())),
         "made_on": date.today().isoformat(),
         "key": cal.key,
         "stated": stated_of(clf),
     }
-    found = lowest_safe_threshold(trust, wrong, max_error, confidence) if len(trust) else None
+    if by is not None:
+        found = part_promises(records, parts.names, asked.criteria, float(confidence))
+        of_parts = dict(zip(parts.keys or parts.names, found, strict=True))
+        return TrustThreshold.of_parts(of_parts, by=parts.by, columns=parts.columns, **stated)
+    if max_cost is None:
+        one = _error_promise(records, asked.criteria[0], float(confidence), has_prior=prior is not None)
+    else:
+        (one,) = part_promises(records, parts.names, asked.criteria, float(confidence))
+        one = replace(one, message=f"{one.message}, with a confidence of {percent(confidence)}")
+    return replace(one, part="", coverage=one.n_accepted / len(cal.trust), **stated)
+
+
+def _error_promise(records: PartRecords, criterion: Criterion, confidence: float, has_prior: bool) -> TrustThreshold:
+    """Return the promise that bounds the error of all labels together, which get all of the risk."""
+    n, eligible = len(records.trust), records.taken(records.eligible)
+    n_eligible, risk = len(eligible.trust), 1.0 - confidence
+    found = criterion.threshold(eligible.trust, eligible.loss, risk) if n_eligible else None
+    needed = criterion.needed(risk)
+    n_more = needed - n_eligible if found is None and n_eligible < needed else None
+    one = _promise("", eligible, criterion, found, n_more, confidence)
+    limits = f"at most {100 * criterion.limit:g} %", f"with a confidence of {100 * confidence:g} %"
     if found is None:
-        message = _no_promise_message(n, len(trust), max_error, confidence)
-        return TrustThreshold(None, max_error, confidence, n, 0, 0, 0.0, None, message, **told)
+        return replace(one, message=_no_promise_message(n, n_eligible, needed, *limits))
     message = (
-        f"Of the {'labels' if n == len(trust) else 'accepted labels'} with a trust of at least {found.threshold!r} at "
-        f"most {100 * max_error:g} % are wrong, with a confidence of {100 * confidence:g} %; this accepts "
-        f"{percent(found.n_accepted / n)} of the records.{_refused_at_any_trust(n, len(trust))}"
-        f"{'' if told['class_prior'] is None else _HOLDS_WHERE}"
+        f"Of the {'labels' if n == n_eligible else 'accepted labels'} with a trust of at least {found.threshold!r} "
+        f"{limits[0]} are wrong, {limits[1]}; this accepts {percent(found.n_accepted / n)} of the records."
+        f"{_refused_at_any_trust(n, n_eligible)}"
     )
-    n_errors = int(np.count_nonzero(wrong[trust >= found.threshold]))
-    return TrustThreshold(
-        min_trust=found.threshold,
-        max_error=max_error,
-        confidence=confidence,
-        n_calibration=n,
-        n_accepted=found.n_accepted,
-        n_errors=n_errors,
-        coverage=found.n_accepted / n,
-        error_bound=min(upper_limit(n_errors, found.n_accepted, found.level), max_error),
-        message=message,
-        **told,
-    )
+    if has_prior:
+        message += (
+            " It holds where classes are as frequent as among the calibration records, whatever shares the classifier "
+            "was told."
+        )
+    return replace(one, message=message)
 
 
 def part_promises(
-    cal: CalibrationVerdicts,
-    parts: Parts,
-    which: NDArray[np.int64],
-    criteria: Sequence[Criterion],
-    loss: FloatArray,
-    confidence: float,
-    is_cost: bool,
+    records: PartRecords, names: Sequence[str], criteria: Sequence[Criterion], confidence: float
 ) -> list[TrustThreshold]:
-    """Return what is promised of each part.
-
-    Parameters
-    ----------
-    cal : CalibrationVerdicts
-        On n records.
-    parts : Parts
-    which : ndarray of int, shape (n,)
-        The part of each record; -1 for none.
-    criteria : sequence of Criterion
-        What is to be promised of each part.
-    loss : ndarray of shape (n,)
-        What each label loses: 1 if it is wrong, or its cost.
-    confidence : float
-        With which all promises hold together; the risk that is left is shared out over the parts.
-    is_cost : bool
-        Whether losses are costs.
-    """
-    rows = [np.flatnonzero(cal.eligible & (which == k)) for k in range(len(parts.names))]
+    """Return the promise of each part; all hold together with this confidence, and share the risk."""
+    parts = [records.taken(records.eligible & (records.part == k)) for k in range(len(names))]
     risk = 1.0 - confidence
-    risks = shared_risks([len(mine) for mine in rows], criteria, risk)
+    risks = shared_risks([len(mine.trust) for mine in parts], criteria, risk)
     # What a part that got nothing would get if it had enough records, beside those that have.
     one_more = equal_share(risk, sum(share > 0.0 for share in risks) + 1)
     promises = []
-    for name, mine, criterion, share in zip(parts.names, rows, criteria, risks, strict=True):
-        trust, lost, wrong = cal.trust[mine], loss[mine], cal.wrong[mine]
-        found = criterion.threshold(trust, lost, share) if share > 0.0 else None
-        n_more = None
-        if not share > 0.0 and not criterion.is_out_of_reach:
-            n_more = max(criterion.needed(one_more) - len(mine), 1)
-        accepted = np.zeros(len(mine), dtype=bool) if found is None else trust >= found.threshold
-        n_accepted = int(np.count_nonzero(accepted))
-        mean = float(lost[accepted].mean()) if n_accepted else 0.0
-        told = TrustThreshold(
-            min_trust=None if found is None else found.threshold,
-            max_error=None if is_cost else criterion.limit,
-            confidence=confidence,
-            n_calibration=len(mine),
-            n_accepted=n_accepted,
-            n_errors=int(np.count_nonzero(wrong[accepted])),
-            coverage=n_accepted / len(mine) if len(mine) else 0.0,
-            error_bound=None if found is None or not n_accepted else criterion.bound(mean, n_accepted, found.level),
-            message="",
-            part=name,
-            status=PROMISED if found is not None else TOO_FEW if n_more else TOO_DEAR if is_cost else TOO_MANY_WRONG,
-            n_more=n_more,
-            max_cost=criterion.limit if is_cost else None,
-            cost=mean if is_cost and n_accepted else None,
-        )
-        promises.append(replace(told, message=_in_words(told, int(np.count_nonzero(wrong)))))
+    for name, mine, criterion, share in zip(names, parts, criteria, risks, strict=True):
+        found, n_more = None, None
+        if share > 0.0:
+            found = criterion.threshold(mine.trust, mine.loss, share)
+        elif not criterion.is_out_of_reach:
+            n_more = max(criterion.needed(one_more) - len(mine.trust), 1)
+        one = _promise(name, mine, criterion, found, n_more, confidence)
+        promises.append(replace(one, message=_in_words(one, int(np.count_nonzero(mine.wrong)))))
     return promises
+
+
+def _promise(
+    name: str,
+    records: PartRecords,
+    criterion: Criterion,
+    found: SafeThreshold | None,
+    n_more: int | None,
+    confidence: float,
+) -> TrustThreshold:
+    """Return the promise of one part, still without a message, from its eligible records."""
+    n, is_cost = len(records.trust), isinstance(criterion, CostLimit)
+    accepted = np.zeros(n, dtype=bool) if found is None else records.trust >= found.threshold
+    n_accepted = int(np.count_nonzero(accepted))
+    mean = float(records.loss[accepted].mean()) if n_accepted else 0.0
+    return TrustThreshold(
+        min_trust=None if found is None else found.threshold,
+        max_error=None if is_cost else criterion.limit,
+        confidence=confidence,
+        n_calibration=n,
+        n_accepted=n_accepted,
+        n_errors=int(np.count_nonzero(records.wrong[accepted])),
+        coverage=n_accepted / n if n else 0.0,
+        error_bound=None if found is None or not n_accepted else criterion.bound(mean, n_accepted, found.level),
+        message="",
+        part=name,
+        status=PROMISED if found is not None else TOO_FEW if n_more else TOO_DEAR if is_cost else TOO_MANY_WRONG,
+        n_more=n_more,
+        max_cost=criterion.limit if is_cost else None,
+        cost=mean if is_cost and n_accepted else None,
+    )
 
 
 def _in_words(part: TrustThreshold, n_wrong: int) -> str:
@@ -250,17 +220,13 @@ def _in_words(part: TrustThreshold, n_wrong: int) -> str:
     return f"too many wrong: {n_wrong:,} of its {records}, and too few to promise anything of the surest"
 
 
-def _no_promise_message(n: int, n_eligible: int, max_error: float, confidence: float) -> str:
-    cannot = (
-        f"No threshold can promise an error of at most {100 * max_error:g} % with a confidence of "
-        f"{100 * confidence:g} %"
-    )
+def _no_promise_message(n: int, n_eligible: int, needed: int, limit: str, confidence: str) -> str:
+    cannot = f"No threshold can promise an error of {limit} {confidence}"
     if not n_eligible:
         return (
             f"{cannot}: all {n} calibration records are refused at any trust, as strange, contested or without a "
             "region. Check that they have the units and columns of the training records, and come from the same source."
         )
-    needed = records_needed(max_error, confidence)
     records = f"{n_eligible} {'' if n == n_eligible else 'eligible '}calibration records"
     reason = (
         f"{records} are too few; {needed} would be enough if none of them is wrong"

@@ -1,41 +1,67 @@
-"""TrustThreshold: a trust threshold with a promise, for all labels or for a part of the records."""
+"""TrustThreshold: a trust threshold with a promise, for all labels or for each part of the records."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields
+from html import escape
+from typing import Any, Self
+
+import numpy as np
 
 from sepc.common.errors import InputError, warn
+from sepc.common.frames import FrameMaker
 from sepc.common.text import percent
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 from sepc.model.assessment import Assessment
 from sepc.model.promise import Promise, require_key
+from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION, Parts
 
 PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR = "promised", "too few records", "too many wrong", "too dear"
+# What differs between parts: the columns of the table of parts.
+_OF_PART = (
+    "part",
+    "status",
+    "min_trust",
+    "max_error",
+    "max_cost",
+    "n_calibration",
+    "n_accepted",
+    "n_errors",
+    "coverage",
+    "cost",
+    "error_bound",
+    "n_more",
+    "message",
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrustThreshold(Promise):
     """Trust threshold with a promise; `select_min_trust` returns it.
 
+    It goes where a threshold goes: ``clf.predict_or_abstain(X, found)``. By label, region or group it has `parts`, each
+    with a threshold of its own, and accepts a label by that of its part. A promise by groups needs these again:
+    ``groups=``.
+
     Attributes
     ----------
     min_trust : float or None
         Accept a label where its trust is at least this, and nothing else speaks against it. It lies just above the
-        highest trust that is refused. None if no threshold can promise it.
+        highest trust that is refused. None if no threshold can promise it, and where there are parts.
     max_error : float or None
-        The promise: among accepted labels the share of wrong ones is at most this. None where a cost is bounded.
+        The promise: among accepted labels the share of wrong ones is at most this. None where a cost is bounded, and
+        where it differs by part.
     confidence : float
-        With which it holds; of a part, with which the promises of all parts hold together.
+        With which it holds; of parts, with which the promises of all of them hold together.
     n_calibration, n_accepted, n_errors : int
         Calibration records, of a part those that some trust accepts; accepted ones; wrong ones among these.
     coverage : float
         Share of the calibration records that is accepted.
     error_bound : float or None
         Upper bound on the error, or the cost, at this threshold, at the level at which it was tested; Clopper and
-        Pearson's for errors. It tells how close the choice was. What is promised is the limit.
+        Pearson's for errors. It shows how close the choice was. What is promised is the limit.
     message : str
         The same in a sentence.
     class_prior : tuple of float, or None
-        Shares of the classes that were stated when it was found; None where those in training were taken.
+        Class priors that were stated when it was found; None where those of the training set were taken.
     made_on, made_from : str
         The day, as in 2026-03-01, and the calibration records, where somebody has named them; else empty.
     part : str
@@ -47,11 +73,25 @@ class TrustThreshold(Promise):
     max_cost, cost : float or None
         The promise where a cost is bounded: what an accepted label costs on average; what they cost among the
         calibration records.
+    by : {"all", "label", "region", "group", "groups"}
+    parts : dict of part to TrustThreshold
+        By label as it is, by name of the region, or by group. Empty for all labels together: a threshold is a promise
+        with one part, itself.
+    columns : tuple of str
+        Names of groups that may overlap.
+    costs : tuple of tuple of float, or None
+        ``costs[true][given]``, in the order of the classes, where costs are bounded.
+    group_column : str
+        The column of a table that the groups were taken from, by the command line; empty elsewhere.
 
     Examples
     --------
     >>> TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
     TrustThreshold(min_trust=0.9, 150 of 200 accepted, 1 wrong: Fine.)
+    >>> ill = TrustThreshold(0.9125, 0.05, 0.95, 160, 120, 1, 0.75, 0.04, "promised", part="ill")
+    >>> TrustThreshold.of_parts({"ill": ill}, by="label", n_calibration=200)
+    TrustThreshold by label, with a confidence of 95 %; 120 of 200 records accepted:
+      ill: promised
     """
 
     min_trust: float | None
@@ -73,6 +113,67 @@ class TrustThreshold(Promise):
     n_more: int | None = None
     max_cost: float | None = None
     cost: float | None = None
+    by: str = ALL
+    parts: "dict[Any, TrustThreshold]" = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    costs: tuple[tuple[float, ...], ...] | None = None
+    group_column: str = ""
+
+    @classmethod
+    def of_parts(cls, parts: "dict[Any, TrustThreshold]", *, by: str, n_calibration: int, **others: Any) -> Self:
+        """Return the promise of several parts, all of them together.
+
+        Parameters
+        ----------
+        parts : dict of part to TrustThreshold
+        by : {"label", "region", "group", "groups"}
+        n_calibration : int
+            Calibration records, also those that are refused at any trust.
+        **others
+            Further attributes.
+
+        Examples
+        --------
+        >>> few = TrustThreshold(None, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
+        >>> TrustThreshold.of_parts({0: few}, by="label", n_calibration=40).is_kept
+        False
+        """
+        of_each = list(parts.values())
+        limits = {(part.max_error, part.max_cost) for part in of_each}
+        max_error, max_cost = limits.pop() if len(limits) == 1 else (None, None)
+        confidence, n_accepted = of_each[0].confidence, sum(part.n_accepted for part in of_each)
+        return cls(
+            min_trust=None,
+            max_error=max_error,
+            max_cost=max_cost,
+            confidence=confidence,
+            n_calibration=n_calibration,
+            n_accepted=n_accepted,
+            n_errors=sum(part.n_errors for part in of_each),
+            coverage=n_accepted / n_calibration,
+            error_bound=None,
+            message=f"by {'groups' if by in (GROUP, GROUPS) else by}, with a confidence of {percent(confidence)}; "
+            f"{n_accepted:,} of {n_calibration:,} records accepted",
+            status=PROMISED if any(part.is_kept for part in of_each) else of_each[0].status,
+            by=by,
+            parts=parts,
+            **others,
+        )
+
+    @property
+    def thresholds(self) -> "tuple[TrustThreshold, ...]":
+        """The threshold of each part; itself where it has no parts."""
+        return tuple(self.parts.values()) or (self,)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether anything is promised."""
+        return any(one.min_trust is not None for one in self.thresholds)
+
+    @property
+    def bounds(self) -> str:
+        """What is bounded: "error" or "cost"."""
+        return "error" if self.costs is None and self.max_cost is None else "cost"
 
     @property
     def limit(self) -> float:
@@ -92,37 +193,115 @@ class TrustThreshold(Promise):
         return f"at most {percent(self.limit)} wrong" if self.max_cost is None else f"at most {self.limit:g} on average"
 
     def limits(self, assessment: Assessment, groups: Any = None) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,)."""
+        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised."""
         if self.part:
             raise InputError(
                 f"this is what is promised of {self.part} alone; expected the promises of all parts, which know what "
                 "each record needs. Pass what select_min_trust returned."
             )
         require_key(self.key, assessment.model_key)
-        return assessment.limits(self._number, groups)
-
-    @property
-    def _number(self) -> float:
-        if self.min_trust is None:
+        if not self.parts and self.min_trust is None:
             raise InputError(
                 "the promise has no threshold, as select_min_trust found none that keeps it; expected one. Accept no "
                 "label, or ask for a promise that can be kept."
             )
-        return self.min_trust
+        trusts = [np.inf if one.min_trust is None else one.min_trust for one in self.thresholds]
+        return np.asarray(np.array([*trusts, np.inf])[self.part_of(assessment, groups)])
+
+    def part_of(self, assessment: Assessment, groups: Any = None) -> IntArray:
+        """Return the number of the part that each record belongs to, shape (n,); -1 for records in none."""
+        regions = assessment.main_region if self.by == REGION else None
+        names = tuple(one.part for one in self.thresholds)
+        return Parts(self.by, names, self.columns).of(assessment.label, regions, groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers and texts, ready for JSON.
+        """Return everything as plain numbers and texts, ready for JSON; `parts` as a list.
 
         Examples
         --------
         >>> TrustThreshold(None, 0.05, 0.95, 10, 0, 0, 0.0, None, "No.").to_dict()["n_calibration"]
         10
         """
-        return asdict(self)
+        parts = [{"id": key} | {name: getattr(part, name) for name in _OF_PART} for key, part in self.parts.items()]
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"parts": parts}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Return the promise that `to_dict` described, perhaps by way of JSON; a ValueError for anything else.
+
+        Examples
+        --------
+        >>> found = TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.")
+        >>> TrustThreshold.from_dict(found.to_dict()) == found
+        True
+        """
+        _require(isinstance(values, dict) and isinstance(values.get("parts", []), list))
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        _require(all(one.name in known or one.default is not MISSING or one.name == "parts" for one in fields(cls)))
+        rows = known.pop("parts", [])
+        _require(all(isinstance(row, dict) and "id" in row and row.get("part") for row in rows))
+        parts = {row["id"]: cls.from_dict({"confidence": known["confidence"], **row}) for row in rows}
+        _require(len({part.part for part in parts.values()}) == len(rows))
+        prior, costs = known.get("class_prior"), known.get("costs")
+        found = cls(
+            **known
+            | {
+                "parts": parts,
+                "columns": tuple(map(str, known.get("columns", ()))),
+                "class_prior": None if prior is None else tuple(map(float, prior)),
+                "costs": None if costs is None else tuple(tuple(map(float, row)) for row in costs),
+            }
+        )
+        found._check()
+        return found
+
+    def _check(self) -> None:
+        """Raise a ValueError for values that no promise has."""
+        _require(_is_number(self.confidence, 0.0, 1.0) and self.by in (ALL, LABEL, REGION, GROUP, GROUPS))
+        _require(all(isinstance(text, str) for text in (self.part, self.message)))
+        _require(self.status in (PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR) and bool(self.parts) == (self.by != ALL))
+        if not self.parts:
+            _require((self.max_error is None) != (self.max_cost is None))
+            _require(_is_number(self.limit, 0.0, 1.0 if self.max_cost is None else np.inf))
+            _require(self.min_trust is None or _is_number(self.min_trust, 0.0, 1.0))
+            _require((self.min_trust is None) == (self.status != PROMISED))
+
+    def to_frame(self) -> Any:
+        """Return one row per part as a pandas data frame.
+
+        Examples
+        --------
+        >>> few = TrustThreshold(None, 0.05, 0.95, 40, 0, 0, 0.0, None, "No.", part="0", n_more=67)
+        >>> found = TrustThreshold.of_parts({0: few}, by="label", n_calibration=40)
+        >>> found.to_frame()[["part", "n_calibration", "n_more"]]
+          part  n_calibration  n_more
+        0    0             40      67
+        """
+        return FrameMaker().frame({name: [getattr(one, name) for one in self.thresholds] for name in _OF_PART})
+
+    def lines(self) -> list[str]:
+        """Return one sentence for each part."""
+        return [f"{part.part}: {part.message}" for part in self.parts.values()]
 
     def __repr__(self) -> str:
+        if self.parts:
+            return "\n  ".join([f"TrustThreshold {self.message}:", *self.lines()])
         counts = f"{self.n_accepted} of {self.n_calibration} accepted, {self.n_errors} wrong"
         return f"TrustThreshold(min_trust={self.min_trust}, {counts}: {self.message})"
+
+    def _repr_html_(self) -> str:
+        if not self.parts:
+            return f"<p>{escape(repr(self))}</p>"
+        return f"<p>{escape(f'TrustThreshold {self.message}')}</p>{self.to_frame()._repr_html_()}"
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError("a promise that nothing can be made of")
 
 
 def model_of(clf: Any) -> Any:
@@ -132,28 +311,14 @@ def model_of(clf: Any) -> Any:
 
 
 def stated_of(clf: Any) -> dict[str, Any] | None:
-    """Return what a classifier was told of shares of the classes and of costs, by labels; None if nothing."""
+    """Return the class priors and costs that were stated to a classifier, by labels; None if nothing was."""
     model = model_of(clf)
     policy = getattr(model, "policy", None)
     return None if policy is None else policy.to_dict(model.classes)
 
 
-def stated_prior(clf: Any) -> tuple[float, ...] | None:
-    """Return the shares of the classes that a classifier was told; None if none."""
-    policy = getattr(model_of(clf), "policy", None)
-    return None if policy is None or policy.prior is None else tuple(policy.prior.tolist())
-
-
 def warn_if_stated_otherwise(min_trust: Any, clf: Any) -> None:
-    """Warn where a promise was made under other shares of the classes, or other costs, than the classifier's now.
-
-    Parameters
-    ----------
-    min_trust : float, dict or promise
-        Numbers promise nothing.
-    clf : classifier
-        Fitted.
-    """
+    """Warn where a promise was made with other class priors or costs than the classifier's now."""
     if isinstance(min_trust, Promise) and getattr(min_trust, "stated", None) != stated_of(clf):
         warn(
             "the promise does not hold here: it was made with other shares of the classes, or other costs. Find one "

@@ -8,8 +8,8 @@ import numpy as np
 from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.common.typing import BoolArray
-from sepc.promises import PartPromises, TrustThreshold
-from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS, LABEL, REGION, texts_of
+from sepc.promises import TrustThreshold
+from sepc.promises.parts import EVERYTHING, GROUP, GROUPS, LABEL, REGION, texts_of
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
@@ -58,8 +58,8 @@ def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | No
     if promise is None:
         return None
     text = _in_words(promise)
-    bounds = "error" if isinstance(promise, TrustThreshold) else promise.bounds
-    if groups is None and getattr(promise, "by", ALL) in (GROUP, GROUPS):
+    bounds = promise.bounds
+    if groups is None and promise.by in (GROUP, GROUPS):
         return {
             "text": f"{text} It goes by groups, and the report was not told those of the test records.",
             "bounds": bounds,
@@ -83,11 +83,11 @@ def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | No
     return {"text": text, "bounds": bounds, "table": table(columns, rows), "bars": bars}
 
 
-def _in_words(promise: TrustThreshold | PartPromises) -> str:
+def _in_words(promise: TrustThreshold) -> str:
     made = f"Made on {promise.made_on}" + (f" from {promise.made_from}" if promise.made_from else "")
-    if isinstance(promise, TrustThreshold):
+    if not promise.parts:
         return f"{made}: {promise.message}"
-    by = {ALL: "one for all labels", LABEL: "one for each label", REGION: "one for each region"}
+    by = {LABEL: "one for each label", REGION: "one for each region"}
     what = "the share of wrong ones among accepted labels" if promise.bounds == "error" else "what each label costs"
     return (
         f"{made}; {by.get(promise.by, 'one for each group')}. Bounded is {what}, in all parts together with a "
@@ -95,17 +95,13 @@ def _in_words(promise: TrustThreshold | PartPromises) -> str:
     )
 
 
-def _parts(subject: Subject, promise: TrustThreshold | PartPromises, groups: Any) -> Iterator[Part]:
+def _parts(subject: Subject, promise: TrustThreshold, groups: Any) -> Iterator[Part]:
     """Yield the parts of the promise, then labels and regions where the promise does not go by them."""
-    everyone, by = np.full(len(subject.right), True), getattr(promise, "by", ALL)
-    if isinstance(promise, TrustThreshold):
-        yield Part(EVERYTHING, ALL, everyone, promise.limit, "")
-    else:
-        which = promise.part_of(subject.verdicts, groups)
-        kind = "group" if by in (GROUP, GROUPS) else by
-        for k, part in enumerate(promise.parts.values()):
-            limit = None if part.min_trust is None else part.limit
-            yield Part(part.part, kind, np.asarray(which == k), limit, part.status)
+    by, which = promise.by, promise.part_of(subject.verdicts, groups)
+    kind = "group" if by in (GROUP, GROUPS) else by
+    for k, part in enumerate(promise.thresholds):
+        limit = None if part.min_trust is None else part.limit
+        yield Part(part.part or EVERYTHING, kind, np.asarray(which == k), limit, part.status)
     if by != LABEL:
         given = texts_of(subject.verdicts.label)
         yield from (

@@ -29,7 +29,8 @@ _NOT_GUARANTEED = (
     "Accuracy, ranking and calibration are measured on these test records, not promised for others.",
     "A trust threshold bounds no error by itself. sepc.select_min_trust finds one that does, from records that were "
     "neither trained nor tested on: at most a stated share of the accepted labels is wrong, with a stated confidence.",
-    "Nothing holds for records from another source, or once the source has changed; sepc.FeedbackMonitor watches it.",
+    "Nothing holds for records from another source, or once the source has changed; sepc.feedback.FeedbackMonitor "
+    "watches it.",
     "Nothing holds within a group of records, or for one given record, because it holds on average.",
     "A counterfactual is the smallest change found, not a cause: whether such a record can exist is for an expert.",
 )

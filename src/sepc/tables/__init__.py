@@ -1,8 +1,5 @@
 """Raw tables: texts, categories, dates and missing values become features, and come back in explanations."""
 
-from sepc.tables.cells import CellError
-from sepc.tables.columns import Column
-from sepc.tables.encoder import TableEncoder
-from sepc.tables.pipeline import TablePipeline, make_table_pipeline
+import lazy_loader as lazy
 
-__all__ = ["CellError", "Column", "TableEncoder", "TablePipeline", "make_table_pipeline"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

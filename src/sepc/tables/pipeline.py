@@ -265,7 +265,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         Parameters
         ----------
         X : table of shape (n, n_columns)
-        min_trust : float, dict, TrustThreshold or PartPromises, optional
+        min_trust : float, dict or TrustThreshold, optional
             Trust from which a label is given; a dict gives one number for each label. By default the promise that was
             signed; without one 0 with costs, which then decide, else 0.95.
         abstain_label : object, default=None
@@ -313,7 +313,7 @@ class TablePipeline(LinkedToSite, Pipeline):
 
     @property
     def promise(self) -> Promise | None:
-        """The promise that was signed, a `TrustThreshold` or `PartPromises`; None if there is none."""
+        """The promise that was signed, a `TrustThreshold`; None if there is none."""
         signed: Promise | None = self.steps[-1][1].promise
         return signed
 
@@ -322,7 +322,7 @@ class TablePipeline(LinkedToSite, Pipeline):
 
         Parameters
         ----------
-        promise : TrustThreshold, PartPromises or None
+        promise : TrustThreshold or None
             What `sepc.select_min_trust` found for this pipeline; None takes it back.
 
         Returns

@@ -58,7 +58,7 @@ class TestState:
         files = ["good0", "good1", "bad0", "bad1"]
         for name in files:
             found = told(capsys, f"feedback model.sepc {name}.csv {self.WATCH}")
-        monitor = sepc.FeedbackMonitor(sepc.load("model.sepc"))
+        monitor = sepc.feedback.FeedbackMonitor(sepc.load("model.sepc"))
         for name in files:
             table = pd.read_csv(f"{name}.csv")
             monitor.observe(table, table["y"], labels="all")

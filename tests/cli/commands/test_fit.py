@@ -118,7 +118,7 @@ class TestWhatIsDrawn:
         told = capsys.readouterr().out
         assert "by 5-fold cross-validation of the rows to learn from" in told
         data = pd.DataFrame(read("train.csv"))
-        features = sepc.TableEncoder().fit_transform(data.drop(columns="label"))
+        features = sepc.tables.TableEncoder().fit_transform(data.drop(columns="label"))
         path = sepc.select_n_imp(features, data.label)
         assert sepc.load("m.sepc")["classifier"].n_imp == path.best
         assert told.count("*") == 1

@@ -12,7 +12,6 @@ from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, 
 from sepc.cli.promised import (
     PARTS,
     group_column,
-    is_kept,
     kept_text,
     make_promise,
     note_no_promise,
@@ -104,7 +103,7 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     by = None if options.by == ALL else options.by
     # A label of which no row was left to learn from is one that new rows can have.
     promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
-    if is_kept(promise):
+    if promise.is_kept:
         model.sign(promise)
     else:
         note_no_promise(model, promise, max_error=options.max_error)

@@ -11,7 +11,6 @@ from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notat
 from sepc.cli.promised import (
     PARTS,
     group_column,
-    is_kept,
     make_promise,
     note_no_promise,
     note_other_meaning,
@@ -21,7 +20,6 @@ from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import many, shortened
 from sepc.persist import save
-from sepc.promises import PartPromises, TrustThreshold
 from sepc.promises.parts import ALL, LABEL, REGION
 from sepc.tables import TablePipeline
 
@@ -44,7 +42,7 @@ def run(options: Namespace) -> None:
     _note_learned(model, data)
     made_from = f"{many(len(data.labels), 'row')} of {data.name}"
     promise = make_promise(model, data, made_from, by, confidence, **limit)
-    kept = is_kept(promise)
+    kept = promise.is_kept
     if kept and options.output is not None:
         save(model.sign(promise), options.output)
         say(f"model written to {options.output}")
@@ -65,9 +63,9 @@ def _asked(options: Namespace, before: Any) -> tuple[str | None, float, dict[str
     by, confidence = options.by, options.confidence
     if by == ALL:
         return None, _confidence(confidence, before), _limit(options, before)
-    if by is None and isinstance(before, PartPromises):
+    if by is None and before is not None and before.parts:
         by = before.by if before.by in (LABEL, REGION) else before.group_column or None
-        if by is None and before.by != ALL:
+        if by is None:
             raise UsageError("the model keeps a promise by groups that are no column of a table; expected --by.")
     return by, _confidence(confidence, before), _limit(options, before)
 
@@ -84,9 +82,7 @@ def _limit(options: Namespace, before: Any) -> dict[str, Any]:
         return {"max_cost": options.max_cost}
     if options.max_error is not None or before is None:
         return {"max_error": _USUAL_ERROR if options.max_error is None else options.max_error}
-    if isinstance(before, TrustThreshold):
-        return {"max_error": before.limit}
-    limits = {part.limit for part in before.parts.values()}
+    limits = {part.limit for part in before.thresholds}
     if len(limits) > 1:
         raise UsageError(
             "the model keeps a promise with limits that differ by part; expected --max-error or --max-cost, for all."

@@ -35,6 +35,10 @@ class SEPEnsembleClassifier(TrustClassifier):
     max_features : "auto", int or float, default="auto"
         Features of a member: a number, or a share. "auto" takes turns: all (at most 40), half
         (at most 8), 4.
+    class_prior : dict or array-like of shape (n_classes,), default=None
+        Shares of the classes where predictions are made, as `under` takes them; None for those of the training set.
+    costs : dict or array-like, default=None
+        ``costs[true][given]``, as `under` takes them; None where all errors are alike.
     n_jobs : int or None, default=None
         Number of processes for the members. The result does not depend on it.
     random_state : int, RandomState or None, default=0
@@ -82,6 +86,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         n_estimators: int = 16,
         n_imp: int | float = 0.05,
         max_features: str | int | float = "auto",
+        class_prior: Any = None,
+        costs: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
@@ -89,6 +95,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         self.n_estimators = n_estimators
         self.n_imp = n_imp
         self.max_features = max_features
+        self.class_prior = class_prior
+        self.costs = costs
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -123,6 +131,7 @@ class SEPEnsembleClassifier(TrustClassifier):
             settings = EnsembleSettings(self.n_estimators, self.n_imp, self.max_features, self.n_jobs)
             settings.check()
             checked = training_set(X, y, self, sample_weight)
+            self._policy(checked.classes, np.ones(len(checked.classes), dtype=np.int64))  # refuses what cannot be
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             progress = Progress(self, ["ensemble"], self.verbose, "members made")
             fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)
@@ -133,8 +142,8 @@ class SEPEnsembleClassifier(TrustClassifier):
 
     def _keep(self, fitted: FittedEnsemble, frames: FrameMaker) -> None:
         """Become the classifier that was fitted."""
-        model = fitted.model
-        self.model_, self.honest_proba_ = fitted
+        model = self._stated(fitted.model)
+        self.model_, self.honest_proba_ = model, fitted.honest_proba
         self._frames = FrameMaker(frames.library)
         self.classes_, self.class_count_ = model.classes, model.class_count
         self.weights_ = model.stack.weights

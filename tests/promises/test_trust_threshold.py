@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sepc import InputError, ModelFileError, SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, save
 from sepc import select_min_trust as select
-from sepc.promises.promise_dicts import promise_from_dict
+from sepc.promises import TrustThreshold
 
 X = np.random.default_rng(0).normal(size=(900, 2))
 Y = np.where(X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=900) > 0, "ill", "well")
@@ -33,7 +33,7 @@ def clf():
 def test_the_same_promise_comes_back_from_json_and_from_a_file(clf, asked, tmp_path):
     limit = {} if asked == "cost" else {"max_error": 0.15}
     found = select(clf, X[400:], Y[400:], **limit, **ASKED[asked])
-    assert promise_from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert TrustThreshold.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     clf.sign(found)
     for rows in (True, False):
         save(clf, tmp_path / "m.sepc", training_rows=rows)
@@ -92,7 +92,7 @@ def test_a_damaged_promise_is_refused(clf, change, tmp_path, monkeypatch):
     told = json.loads(json.dumps(found.to_dict()))
     change(told)
     with pytest.raises(ValueError, match="a promise"):
-        promise_from_dict(told)
+        TrustThreshold.from_dict(told)
     clf.sign(found)
     monkeypatch.setattr(type(found), "to_dict", lambda self: told)  # noqa: ARG005
     save(clf, tmp_path / "m.sepc")
