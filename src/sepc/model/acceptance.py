@@ -1,6 +1,12 @@
-"""Acceptance: which labels are accepted, and why others are not, by the columns of an assessment."""
+"""Acceptance: which labels are accepted, and why others are not, by the columns of an assessment.
 
-from collections.abc import Mapping
+A `Promise` gives the trust from which labels are accepted. The model that it was made for is known by its key: a text
+that two models share only if they give the same labels with the same trust.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,7 +14,6 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.model.promise import Promise
 from sepc.model.verdicts import Rule
 
 if TYPE_CHECKING:
@@ -29,6 +34,36 @@ REFUSALS = {
     LOW_TRUST: "the trust is too low",
     "cost": "asking a person costs less",
 }
+
+
+class Promise(ABC):
+    """Trusts from which labels are accepted, which may differ by record.
+
+    Examples
+    --------
+    >>> class Cautious(Promise):
+    ...     def limits(self, assessment, groups=None):
+    ...         return np.where(assessment.label == "ill", 0.99, 0.9)
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["well"] * 3 + ["ill"] * 3)
+    >>> clf.assess([[0.5], [8.0]]).limits(Cautious()).tolist()
+    [0.9, 0.99]
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def limits(self, assessment: Any, groups: Any = None) -> FloatArray:
+        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
+
+        Parameters
+        ----------
+        assessment : Assessment
+            Of n records.
+        groups : array-like of shape (n,) or (n, n_groups), optional
+            What groups the records belong to, where the promise goes by groups.
+        """
+
 
 MinTrust = float | Mapping[Any, float] | Promise | None
 
@@ -117,3 +152,21 @@ def as_share(value: Any, name: str) -> float:
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
         return float(value)
     raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
+
+
+def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
+    """Return a text that stands for texts and numbers, in their order."""
+    digest = hashlib.sha256(repr(list(texts)).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def require_key(key: str | None, model_key: str | None) -> None:
+    """Refuse a promise that was made for another model; one that does not know its model is taken as it is."""
+    if key is not None and model_key is not None and key != model_key:
+        raise InputError(
+            "the promise was made for another model than the one that it is used with; expected the model whose "
+            "labels the calibration records judged. Load that model, or make a promise for this one with "
+            "select_min_trust."
+        )

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model import acceptance
-from sepc.model.acceptance import NO_VALUES, MinTrust, Terms
+from sepc.model.acceptance import NO_VALUES, MinTrust, Promise, Terms
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
-from sepc.model.promise import Promise
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 

@@ -14,6 +14,7 @@ Points may have gaps, NaN in place of values. They are judged by what is there: 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -26,14 +27,16 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import DEGREES_OF_FREEDOM
 from sepc.model.incomplete import as_far_in, distances, has_gaps, log_constant
-from sepc.model.quadratics import pairs, quadratics
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9
-# Points with gaps that are looked at together.
-_INCOMPLETE = 1024
-# From this number of features on LAPACK inverts a triangle in less time than NumPy a matrix.
-_MANY = 48
+# From this number of features on a table of all products of two of them costs more than a product for each component,
+# and LAPACK inverts a triangle in less time than NumPy a matrix.
+MANY_FEATURES = 48
+# Rows of a product: the same number for all blocks, so that no row depends on the others or on its place.
+_ROWS = 128
+# Numbers in a table of monomials, or in the forms that are kept: more of them would fill the memory.
+_TABLE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -246,7 +249,7 @@ class LocalDensities:
             yield whole[among], n, by_component
         moments = self._moments()
         incomplete = incomplete[np.lexsort(gaps[incomplete].T)]  # those with the same gaps together
-        for some in chunk_slices(len(incomplete), _INCOMPLETE):
+        for some in chunk_slices(len(incomplete), 1024):
             mine = incomplete[some]
             yield mine, len(mine), self._incomplete(points[mine], *moments)
 
@@ -320,10 +323,99 @@ def components_of(means: FloatArray, covariances: FloatArray) -> tuple[FloatArra
     """
     d = means.shape[1]
     factors = np.linalg.cholesky(covariances)
-    whiten = np.linalg.inv(factors) if d < _MANY else np.array([dtrtri(factor, lower=1)[0] for factor in factors])
+    whiten = (
+        np.linalg.inv(factors) if d < MANY_FEATURES else np.array([dtrtri(factor, lower=1)[0] for factor in factors])
+    )
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.concatenate([whiten, -whiten @ means[:, :, None]], axis=2)
     forms = lifted.transpose(0, 2, 1) @ lifted
     i, j = pairs(d + 1)
     log_scales = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
     return np.ascontiguousarray((forms[:, i, j] * np.where(i == j, 1.0, 2.0)).T), log_scales
+
+
+def quadratics(coefficients: FloatArray, d: int) -> "ByMonomials | ByForms":
+    """Return polynomials in d features with these coefficients, shape ((d + 1) * (d + 2) / 2, n_polynomials)."""
+    by_forms = d + 1 >= MANY_FEATURES and coefficients.shape[1] <= 24
+    return ByForms(coefficients, d) if by_forms else ByMonomials(coefficients, d)
+
+
+class ByMonomials:
+    """Polynomials of the second degree as one matrix product with a table of monomials.
+
+    A polynomial in d features has ``n (n + 1) / 2`` coefficients with ``n = d + 1``: of the products of two features,
+    of the features, and the constant, in the order of `pairs`. With many features the table of all such products is
+    far larger than the points: then each of a few polynomials is evaluated by itself (`ByForms`).
+    """
+
+    def __init__(self, coefficients: FloatArray, d: int) -> None:
+        self.coefficients = coefficients
+        self.n_rows = min(max(_TABLE // len(coefficients), 1), _ROWS)
+        # By features, not by points: what lies side by side in memory is multiplied. To allocate these tables anew for
+        # each block would cost more time than what is done in them.
+        self.lifted = np.ones((d + 1, self.n_rows))
+        self.monomials = np.empty((len(coefficients), self.n_rows))
+        self.factors = np.empty_like(self.monomials) if d + 1 < MANY_FEATURES else None
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        """Return the value of each polynomial at `n_rows` points, shape (n_rows, n_polynomials)."""
+        self.lifted[:-1] = z.T
+        self._multiply()
+        values: FloatArray = self.monomials.T @ self.coefficients
+        return values
+
+    def _multiply(self) -> None:
+        lifted, out, n = self.lifted, self.monomials, len(self.lifted)
+        if self.factors is not None:
+            # With mode="clip" NumPy writes into `out` without a buffer.
+            for which, table in zip(pairs(n), (out, self.factors), strict=True):
+                lifted.take(which, axis=0, out=table, mode="clip")
+            out *= self.factors
+            return
+        first = 0
+        for k in range(n):
+            # The same products; copying both factors of each would take most of the time.
+            np.multiply(lifted[k:], lifted[k], out=out[first : first + n - k])
+            first += n - k
+
+
+class ByForms:
+    """Polynomials one after the other, each as a form ``(z, 1) T (z, 1)'`` with an upper triangle T."""
+
+    def __init__(self, coefficients: FloatArray, d: int) -> None:
+        self.coefficients = coefficients
+        self.n_rows = _ROWS
+        # Rows end with zeros at a multiple of 64 bytes: sums over rows that begin elsewhere may differ in the last bit.
+        n = -(-(d + 1) // 8) * 8
+        self.n, self.lifted, self.image = d + 1, np.zeros((_ROWS, n)), np.empty((_ROWS, n))
+        self.lifted[:, d] = 1.0
+        self.values = np.empty((_ROWS, coefficients.shape[1]))
+        kept = coefficients.shape[1] if n * n * coefficients.shape[1] <= _TABLE else 1
+        self.forms = np.zeros((kept, n, n))
+        if kept > 1:
+            for k in range(kept):
+                self._unpack(k, self.forms[k])
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        """Return the values, as `ByMonomials` does; the next call overwrites them."""
+        self.lifted[:, : self.n - 1] = z
+        for k, value in enumerate(self.values.T):
+            form = self.forms[k if len(self.forms) > 1 else 0]
+            if len(self.forms) == 1:
+                self._unpack(k, form)
+            np.dot(self.lifted, form, out=self.image)
+            np.einsum("ij,ij->i", self.image, self.lifted, out=value)
+        return self.values
+
+    def _unpack(self, k: int, form: FloatArray) -> None:
+        own, first, n = self.coefficients[:, k].copy(), 0, self.n
+        for row in range(n):
+            form[row, row:n] = own[first : first + n - row]
+            first += n - row
+
+
+@cache
+def pairs(n: int) -> tuple[IntArray, IntArray]:
+    """Return which two of n numbers are multiplied in each product of two."""
+    i, j = np.triu_indices(n)
+    return i, j

@@ -30,14 +30,11 @@ from sepc.model.constants import (
     RIDGE,
     SHRINKAGE,
 )
-from sepc.model.densities import LocalDensities, components_of, log_sum_exp
+from sepc.model.densities import MANY_FEATURES, LocalDensities, components_of, log_sum_exp, pairs
 from sepc.model.incomplete import expected, has_gaps
-from sepc.model.quadratics import pairs
 
 # Numbers in a table of products.
 _TABLE = 1 << 15
-# Features from which on a table of all products of two costs more than a product for each component.
-_MANY = 48
 # A component that no record belongs to keeps this weight: it stays where it is named, and decides nothing.
 _LEAST_COUNT = 1e-9
 
@@ -154,7 +151,7 @@ class Mixture:
             for code, components in self.densities.of_classes():
                 own = replace(self.densities.of_class(code), degrees_of_freedom=DEGREES_OF_FREEDOM_IN_EM)
                 mine = np.flatnonzero(codes == code)
-                for some in chunk_slices(len(mine), max(_TABLE // (n_products if d < _MANY else d), 1)):
+                for some in chunk_slices(len(mine), max(_TABLE // (n_products if d < MANY_FEATURES else d), 1)):
                     x = points[mine[some]]
                     share = own.by_component(x)
                     share -= log_sum_exp(share)[:, None]
@@ -207,7 +204,7 @@ class Mixture:
 def _products(z: FloatArray, share: FloatArray) -> FloatArray:
     """Return sums of products of two columns of z, shape (n, d), weighted by each column of shares, shape (n, k)."""
     i, j = pairs(z.shape[1])
-    if z.shape[1] <= _MANY:
+    if z.shape[1] <= MANY_FEATURES:
         columns = z.T
         return np.asarray((columns[i] * columns[j]) @ share)
     return np.column_stack([((z * one[:, None]).T @ z)[i, j] for one in share.T])

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.policy import Policy
-from sepc.model.promise import key_of
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
 

@@ -20,8 +20,7 @@ from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import BEYOND
-from sepc.model.densities import FARTHEST, LocalDensities
-from sepc.model.quadratics import pairs
+from sepc.model.densities import FARTHEST, LocalDensities, pairs
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24

@@ -15,6 +15,7 @@ from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
 from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, Member, Opinion, mean_opinion
 from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
+from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
@@ -22,7 +23,6 @@ from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.model.incomplete import has_gaps, known_share
 from sepc.model.policy import Policy
-from sepc.model.promise import key_of
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 
