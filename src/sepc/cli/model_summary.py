@@ -12,8 +12,7 @@ from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.reports.sentences import claim_warning
 from sepc.tables import TablePipeline

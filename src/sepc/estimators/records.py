@@ -24,8 +24,8 @@ from sepc.geometry.extents import Extents
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.category_shares import moments_about
 from sepc.model.counts import isolated_points
-from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.partition_model import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, without_last_bits

@@ -1,9 +1,10 @@
-"""Decisions: labels with their trust and probabilities; trust methods, and the formulas of those that count."""
+"""Decisions: labels with their trust and probabilities, chosen by probabilities or by counts; the trust methods."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from sepc.common.errors import InputError
@@ -11,7 +12,11 @@ from sepc.common.text import TRUST_METHODS
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.constants import CONTESTED
 from sepc.model.policy import Policy
+from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
+
+# Lead of the chosen label's probability where the counts are equal.
+_HAIR = 1e-9
 
 
 class Decision(NamedTuple):
@@ -125,6 +130,91 @@ def lower_bound_of(own: IntArray, other: IntArray) -> FloatArray:
 HELD_OUT_METHODS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"counts": share_of, "bound": lower_bound_of}
 # Trust methods whose regions are components of densities; the others count.
 DENSITY_METHODS = ("local", "raw")
+
+
+def decide_by_counts(
+    verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: IntArray, trust: str = "paper"
+) -> Decision:
+    """Choose a label for each point by the counts in the deciding region.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdicts
+        Of one problem (first class against second), or of one per class (that class against the rest).
+    rules : sequence of Rules
+        Of the same problems.
+    class_counts : ndarray of int, shape (n_classes,)
+        Training points of each class.
+    trust : {"paper", "counts", "bound"}, default="paper"
+        The paper's formula, the smoothed share of the label in the deciding region, or the lower 95 % bound of it.
+
+    Returns
+    -------
+    Decision
+    """
+    if len(class_counts) == 2:
+        decision = _decide_binary(verdicts[0], rules[0], class_counts)
+    else:
+        decision = _decide_among_several(verdicts, rules, class_counts)
+    if trust == "paper":
+        return decision
+    return decision._replace(trust=HELD_OUT_METHODS[trust](*label_counts(decision.label, verdicts).T))
+
+
+def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[IntArray, FloatArray]:
+    """Return which side each point belongs to, and the trust in that."""
+    a, b = verdicts.counts.T
+    trust_a, trust_b = trust_of(a, b, n_a, n_b), trust_of(b, a, n_b, n_a)
+    prefers_b = (trust_b > trust_a) | ((trust_b == trust_a) & (n_b > n_a))
+    # Where nothing is counted the label is theirs who shaped the region.
+    prefers_b = np.where((a + b == 0) & (verdicts.owner >= 0), verdicts.owner == 1, prefers_b)
+    side = np.where(a == b, prefers_b, b > a).astype(np.int64)
+    return side, np.where(side == 0, trust_a, trust_b)
+
+
+def _is_contested(verdicts: Verdicts, rules: Rules, side: IntArray) -> BoolArray:
+    """Return where the counts are equal, or an ellipsoid is outnumbered by points of the other label."""
+    contested = verdicts.counts[:, 0] == verdicts.counts[:, 1]
+    alone = verdicts.lead >= 0
+    contested[alone] |= rules.sides[verdicts.lead[alone]] != side[alone]
+    return np.asarray(contested)
+
+
+def _decide_binary(verdicts: Verdicts, rules: Rules, class_counts: IntArray) -> Decision:
+    side, trust = _sides(verdicts, *class_counts.tolist())
+    rows = np.arange(len(side))
+    own, other = verdicts.counts[rows, side], verdicts.counts[rows, 1 - side]
+    lead = np.where(own == other, _HAIR, 0.0)
+    proba = np.empty((len(side), 2))
+    proba[rows, side], proba[rows, 1 - side] = share_of(own, other) + lead, share_of(other, own) - lead
+    contested = _is_contested(verdicts, rules, side)
+    return Decision(side, trust, proba, contested)
+
+
+def _decide_among_several(verdicts: Sequence[Verdicts], rules: Sequence[Rules], class_counts: IntArray) -> Decision:
+    total = int(class_counts.sum())
+    share = np.column_stack([share_of(*v.counts.T) for v in verdicts])
+    trust, contested = np.empty_like(share), np.empty(share.shape, dtype=bool)
+    for k, (v, r, n) in enumerate(zip(verdicts, rules, class_counts.tolist(), strict=True)):
+        side, in_side = _sides(v, n, total - n)
+        trust[:, k] = np.where(side == 0, in_side, 1.0 - in_side)
+        contested[:, k] = _is_contested(v, r, side)
+    label = _first_best(share, trust, np.broadcast_to(class_counts, share.shape))
+    rows = np.arange(len(label))
+    proba = share / share.sum(axis=1, keepdims=True)
+    tied = np.count_nonzero(share == share[rows, label][:, None], axis=1) > 1
+    proba[rows[tied], label[tied]] += _HAIR
+    proba[tied] /= 1.0 + _HAIR
+    return Decision(label, trust[rows, label], proba, contested[rows, label])
+
+
+def _first_best(*criteria: NDArray[Any]) -> IntArray:
+    """Return the column that is largest by the first criterion; ties by the next ones, then the first column."""
+    best = np.ones(criteria[0].shape, dtype=bool)
+    for values in criteria:
+        masked = np.where(best, values, -np.inf)
+        best = masked == masked.max(axis=1, keepdims=True)
+    return np.asarray(best.argmax(axis=1))
 
 
 def require_method(trust: str, in_memory: bool = True) -> None:

@@ -22,11 +22,12 @@ from scipy.linalg.lapack import dtrtri
 from scipy.special import softmax
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import DEGREES_OF_FREEDOM
-from sepc.model.incomplete import as_far_in, distances, has_gaps, log_constant
+from sepc.model.incomplete import as_far_in, distances, log_constant
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9

@@ -25,16 +25,6 @@ _VARIANCE = 1e-2
 _AT_ONCE = 1 << 20
 
 
-def has_gaps(points: FloatArray) -> bool:
-    """Return whether a value is missing."""
-    return bool(np.isnan(points.sum()))
-
-
-def known_share(points: FloatArray) -> FloatArray | float:
-    """Return the share of each point's features that are there, shape (n,); 1 if all are there of all points."""
-    return np.asarray(1.0 - np.isnan(points).mean(axis=1)) if has_gaps(points) else 1.0
-
-
 def rows_by_gaps(points: FloatArray) -> Iterator[tuple[IntArray, BoolArray]]:
     """Yield rows that have the same features, and which ones these are, shape (d,)."""
     missing, which = np.unique(np.isnan(points), axis=0, return_inverse=True)

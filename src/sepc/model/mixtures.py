@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories, shares_of
@@ -31,7 +32,7 @@ from sepc.model.constants import (
     SHRINKAGE,
 )
 from sepc.model.densities import MANY_FEATURES, LocalDensities, components_of, log_sum_exp, pairs
-from sepc.model.incomplete import expected, has_gaps
+from sepc.model.incomplete import expected
 
 # Numbers in a table of products.
 _TABLE = 1 << 15

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import is_held
 from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates, EllipsoidStack, local_overlap
 from sepc.model.bitsets import distinct_patterns, packed
 from sepc.model.counts import TABLE, RecordCounts, TrainingCounts, common_side, records_are_missing
-from sepc.model.incomplete import has_gaps, rows_by_gaps
+from sepc.model.incomplete import rows_by_gaps
 from sepc.model.verdicts import RegionNames, Rule, Verdicts, joined_name
 
 if TYPE_CHECKING:  # judging needs no solver

@@ -19,7 +19,7 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 from sepc.estimators.ensemble.members import Extent
 from sepc.explanations.explanation import rules_in_words
-from sepc.model.density_model import DensityModel
+from sepc.model.partition_model import DensityModel
 
 _VIEWS = {
     PLAIN: "values",

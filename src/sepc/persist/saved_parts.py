@@ -15,9 +15,9 @@ from sepc.model.category_shares import Categories, CategoryShares
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
-from sepc.model.density_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.merging import is_any_merged
+from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition

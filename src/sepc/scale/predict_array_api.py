@@ -15,10 +15,8 @@ from sepc.common.validation import require_numbers
 from sepc.model.acceptance import Terms, accepted, asked_for
 from sepc.model.assessment import Assessment
 from sepc.model.constants import CONTESTED
-from sepc.model.count_model import decide_by_counts
-from sepc.model.decision import Decision, decide_by_probability, deciding_problem
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Verdicts
 from sepc.scale.array_api import (
     Array,
