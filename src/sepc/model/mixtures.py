@@ -6,9 +6,8 @@ probability, in proportion to the component's weight times its density there (E 
 counts, means and covariances of the records under these probabilities (M step; Dempster, Laird and Rubin, 1977). The
 densities that these probabilities come from are almost normal, whatever the degrees of freedom of the mixture are.
 
-Records with gaps take part by the conditional mean of their missing values, given the moments of their component, and
-with the conditional covariance. All that an iteration needs of the records is a sum over them, so it does not matter
-where they are.
+Missing values have their conditional mean and covariance, given the moments of the record's component. All that an
+iteration needs of the records is a sum over them, so it does not matter where they are.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,14 +33,12 @@ from sepc.model.constants import (
 from sepc.model.densities import MANY_FEATURES, LocalDensities, components_of, log_sum_exp, pairs
 from sepc.model.incomplete import expected
 
-# Numbers in a table of products.
+# Entries of a table of products.
 _TABLE = 1 << 15
-# A component that no record belongs to keeps this weight: it stays where it is named, and decides nothing.
-_LEAST_COUNT = 1e-9
 
 
 class Component(NamedTuple):
-    """Points of one class: mean of shape (d,), sums of squares and products about it, and how many."""
+    """Points of one class: mean of shape (d,), sums of squares and products about it, and their number."""
 
     code: int
     mean: FloatArray
@@ -59,18 +56,14 @@ def component_of_points(code: int, points: FloatArray, center: FloatArray, unit:
 
 
 def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the covariance that components have in common, from the sum of their scatters, shape (d, d)."""
+    """Return the covariance that components have in common, shape (d, d), from the sum of their scatters."""
     return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + COMMON_RIDGE * np.eye(len(scatter)))
 
 
 def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: FloatArray) -> FloatArray:
     """Return the covariance of a component of n points, shrunk towards the common one.
 
-    Parameters
-    ----------
-    scatter : ndarray of shape (..., d, d)
-    n : float or ndarray of shape (..., 1, 1)
-    common : ndarray of shape (d, d)
+    A scatter of shape (..., d, d) goes with n of shape (..., 1, 1).
     """
     d = len(common)
     strength = SHRINKAGE * (d + 1)
@@ -79,7 +72,7 @@ def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: Floa
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mixture:
-    """Components with their densities, and what it takes to make the one of the other.
+    """Components with their densities.
 
     Attributes
     ----------
@@ -90,7 +83,7 @@ class Mixture:
     center, unit : ndarray of shape (d,)
         The moments are those of ``(x - center) / unit``.
     categories : Categories or None
-        Those that stand apart.
+        Those that are modelled apart.
     """
 
     parts: list[Component]
@@ -124,14 +117,14 @@ class Mixture:
         return self.densities.log_joint_in(unit if categories is None else unit[categories.numbers(len(unit))], points)
 
     def step(self, points: FloatArray, codes: IntArray) -> Self:
-        """Return the mixture after one EM iteration over some records; see `sums`. Shares of classes stay."""
+        """Return the mixture after one EM iteration over some records; see `sums`. The class priors stay."""
         return self.after(self.sums(points, codes), self.class_count)
 
     def sums(self, points: FloatArray, codes: IntArray) -> FloatArray:
-        """Return what an EM iteration needs to know of some records, to be added to that of all others.
+        """Return what an EM iteration needs of some records, to be added to that of all others.
 
-        A record with gaps belongs to components by what is there; what is missing has the conditional mean and
-        covariance of the component to which the record most likely belongs.
+        A record with missing values belongs to components by its known values; the missing ones have the conditional
+        mean and covariance of the component to which the record most likely belongs.
 
         Parameters
         ----------
@@ -164,7 +157,7 @@ class Mixture:
         return out
 
     def _filled(self, z: FloatArray, claims: IntArray, components: slice) -> FloatArray:
-        """Put into gaps what the component that claims each record lets expect there; return what stays unsure."""
+        """Fill gaps with conditional means by the claiming components; return the sums of the covariances."""
         rows = [np.flatnonzero(claims == k) for k in range(components.stop - components.start)]
         spreads = np.array(_fill(z, np.isnan(z), self.parts[components], rows, self.common))
         i, j = pairs(len(self.unit) + 1)
@@ -177,14 +170,11 @@ class Mixture:
         return common_covariance(np.sum([part.scatter for part in self.parts], axis=0), counts)
 
     def after(self, sums: FloatArray, class_count: NDArray[np.integer]) -> Self:
-        """Return the mixture of components with these sums over all records, and these numbers of each class."""
+        """Return the mixture of components with these sums over all records, and these class counts."""
         return self._with(_components(sums, self.densities.codes), class_count)
 
     def with_gaps(self, points: FloatArray, gaps: BoolArray, rows: Sequence[IntArray]) -> Self:
-        """Return the mixture of components of these rows, by what can be expected in their gaps.
-
-        Of components that are made of stand-ins, moments and expectations follow from each other a few times.
-        """
+        """Return the mixture of components of these rows, with conditional means and covariances of missing values."""
         z, mixture = (points - self.center) / self.unit, self
         for _ in range(CONDITIONAL_MEANS):
             filled = z.copy()
@@ -219,7 +209,7 @@ def _components(sums: FloatArray, codes: IntArray) -> list[Component]:
     parts = []
     for code, moments in zip(codes.tolist(), sums.T, strict=True):
         form[i, j] = form[j, i] = moments
-        n = max(float(form[d, d]), _LEAST_COUNT)
+        n = max(float(form[d, d]), 1e-9)  # a component without records stays, and decides nothing
         mean = form[:d, d] / n
         parts.append(Component(code, mean, form[:d, :d] - n * np.outer(mean, mean), n))
     return parts
@@ -228,7 +218,7 @@ def _components(sums: FloatArray, codes: IntArray) -> list[Component]:
 def _fill(
     z: FloatArray, gaps: BoolArray, parts: Sequence[Component], rows: Sequence[IntArray], common: FloatArray
 ) -> list[FloatArray]:
-    """Put into the gaps of each component's rows what it lets expect there; return the sums of what stays unsure."""
+    """Fill the gaps in each component's rows with conditional means; return the sums of the conditional covariances."""
     spreads = [np.zeros_like(common) for _ in parts]
     for k, own in enumerate(rows):
         if gaps[own].any():
@@ -245,7 +235,7 @@ def _with_points(part: Component, z: FloatArray, spread: FloatArray) -> Componen
 
 
 def _with_possible_shares(part: Component, categories: Categories, center: FloatArray, unit: FloatArray) -> Component:
-    """Return a component none of whose values of categories can be expected in less than none, or more than all."""
+    """Return a component with shares of values clipped to what is possible."""
     mean, features = part.mean.copy(), categories.features
     held = categories.possible((center + unit * mean)[None])[0]
     mean[features] = (categories.no + held * (categories.yes - categories.no) - center[features]) / unit[features]
@@ -259,22 +249,7 @@ def densities_of(
     unit: FloatArray,
     categories: Categories | None = None,
 ) -> LocalDensities:
-    """Return the densities of components whose moments are known.
-
-    Parameters
-    ----------
-    parts : iterable of Component
-        Class by class.
-    class_count : ndarray of int, shape (n_classes,)
-    center, unit : ndarray of shape (d,)
-        The moments are those of ``(x - center) / unit``.
-    categories : Categories, optional
-        Those that stand apart.
-
-    Returns
-    -------
-    LocalDensities
-    """
+    """Return the densities of components, class by class, whose moments are those of ``(x - center) / unit``."""
     held: list[FloatArray] = []
     if categories is not None:
         numbers = categories.numbers(len(unit))
@@ -307,7 +282,7 @@ def _numbers_alone(
     unit: FloatArray,
     held: list[FloatArray],
 ) -> Iterator[Component]:
-    """Yield the moments of the features of no category; note which part of the points has each value."""
+    """Yield the moments of the features of no category; append the shares of the values to `held`."""
     for part in parts:
         held.append(categories.held((center + unit * part.mean)[None])[0])
         yield part._replace(mean=part.mean[numbers], scatter=part.scatter[np.ix_(numbers, numbers)])
@@ -322,7 +297,7 @@ def mixture_of_blocks(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
 ) -> Mixture:
-    """Read blocks of points as components.
+    """Make components of blocks of points.
 
     Parameters
     ----------
@@ -330,17 +305,13 @@ def mixture_of_blocks(
     blocks : iterable of pairs
         Class and rows of each, class by class.
     class_count : ndarray of int, shape (n_classes,)
-        How many points of each class there are; their shares are the priors.
+        Number of points of each class; their shares are the priors.
     center, unit : ndarray of shape (d,)
         A point among them, such as their mean, and the unit of length of each feature.
     categories : Categories, optional
-        Those that stand apart.
+        Those that are modelled apart.
     gaps : ndarray of bool, shape (n, d), optional
-        Where values are missing; what stands there in the points is where to begin.
-
-    Returns
-    -------
-    Mixture
+        Where values are missing; the iterations start from what stands there in the points.
     """
     with one_blas_thread(points.size):
         blocks = list(blocks)

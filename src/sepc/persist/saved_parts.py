@@ -10,8 +10,9 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
-from sepc.model.calibration import MOST_CORRECTION, Calibration
+from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories, CategoryShares
+from sepc.model.constants import MOST_CORRECTION
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
@@ -221,7 +222,7 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
         writer.put("numbers", [calibration.temperature, calibration.unexplained, calibration.level])
         writer.put("correction", calibration.correction)
         writer.put("class_share", calibration.class_share)
-        writer.put("left_out", calibration.left_out)
+        writer.put("left_out", calibration.held_out)
 
 
 def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Calibration | None:
