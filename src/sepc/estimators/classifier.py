@@ -247,7 +247,7 @@ class SEPClassifier(TrustClassifier):
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
-        read_as = self.model_.read_as()
+        read_as = self.model_.component_names()
         for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(problem, k, block, read_as).items():

@@ -34,7 +34,7 @@ def draw(
         In the model's units.
     labels : ndarray of shape (n,)
     """
-    read_as = model.read_as()
+    read_as = model.component_names()
     sources = [
         source
         for source in _sources(model)

@@ -19,7 +19,7 @@ from sepc.model.verdicts import Rule
 if TYPE_CHECKING:
     from sepc.model.assessment import Assessment
 
-# Trust from which a label is accepted where no other is asked for, nothing was promised, and costs are unknown.
+# Trust from which a label is accepted by default, without a promise and costs.
 DEFAULT_TRUST = 0.95
 
 # Why a label is not accepted; of several reasons the first.
@@ -54,14 +54,14 @@ class Promise(ABC):
 
     @abstractmethod
     def limits(self, assessment: Any, groups: Any = None) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
+        """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised.
 
         Parameters
         ----------
         assessment : Assessment
             Of n records.
         groups : array-like of shape (n,) or (n, n_groups), optional
-            What groups the records belong to, where the promise goes by groups.
+            Groups of the records, where the promise goes by groups.
         """
 
 
@@ -115,7 +115,7 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
 
 
 def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
-    """Return what labels are accepted by: by default the signed promise, else costs alone, else a trust of 0.95."""
+    """Return the terms of acceptance: by default the signed promise, else costs alone, else a trust of 0.95."""
     if min_trust is not None:
         return min_trust
     if a.promise is not None:
@@ -155,7 +155,7 @@ def as_share(value: Any, name: str) -> float:
 
 
 def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
-    """Return a text that stands for texts and numbers, in their order."""
+    """Return a hash of texts and numbers, in their order."""
     digest = hashlib.sha256(repr(list(texts)).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
@@ -163,7 +163,7 @@ def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
 
 
 def require_key(key: str | None, model_key: str | None) -> None:
-    """Refuse a promise that was made for another model; one that does not know its model is taken as it is."""
+    """Refuse a promise that was made for another model; one without a key is accepted."""
     if key is not None and model_key is not None and key != model_key:
         raise InputError(
             "the promise was made for another model than the one that it is used with; expected the model whose "

@@ -28,14 +28,14 @@ class Decision(NamedTuple):
     trust : ndarray of shape (n,)
     proba : ndarray of shape (n, n_classes)
     contested : ndarray of bool, shape (n,)
-        Whether another label has a third of the probability or more; where regions are counted, whether the deciding
-        one speaks against the label as much as for it.
+        Whether another label has a third of the probability or more; by counts, whether the deciding region has as many
+        points of other labels.
     typicality : ndarray of shape (n,), or None
-        Share of the training records, each judged unseen, that are at least as strange; None where it is not known.
+        Share of the held-out training records that are at least as strange; None where it is not known.
     cost, asking : ndarray of shape (n,), or None
-        Expected costs of giving the label, and of asking a person instead; None where no costs are known.
+        Expected costs of giving the label, and of abstaining; None where no costs are known.
     known : ndarray of shape (n,), or None
-        Share of each point's features that are there; None where no value is missing.
+        Share of known features of each point; None where no value is missing.
     """
 
     label: IntArray
@@ -51,22 +51,12 @@ class Decision(NamedTuple):
 def decide_by_probability(
     proba: FloatArray, typicality: FloatArray | None = None, policy: Policy | None = None
 ) -> Decision:
-    """Choose the likeliest label for each point, or the one that costs least.
+    """Choose the likeliest label for each point, or with a policy the one that costs least.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n, n_classes)
-        Under the shares of the classes in training.
-    typicality : ndarray of shape (n,), optional
-    policy : Policy, optional
-
-    Returns
-    -------
-    Decision
+    `proba` has the class priors of the training set, shape (n, n_classes).
     """
     if policy is not None:
         return _decide_by_policy(proba, typicality, policy)
-    # If another label has so much, so has the likeliest.
     contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
     return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
 
@@ -81,7 +71,7 @@ def _decide_by_policy(proba: FloatArray, typicality: FloatArray | None, policy: 
 
 
 def deciding_problem(label: IntArray, n_problems: int) -> tuple[IntArray, IntArray]:
-    """Return the problem that each label is decided in, and the side that it has there, both of shape (n,)."""
+    """Return the problem that decides each label, and the side of the label there, both of shape (n,)."""
     nothing = np.zeros_like(label)
     return (nothing, label) if n_problems == 1 else (label, nothing)
 
@@ -119,14 +109,11 @@ def share_of(own: IntArray, other: IntArray) -> FloatArray:
 
 
 def lower_bound_of(own: IntArray, other: IntArray) -> FloatArray:
-    """Return what the share of a label in the deciding region exceeds with a probability of 95 %.
-
-    Every share is equally likely before the counts are seen, so that 2 points of 2 say less than 2000 of 2000.
-    """
+    """Return the lower 95 % bound of the share of a label in the deciding region, with a uniform prior of the share."""
     return np.asarray(betaincinv(own + 1.0, other + 1.0, 0.05))
 
 
-# Trust methods that count held-out points, and what the counts of a label and of all others become.
+# Trust methods that count held-out points, and their formulas.
 HELD_OUT_METHODS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"counts": share_of, "bound": lower_bound_of}
 # Trust methods whose regions are components of densities; the others count.
 DENSITY_METHODS = ("local", "raw")
@@ -147,10 +134,6 @@ def decide_by_counts(
         Training points of each class.
     trust : {"paper", "counts", "bound"}, default="paper"
         The paper's formula, the smoothed share of the label in the deciding region, or the lower 95 % bound of it.
-
-    Returns
-    -------
-    Decision
     """
     if len(class_counts) == 2:
         decision = _decide_binary(verdicts[0], rules[0], class_counts)
@@ -162,11 +145,11 @@ def decide_by_counts(
 
 
 def _sides(verdicts: Verdicts, n_a: int, n_b: int) -> tuple[IntArray, FloatArray]:
-    """Return which side each point belongs to, and the trust in that."""
+    """Return the side of each point, and the trust in that."""
     a, b = verdicts.counts.T
     trust_a, trust_b = trust_of(a, b, n_a, n_b), trust_of(b, a, n_b, n_a)
     prefers_b = (trust_b > trust_a) | ((trust_b == trust_a) & (n_b > n_a))
-    # Where nothing is counted the label is theirs who shaped the region.
+    # Where nothing is counted the label is that of the points that shaped the region.
     prefers_b = np.where((a + b == 0) & (verdicts.owner >= 0), verdicts.owner == 1, prefers_b)
     side = np.where(a == b, prefers_b, b > a).astype(np.int64)
     return side, np.where(side == 0, trust_a, trust_b)
@@ -218,8 +201,7 @@ def _first_best(*criteria: NDArray[Any]) -> IntArray:
 
 
 def require_method(trust: str, in_memory: bool = True) -> None:
-    """Raise an `InputError` unless there is such a trust method, for a training set that is in memory or not."""
-    # Records that are only counted are chosen in sorted order.
+    """Raise an `InputError` unless the trust method exists, for a training set that is in memory or not."""
     methods = TRUST_METHODS if in_memory else tuple(name for name in TRUST_METHODS if name not in HELD_OUT_METHODS)
     if trust in methods:
         return

@@ -10,7 +10,7 @@ Missing values have their conditional mean and covariance, given the moments of 
 iteration needs of the records is a sum over them, so it does not matter where they are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -243,19 +243,18 @@ def _with_possible_shares(part: Component, categories: Categories, center: Float
 
 
 def densities_of(
-    parts: Iterable[Component],
+    parts: Sequence[Component],
     class_count: NDArray[np.integer],
     center: FloatArray,
     unit: FloatArray,
     categories: Categories | None = None,
 ) -> LocalDensities:
     """Return the densities of components, class by class, whose moments are those of ``(x - center) / unit``."""
-    held: list[FloatArray] = []
+    held = None
     if categories is not None:
-        numbers = categories.numbers(len(unit))
-        parts = _numbers_alone(parts, numbers, categories, center, unit, held)
+        held, numbers = categories.held(center + unit * [part.mean for part in parts]), categories.numbers(len(unit))
+        parts = [p._replace(mean=p.mean[numbers], scatter=p.scatter[np.ix_(numbers, numbers)]) for p in parts]
         center, unit = center[numbers], unit[numbers]
-    parts = list(parts)
     counts, number = np.array([float(part.n) for part in parts]), np.array([part.code for part in parts])
     common = common_covariance(np.sum([part.scatter for part in parts], axis=0), counts)
     table, log_scales = [], []
@@ -269,23 +268,9 @@ def densities_of(
     prior = class_count[number] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - np.concatenate(log_scales)
     shares = None
-    if categories is not None:
-        shares = shares_of(categories, np.array(held), counts, number, len(class_count))
+    if categories is not None and held is not None:
+        shares = shares_of(categories, held, counts, number, len(class_count))
     return LocalDensities(center, unit, np.hstack(table), number, log_weights, len(class_count), shares)
-
-
-def _numbers_alone(
-    parts: Iterable[Component],
-    numbers: IntArray,
-    categories: Categories,
-    center: FloatArray,
-    unit: FloatArray,
-    held: list[FloatArray],
-) -> Iterator[Component]:
-    """Yield the moments of the features of no category; append the shares of the values to `held`."""
-    for part in parts:
-        held.append(categories.held((center + unit * part.mean)[None])[0])
-        yield part._replace(mean=part.mean[numbers], scatter=part.scatter[np.ix_(numbers, numbers)])
 
 
 def mixture_of_blocks(

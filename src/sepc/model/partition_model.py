@@ -50,9 +50,9 @@ class PartitionModel(ABC):
         Training points of each class.
     features : list of str
     mean, scale : ndarray of shape (d,)
-        Points are judged in the units ``(x - mean) / scale``.
+        The units of the model are ``(x - mean) / scale``.
     unit : str
-        What a distance in these units is measured in.
+        Unit of distances in these units.
     records : TrainingRecords or None
         None where they are not kept.
     outline : Outline
@@ -90,7 +90,7 @@ class PartitionModel(ABC):
 
     @property
     def rows(self) -> IntArray:
-        """Row of the training set that each training point is, shape (n,)."""
+        """Rows of the training points in the training set, shape (n,)."""
         return self.training.rows
 
     @property
@@ -101,7 +101,7 @@ class PartitionModel(ABC):
         return self.records
 
     def units(self, X: FloatArray) -> FloatArray:
-        """Return points in the units that they are judged in."""
+        """Return points in the model's units."""
         return np.asarray((X - self.mean) / self.scale)
 
     def original(self, Z: FloatArray) -> FloatArray:
@@ -114,18 +114,18 @@ class PartitionModel(ABC):
 
     @abstractmethod
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts] | Callable[[], list[Verdicts]]]:
-        """Return the decision on points in the model's units, and the verdicts of each problem or what makes them."""
+        """Return the decision on points in the model's units, and the verdicts of each problem, made or to be made."""
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
         return self.decide_in_units(self.units(X))
 
-    @abstractmethod
     def decide_in_units(self, Z: FloatArray) -> Decision:
-        """Return the same of points in the model's units."""
+        """Return labels, trust and probabilities of points in the model's units."""
+        return self.judge(Z)[0]
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point; where densities decide, regions are looked up when they are asked for."""
+        """Return a full record of each point; where densities decide, regions are looked up on first use."""
         Z = self.units(X)
         decision, verdicts = self.judge(Z)
         return Assessment.of(
@@ -139,21 +139,21 @@ class PartitionModel(ABC):
             key=self.key,
         )
 
-    @abstractmethod
-    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
+    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:  # noqa: ARG002
         """Return the share of the partitions without a part that give the same label, shape (n,); NaN without any."""
+        return np.full(len(Z), np.nan)
 
-    @abstractmethod
-    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:
+    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the name of the region with most of the probability of each label, shape (n,); None without any."""
+        return np.full(len(Z), None, dtype=object)
 
     @abstractmethod
     def region_trust(self, problem: int, region: int) -> float:
         """Return the trust in the label of an ellipsoid of one of the problems."""
 
-    @abstractmethod
-    def read_as(self) -> dict[str, str]:
-        """Return, for the name of each region, the name of the component of the densities that it belongs to."""
+    def component_names(self) -> dict[str, str]:
+        """Return the name of the component of each region, by the name of the region; none without densities."""
+        return {}
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
@@ -173,12 +173,12 @@ class PartitionModel(ABC):
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""
 
-    @abstractmethod
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
+        return replace(self, records=None)
 
     def for_assessments(self) -> Self:
-        """Return the same model without the records, but for what its rules count."""
+        """Return the same model without the records, except for the counts of its rules."""
         return replace(self, records=None)
 
 
@@ -191,7 +191,7 @@ class DensityFit(Generic[D]):
     whole : LocalDensities or Mixture
         Of all records.
     groups : ndarray of int, shape (n_regions,)
-        The component that each region belongs to, class by class.
+        The component of each region, class by class.
     calibration : Calibration
         The identity where none was learnt.
     held_out : tuple of LocalDensities or Mixture
@@ -243,7 +243,7 @@ class DensityModel(PartitionModel):
         return self.trust == "local"
 
     def judge(self, Z: FloatArray) -> tuple[Decision, Callable[[], list[Verdicts]]]:
-        """Return the decision on points in the model's units, and what makes the verdicts of each problem on them."""
+        """Return the decision on points in the model's units, and a function that returns the verdicts on them."""
         joint = self.densities.log_joint(Z)
         decision = self._decided(joint, known_share(Z))
         typicality = self.calibration.typicality(log_density(joint))
@@ -269,33 +269,29 @@ class DensityModel(PartitionModel):
         return np.asarray(np.mean([self._decided(joint, known).label == label for joint in parts], axis=0))
 
     def held_out_probabilities(self) -> tuple[IntArray, FloatArray]:
-        """Return training points, by number, and the probabilities by the partition that has not seen each.
+        """Return the numbers of held-out training points, shape (m,), and their probabilities, (m, n_classes).
 
-        Returns
-        -------
-        points : ndarray of int, shape (m,)
-        proba : ndarray of shape (m, n_classes)
-            With the class priors of the training set.
+        Each is judged by the partition that holds it out, with the class priors of the training set.
         """
         points, proba = [np.empty(0, dtype=np.int64)], [np.empty((0, len(self.classes)))]
         if self.records is not None:
-            there = self.records.as_they_came
+            records = self.records.as_they_came
             for k, part in enumerate(self.fit.held_out):
                 out = np.flatnonzero(self.fit.part == k)
-                joint = part.log_joint_in(self.densities.unit, there[out])
+                joint = part.log_joint_in(self.densities.unit, records[out])
                 points.append(out)
-                proba.append(self.calibration.posterior(joint, known_share(there[out])))
+                proba.append(self.calibration.posterior(joint, known_share(records[out])))
         return np.concatenate(points), np.concatenate(proba)
 
     def region_names(self) -> list[str]:
-        """Return the names of the components: as the ellipsoids, ``@`` for isolated records.
+        """Return the names of the components: those of their ellipsoids, ``@`` for isolated records.
 
-        Of several merged regions it is the name of the first, with a ``+`` behind it.
+        The name of merged regions is that of the first and a ``+``.
         """
         return [merged_name(regions) for regions in self.regions_by_component()]
 
-    def read_as(self) -> dict[str, str]:
-        """Return, for the name of each region, the name of the component that it belongs to."""
+    def component_names(self) -> dict[str, str]:
+        """Return the name of the component of each region, by the name of the region."""
         named = zip(self.region_names(), self.regions_by_component(), strict=True)
         return {region: name for name, regions in named for region in regions}
 
@@ -353,18 +349,6 @@ class CountModel(PartitionModel):
         verdicts = self.verdicts(Z)
         return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
 
-    def decide_in_units(self, Z: FloatArray) -> Decision:
-        """Return labels, trust and probabilities of points in the model's units."""
-        return self.judge(Z)[0]
-
-    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:  # noqa: ARG002
-        """Return NaN for each point: no partition is held out."""
-        return np.full(len(Z), np.nan)
-
-    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:  # noqa: ARG002
-        """Return None for each point: regions give no probabilities."""
-        return np.full(len(Z), None, dtype=object)
-
     def region_trust(self, problem: int, region: int) -> float:
         """Return the trust in the label of an ellipsoid, by the counts in it; each problem has two sides."""
         rules = self.rules[problem]
@@ -374,10 +358,6 @@ class CountModel(PartitionModel):
             totals = rules.training_counts.totals
             return float(trust_of(own, others, totals[side], totals[1 - side])[0])
         return float(HELD_OUT_METHODS[self.trust](own, others)[0])
-
-    def read_as(self) -> dict[str, str]:
-        """Return nothing: regions are no components of densities."""
-        return {}
 
     def _deciding(self) -> Sequence[Any]:
         arrays: list[Any] = []
@@ -399,7 +379,3 @@ class CountModel(PartitionModel):
                 "trust='local', the default, or with SEPEnsembleClassifier."
             )
         return self
-
-    def for_decisions(self) -> Self:
-        """Return the same model without what decisions do not need."""
-        return replace(self, records=None)
