@@ -16,7 +16,7 @@ from sepc.partitions.blocks import Block, Partition
 
 def with_stored_counts(rules):
     stored = StoredCounts.of(rules.training_counts, growing=rules.grows)
-    return Rules.by(stored, rules.sides, rules.labels, rules.grows)
+    return Rules(stored, rules.sides, rules.labels, rules.grows)
 
 
 def assert_same_verdicts(one, two, rows=slice(None)):
@@ -49,7 +49,7 @@ class TestStoredCounts:
         rng = np.random.default_rng(seed)
         side, votes = (rng.random(90) < 0.5).astype(np.int8), rng.random(90) < 0.4
         P = sepc.partitions.partition(X[side == 0], X[side == 1], 2)
-        rules = Rules(P, X, side, ("a", "b"), votes, grows=grows)
+        rules = Rules.of(P, X, side, ("a", "b"), votes, grows=grows)
         Z = X + rng.normal(size=X.shape)
         assert_same_but_for_ties(rules.judge(Z), with_stored_counts(rules).judge(Z))
         assert np.array_equal(with_stored_counts(rules).counts, rules.counts)

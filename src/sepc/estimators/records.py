@@ -233,7 +233,7 @@ class RecordsInMemory:
             own = [in_core[self.codes[in_core] == k] - start for k, start in enumerate(starts)]
             partitions = [renumbered(p, own) for p in partitions]
         return [
-            Rules(p, self.points, *problem, core.counted, compiled=True, grows=grows)
+            Rules.of(p, self.points, *problem, core.counted, compiled=True, grows=grows)
             for p, problem in zip(partitions, problems, strict=True)
         ]
 
@@ -307,7 +307,7 @@ class RecordsElsewhere:
             stack = EllipsoidStack([block.ellipsoid for block in p.blocks], core.points.shape[1])
             counted.append(Counted(stack, isolated, of_class.side.astype(np.int64), grows))
         return [
-            Rules.by(counts, np.array([block.side for block in p.blocks], dtype=np.int64), problem.labels, grows)
+            Rules(counts, np.array([block.side for block in p.blocks], dtype=np.int64), problem.labels, grows)
             for counts, p, problem in zip(counts_of_scattered(self.records, counted), partitions, problems, strict=True)
         ]
 

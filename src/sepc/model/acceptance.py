@@ -56,12 +56,7 @@ class Promise(ABC):
     def limits(self, assessment: Any, groups: Any = None) -> FloatArray:
         """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised.
 
-        Parameters
-        ----------
-        assessment : Assessment
-            Of n records.
-        groups : array-like of shape (n,) or (n, n_groups), optional
-            Groups of the records, where the promise goes by groups.
+        `groups`, of shape (n,) or (n, n_groups), are those of the records, where the promise goes by groups.
         """
 
 

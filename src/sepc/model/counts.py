@@ -97,7 +97,7 @@ class TrainingCounts(ABC):
         alone = self.isolated.points[isolated]
         held = np.array([is_held(self.stack.gauge(alone, int(k))) for k in which], dtype=bool)
         held = held.reshape(len(which), len(isolated))
-        common = self._in_all(chosen, held, isolated)
+        common = self._at_all(isolated, held) if len(isolated) else self.bitsets.in_all(chosen)[0]
         if common.any():
             return Tie(common.tolist(), union=False)
         in_any = self.isolated.counts[isolated[~held.any(axis=0)]].sum(axis=0)
@@ -105,14 +105,8 @@ class TrainingCounts(ABC):
             in_any = in_any + self.bitsets.in_any(chosen)[0]
         return Tie(in_any.tolist(), union=True)
 
-    def _in_all(self, chosen: BoolArray, held: BoolArray, isolated: IntArray) -> IntArray:
-        """Count the points in all of some ellipsoids and at all of some isolated points.
-
-        `chosen` marks the ellipsoids, shape (1, n_ellipsoids); `held` has the shape (n_chosen, n_isolated): which
-        isolated points each of them holds.
-        """
-        if not len(isolated):
-            return np.asarray(self.bitsets.in_all(chosen)[0])
+    def _at_all(self, isolated: IntArray, held: BoolArray) -> IntArray:
+        """Count the points at all of some isolated points; `held` shows which of these each tied ellipsoid holds."""
         here = len(isolated) == 1 and bool(held.all())  # no point is at two of them
         return np.asarray(self.isolated.counts[isolated[0]] * here)
 

@@ -55,13 +55,9 @@ def decide_by_probability(
 
     `proba` has the class priors of the training set, shape (n, n_classes).
     """
-    if policy is not None:
-        return _decide_by_policy(proba, typicality, policy)
-    contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
-    return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
-
-
-def _decide_by_policy(proba: FloatArray, typicality: FloatArray | None, policy: Policy) -> Decision:
+    if policy is None:
+        contested = np.count_nonzero(proba >= CONTESTED, axis=1) > 1
+        return Decision(proba.argmax(axis=1), proba.max(axis=1), proba, contested, typicality)
     proba = policy.posterior(proba)
     label = policy.choose(proba)
     trust = proba[np.arange(len(label)), label]

@@ -104,7 +104,7 @@ class Mixture:
         dof: float = DEGREES_OF_FREEDOM,
     ) -> Self:
         """Make the densities of components, with these degrees of freedom."""
-        densities = replace(densities_of(parts, class_count, center, unit, categories), degrees_of_freedom=dof)
+        densities = densities_of(parts, class_count, center, unit, categories, dof)
         return cls(list(parts), densities, class_count, center, unit, categories)
 
     def with_dof(self, dof: float) -> Self:
@@ -247,12 +247,14 @@ def densities_of(
     class_count: NDArray[np.integer],
     center: FloatArray,
     unit: FloatArray,
-    categories: Categories | None = None,
+    categories: Categories | None,
+    dof: float,
 ) -> LocalDensities:
     """Return the densities of components, class by class, whose moments are those of ``(x - center) / unit``."""
     held = None
     if categories is not None:
-        held, numbers = categories.held(center + unit * [part.mean for part in parts]), categories.numbers(len(unit))
+        held = categories.held(center + unit * np.array([part.mean for part in parts]))
+        numbers = categories.numbers(len(unit))
         parts = [p._replace(mean=p.mean[numbers], scatter=p.scatter[np.ix_(numbers, numbers)]) for p in parts]
         center, unit = center[numbers], unit[numbers]
     counts, number = np.array([float(part.n) for part in parts]), np.array([part.code for part in parts])
@@ -270,7 +272,7 @@ def densities_of(
     shares = None
     if categories is not None and held is not None:
         shares = shares_of(categories, held, counts, number, len(class_count))
-    return LocalDensities(center, unit, np.hstack(table), number, log_weights, len(class_count), shares)
+    return LocalDensities(center, unit, np.hstack(table), number, log_weights, len(class_count), shares, dof)
 
 
 def mixture_of_blocks(

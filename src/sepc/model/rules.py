@@ -25,34 +25,24 @@ if TYPE_CHECKING:  # judging needs no solver
 
 
 class Rules:
-    """One partition with the places of its training points.
+    """Ellipsoids of a partition with the counts of their training points.
 
     Parameters
     ----------
-    partition : Partition
-    points : ndarray of shape (n, d)
-        The training points of all sets.
-    side : ndarray of int, shape (n,)
-        Number of the set of each; members of the partition are numbered among the points of a set, in this order.
+    training_counts : TrainingCounts
+    sides : ndarray of int, shape (n_ellipsoids,)
+        The set that each ellipsoid was built on.
     labels : sequence of str
         Names of the sets.
-    counted : ndarray of bool, shape (n,), optional
-        Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
-    compiled : bool, default=False
-        Whether compiled code finds the ellipsoids that hold them, in less time; only a fit has loaded it.
     grows : bool, default=False
         Whether the nearest ellipsoid is grown about its centre until it touches a point outside of all, before its
         training points are counted. In the paper it is not: R3 is R1 on the nearest ellipsoid.
 
     Attributes
     ----------
-    training_counts : TrainingCounts
-        Counts the training points.
     stack : EllipsoidStack
     names : list of str
         Of the ellipsoids: the label and a running number.
-    sides : ndarray of int, shape (n_ellipsoids,)
-        The set that each was built on.
     counts, held : ndarray of int, shape (n_ellipsoids, n_sides)
         Counted points of each label in each, and all points.
     isolated : ndarray of shape (n_isolated, d)
@@ -60,7 +50,17 @@ class Rules:
     """
 
     def __init__(
-        self,
+        self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool = False
+    ) -> None:
+        self.training_counts, self.sides, self.labels, self.grows = training_counts, sides, labels, grows
+        self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
+        self.names = _numbered(sides, labels, "#")
+        self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
+        self.isolated_names = _numbered(named, labels, "@")
+
+    @classmethod
+    def of(
+        cls,
         partition: "Partition",
         points: FloatArray,
         side: NDArray[np.integer],
@@ -68,23 +68,13 @@ class Rules:
         counted: BoolArray | None = None,
         compiled: bool = False,
         grows: bool = False,
-    ) -> None:
+    ) -> Self:
+        """Return the rules of a partition, by its training points; see `RecordCounts.of`.
+
+        Points that shaped the ellipsoids flatter them: `counted` marks those that are counted, all by default.
+        """
         sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
-        self._start(RecordCounts.of(partition, points, side, counted, compiled), sides, labels, grows)
-
-    @classmethod
-    def by(cls, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool = False) -> Self:
-        """Return the rules of ellipsoids, built on these sides, whose training points are counted already."""
-        rules = cls.__new__(cls)
-        rules._start(training_counts, sides, labels, grows)
-        return rules
-
-    def _start(self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool) -> None:
-        self.training_counts, self.sides, self.labels, self.grows = training_counts, sides, labels, grows
-        self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
-        self.names = _numbered(sides, labels, "#")
-        self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
-        self.isolated_names = _numbered(named, labels, "@")
+        return cls(RecordCounts.of(partition, points, side, counted, compiled), sides, labels, grows)
 
     @property
     def side(self) -> NDArray[np.integer]:

@@ -94,7 +94,8 @@ class StoredCounts(TrainingCounts):
         """
         grown = self._different(which, gauges)
         counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, len(self.totals))
-        holds_isolated = np.array([self._holds_isolated(k, g, isolated) for k, g in grown], dtype=bool)
+        alone = self.isolated.points[isolated]
+        holds_isolated = np.array([is_held(self.stack.gauge(alone, k) / g) for k, g in grown], dtype=bool)
         holds_isolated = holds_isolated.reshape(len(grown), len(isolated))
         common = self._in_all_tied(counts, holds_isolated, isolated)
         if common is None or common.any():
@@ -119,13 +120,9 @@ class StoredCounts(TrainingCounts):
         beyond = [np.count_nonzero(is_held(of_side / gauge)) for of_side in self._beyond(which)]
         return np.asarray(self.counts[which] + beyond)
 
-    def _holds_isolated(self, which: int, gauge: float, isolated: IntArray) -> BoolArray:
-        return np.asarray(is_held(self.stack.gauge(self.isolated.points[isolated], which) / gauge))
-
     def _in_all_tied(self, counts: IntArray, holds_isolated: BoolArray, isolated: IntArray) -> IntArray | None:
-        if len(isolated):  # no point is at two of them
-            here = len(isolated) == 1 and bool(holds_isolated.all())
-            return np.asarray(self.isolated.counts[isolated[0]] * here)
+        if len(isolated):
+            return self._at_all(isolated, holds_isolated)
         most = counts.min(axis=0)
         least = np.maximum(counts.sum(axis=0) - (len(counts) - 1) * self._n_counted, 0)
         return most if np.array_equal(least, most) else None

@@ -118,7 +118,7 @@ def unpack_rules(
     stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points), n_sides)
     patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
     members = members_of(patterns, len(stack))
-    return Rules.by(RecordCounts(stack, points, side, n_sides, counted, members, isolated), _sides(p), labels, grows)
+    return Rules(RecordCounts(stack, points, side, n_sides, counted, members, isolated), _sides(p), labels, grows)
 
 
 def unpack_stored_rules(
@@ -144,7 +144,7 @@ def unpack_stored_rules(
         outside=_outside(reader, len(stack), n_rows, n_sides) if "gauges" in reader else None,
         grid_counts=_grid_counts(reader, len(stack), n_rows, n_sides) if "grid_counts" in reader else None,
     )
-    return Rules.by(counts, _sides(p), labels, grows)
+    return Rules(counts, _sides(p), labels, grows)
 
 
 def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
