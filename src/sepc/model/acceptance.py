@@ -109,7 +109,7 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
     }
 
 
-def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
+def min_trust_of(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
     """Return the terms of acceptance: by default the signed promise, else costs alone, else a trust of 0.95."""
     if min_trust is not None:
         return min_trust
@@ -120,17 +120,17 @@ def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, floa
 
 def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> FloatArray:
     """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised."""
-    asked = asked_for(a, min_trust)
-    if isinstance(asked, Promise):
-        return asked.limits(a, groups)
+    required = min_trust_of(a, min_trust)
+    if isinstance(required, Promise):
+        return required.limits(a, groups)
     if groups is not None:
         raise InputError(
-            f"groups were given, and min_trust={asked!r} does not ask for them; expected a promise by groups "
+            f"groups were given, and min_trust={required!r} does not ask for them; expected a promise by groups "
             "in its place. Pass what select_min_trust(..., by=groups) returned."
         )
-    if not isinstance(asked, Mapping):
-        return np.full(len(a), as_share(asked, "min_trust"))
-    missing = [label for label in a.classes.tolist() if label not in asked]
+    if not isinstance(required, Mapping):
+        return np.full(len(a), as_share(required, "min_trust"))
+    missing = [label for label in a.classes.tolist() if label not in required]
     if missing:
         raise InputError(
             f"min_trust has no entry for {missing}; expected one number for each label. "
@@ -138,7 +138,7 @@ def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> Fl
         )
     limits = np.empty(len(a))
     for label in a.classes.tolist():
-        limits[a.label == label] = as_share(asked[label], f"min_trust[{label!r}]")
+        limits[a.label == label] = as_share(required[label], f"min_trust[{label!r}]")
     return limits
 
 

@@ -240,7 +240,7 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        return self._asked(acceptance.accepted, Terms(min_trust, min_typicality, allow_outside, groups))
+        return self._evaluated(acceptance.accepted, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def refusals(
         self,
@@ -271,7 +271,7 @@ class Assessment:
         >>> clf.assess([[0.5], [3.5], [4.0]]).refusals(min_trust=0.9).tolist()
         [None, 'contested', 'trust']
         """
-        return self._asked(acceptance.refusals, Terms(min_trust, min_typicality, allow_outside, groups))
+        return self._evaluated(acceptance.refusals, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def label_or(
         self, abstain_label: Any, min_trust: MinTrust = None, min_typicality: float = STRANGE, *, groups: Any = None
@@ -286,9 +286,9 @@ class Assessment:
         [0, 'unsure']
         """
         terms = Terms(min_trust, min_typicality, groups=groups)
-        return self._asked(acceptance.label_or, terms, abstain_label)
+        return self._evaluated(acceptance.label_or, terms, abstain_label)
 
-    def _asked(self, question: Callable[..., NDArray[Any]], terms: Terms, *args: Any) -> NDArray[Any]:
+    def _evaluated(self, question: Callable[..., NDArray[Any]], terms: Terms, *args: Any) -> NDArray[Any]:
         """Return what a function of `acceptance` returns; assessments elsewhere evaluate it where their columns are."""
         return question(self, terms, *args)
 

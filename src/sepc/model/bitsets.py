@@ -57,7 +57,8 @@ class Bitsets:
         step = max(_TABLE // max(self.bits.shape[1], 1), 1)
         for rows in chunk_slices(len(sets), step):
             some = order[rows]
-            out[some] = self._sides(self._combined(sets[some], join))
+            bits = np.bitwise_count(self._combined(sets[some], join))
+            out[some] = np.add.reduceat(bits, self.starts[:-1], axis=1, dtype=np.int64)
         return out
 
     def _combined(self, sets: BoolArray, join: np.ufunc) -> Patterns:
@@ -69,9 +70,6 @@ class Bitsets:
             n = int(np.searchsorted(-size, -k, side="left"))
             join(combined[:n], self.bits[member[first[:n] + k]], out=combined[:n])
         return np.asarray(combined)
-
-    def _sides(self, combined: Patterns) -> IntArray:
-        return np.add.reduceat(np.bitwise_count(combined), self.starts[:-1], axis=1, dtype=np.int64)
 
 
 class PatternCounts:

@@ -72,7 +72,7 @@ def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tupl
         if len(patterns) > 1:
             factor = factor[which]
         away = np.where(there[:, None], z[rows, None] - means, 0.0)
-        # Feature after feature: sums over features may depend on how many other points there are, in the last bit.
+        # Feature after feature: sums over features may depend on the number of other points, in the last bit.
         square, log_scale = np.zeros((2, *away.shape[:2]))
         for j in range(d):
             away[..., j] /= factor[..., j, j]

@@ -5,7 +5,7 @@ its own, too narrow where it was cut, and the sum of the pieces has seams. Momen
 records of scatter W in each of several components, and their shrunken covariance S, the log likelihood of the records,
 each under the normal distribution of its own component, is up to terms that merging does not change the sum of
 
-    n log n - n log(det S) / 2 - trace(W / S) / 2,
+    n log n - n log(det S) / 2 - trace(inv(S) W) / 2,
 
 plus for each category n times the sum of p log p over the shares p of its values. Pieces of one normal distribution
 gain by being merged. Distributions of their own lose, if they lie further apart than about three and a half standard

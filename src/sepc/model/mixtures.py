@@ -121,22 +121,12 @@ class Mixture:
         return self.after(self.sums(points, codes), self.class_count)
 
     def sums(self, points: FloatArray, codes: IntArray) -> FloatArray:
-        """Return what an EM iteration needs of some records, to be added to that of all others.
+        """Return what an EM iteration needs of some records of these classes, to be added to that of all others.
 
-        A record with missing values belongs to components by its known values; the missing ones have the conditional
-        mean and covariance of the component to which the record most likely belongs.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-            NaN where a value is missing.
-        codes : ndarray of int, shape (n,)
-            Their classes.
-
-        Returns
-        -------
-        ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
-            Sums of products of two of ``(z, 1)``, by the probabilities with which the records belong to each component.
+        Sums of products of two of ``(z, 1)``, by the probabilities with which the records belong to each component: of
+        shape ((d + 1) * (d + 2) / 2, n_components). A record with missing values (NaN) belongs to components by its
+        known values; the missing ones have the conditional mean and covariance of the component to which it most likely
+        belongs.
         """
         d = len(self.unit)
         n_products = (d + 1) * (d + 2) // 2
@@ -284,21 +274,11 @@ def mixture_of_blocks(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
 ) -> Mixture:
-    """Make components of blocks of points.
+    """Make a component of each block of points: pairs of class and rows, class by class.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    blocks : iterable of pairs
-        Class and rows of each, class by class.
-    class_count : ndarray of int, shape (n_classes,)
-        Number of points of each class; their shares are the priors.
-    center, unit : ndarray of shape (d,)
-        A point among them, such as their mean, and the unit of length of each feature.
-    categories : Categories, optional
-        Those that are modelled apart.
-    gaps : ndarray of bool, shape (n, d), optional
-        Where values are missing; the iterations start from what stands there in the points.
+    `class_count` gives the priors; `center` is a point among the others, such as their mean, and `unit` the unit of
+    length of each feature, both of shape (d,). `categories` are modelled apart. Where values are missing, by `gaps` of
+    shape (n, d), the iterations start from what stands there in the points.
     """
     with one_blas_thread(points.size):
         blocks = list(blocks)
