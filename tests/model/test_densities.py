@@ -1,4 +1,4 @@
-"""Local densities against a plain reading of them, and what must not matter."""
+"""Local densities against plain formulas, and what must not matter."""
 
 from dataclasses import replace
 

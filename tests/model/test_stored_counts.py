@@ -1,4 +1,4 @@
-"""Stored counts: what is kept of the training points tells as much as the points."""
+"""Stored counts: they give the same verdicts as the training points."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def assert_same_but_for_ties(one, two):
 
 
 class TestStoredCounts:
-    """What is kept of the training points tells as much as the points."""
+    """They give the same verdicts as the training points."""
 
     @given(seeds(), st.booleans())
     def test_verdicts_are_those_of_the_points(self, seed, grows):
@@ -75,12 +75,12 @@ class TestStoredCounts:
             (((0, 1.0, 1.0), (1, 4.0, 5.0)), ((), ()), 40.0),
         ],
     )
-    def test_ties_that_can_be_told(self, shapes, isolated, z, grows):
+    def test_ties_with_one_answer(self, shapes, isolated, z, grows):
         rules = make_rules(self.A, self.B, self.planted(*shapes, isolated=isolated), grows=grows)
         Z = np.array([[z], [-z]])
         assert_same_verdicts(rules.judge(Z), with_stored_counts(rules).judge(Z))
 
-    def test_a_tie_of_grown_ones_that_cannot_be_told_goes_to_the_first(self):
+    def test_an_undecided_tie_of_grown_ones_goes_to_the_first(self):
         A, B = np.array([[-10.0], [1.0], [9.0]]), np.array([[0.5], [8.5], [9.5]])
         rules = make_rules(A, B, self.planted((0, 1.0, 1.0), (1, 9.0, 1.0)), grows=True)
         one, two = rules.judge(np.array([[5.0]])), with_stored_counts(rules).judge(np.array([[5.0]]))
