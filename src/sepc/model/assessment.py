@@ -60,8 +60,7 @@ class Assessment:
         Share of the held-out training records that are at least as strange (have no higher density): near 0 is strange.
         NaN where it is not known: for other trust methods than "local".
     stability : ndarray of shape (n,)
-        Share of the partitions without a part of the training records that give the same label; NaN where there are
-        none.
+        Share of the partitions with a held-out part of the training records that give the same label; NaN without any.
     main_region : ndarray of object, shape (n,)
         Name of the label's region that gives most of its probability; None where regions give none, as for other
         trust methods than "local" and "raw", and in ensembles.
@@ -72,7 +71,7 @@ class Assessment:
         two ellipsoids of different labels hold the point. It bounds no error, and is no probability of one: it knows
         neither how frequent the labels are, nor the other ellipsoids around the point.
     expected_cost, asking_cost : ndarray of shape (n,)
-        What giving the label, and asking a person instead, can be expected to cost; NaN where it is not known.
+        Expected costs of giving the label, and of abstaining; NaN where they are not known.
     agreement : ndarray of shape (n,)
         Of an ensemble alone: weight of the members whose own label is the same, as a share of all weight.
     odds : ndarray of shape (n,)
@@ -208,12 +207,12 @@ class Assessment:
         *,
         groups: Any = None,
     ) -> BoolArray:
-        """Return which labels to accept; the others are for a person to look at.
+        """Return which labels to accept; the others are for review.
 
         Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A point without
         any value has none, nor has a model without any region. Where costs are known, these decide in place of trust
-        and contest: accepted is a label that can be expected to cost no more than asking a person, and that is trusted
-        if a trust is asked for.
+        and contest: accepted is a label whose expected cost is at most that of abstaining, and that is trusted if
+        `min_trust` is given.
 
         Parameters
         ----------
@@ -262,7 +261,7 @@ class Assessment:
         ndarray of object, shape (n,)
             ``no values`` (all are missing), ``no region`` (the model has none), ``strange``, ``contested``, ``outside``
             (if it is not allowed), ``promise`` (of such records nothing is promised), ``trust`` (too low) or ``cost``
-            (asking a person costs less); None where the label is accepted.
+            (abstaining costs less); None where the label is accepted.
 
         Examples
         --------
