@@ -75,7 +75,7 @@ def judged(X: np.ndarray, y: np.ndarray, n_splits: int) -> tuple[dict, float]:
 
 def verdicts(model: PartitionModel, grows: bool, Z: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     """Return what a model says of points outside if ellipsoids are grown, or not."""
-    rules = [Rules.by(r.training_counts, r.sides, r.labels, grows) for r in model.rules]
+    rules = [Rules(r.training_counts, r.sides, r.labels, grows) for r in model.rules]
     counts, bound = (replace(model, rules=rules, trust=trust).decide_in_units(Z) for trust in ("counts", "bound"))
     every = np.arange(len(y))
     return {

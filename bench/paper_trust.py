@@ -56,7 +56,7 @@ def judged(X: np.ndarray, y: np.ndarray, repeats: int) -> dict[str, np.ndarray]:
             model = SEPClassifier(trust="paper").fit(X[train], y[train]).model_
             part = {}
             for way, grows in WAYS.items():
-                rules = [Rules.by(r.training_counts, r.sides, r.labels, grows) for r in model.rules]
+                rules = [Rules(r.training_counts, r.sides, r.labels, grows) for r in model.rules]
                 a = replace(model, rules=rules).assess(X[test], FrameMaker())
                 part |= {f"right {way}": a.label == y[test], f"trust {way}": a.trust}
             parts.append(part | {"overlap": a.local_overlap})

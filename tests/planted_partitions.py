@@ -8,7 +8,7 @@ from sepc.partitions.blocks import Block, Partition
 
 
 def make_rules(A, B, P, labels=("a", "b"), grows=False):
-    return Rules(P, np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)]), labels, grows=grows)
+    return Rules.of(P, np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)]), labels, grows=grows)
 
 
 def discs(*centres, radius=1.0):

@@ -24,7 +24,7 @@ def test_intersections_and_unions_hold_what_sets_of_points_hold(n, k):
 
 @pytest.mark.parametrize("n_words", [1, 2, 5])
 @pytest.mark.parametrize("n", [0, 1, 300])
-def test_patterns_are_told_apart_as_by_numpy(n, n_words):
+def test_distinct_patterns_are_those_of_numpy(n, n_words):
     # Words from both ends of their range, so that the highest bits are among them.
     patterns = np.random.default_rng(n).integers(-2, 3, (n, n_words)).view(np.uint64)
     different, first, back = np.unique(patterns, axis=0, return_index=True, return_inverse=True)

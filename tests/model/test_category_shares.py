@@ -98,13 +98,13 @@ class TestShares:
         assert (categories.squares_beyond(far).sum(axis=1) > 0).all()
         assert (categories.squares_beyond(X) == 0).all()
 
-    def test_the_feature_of_the_value_tells_it_all(self):
+    def test_the_share_belongs_to_the_feature_of_the_value(self):
         _, X, blocks = table(0)
         shares = shares_in(X, blocks, Categories.of(GROUPS, np.zeros(8), np.ones(8)))
-        told, logs = shares.by_feature(X, 2), shares.by_category(X, 2)
+        by_feature, logs = shares.by_feature(X, 2), shares.by_category(X, 2)
         for number, group in enumerate(GROUPS):
-            assert told[:, group].sum(axis=1) == pytest.approx(logs[:, number])
-        assert (told[:, :3][X[:, :3] == 0] == 0).all()
+            assert by_feature[:, group].sum(axis=1) == pytest.approx(logs[:, number])
+        assert (by_feature[:, :3][X[:, :3] == 0] == 0).all()
         unknown = shares.by_feature(np.zeros((1, 8)), 2)[0]
         assert unknown[:3] == pytest.approx(np.full(3, unknown[:3].sum() / 3))
 
@@ -156,7 +156,7 @@ class TestGroups:
         _, X, _ = table(seed)
         assert self.groups(X) == [g for g in GROUPS if np.ptp(X[:, g]) > 0]
 
-    def test_without_the_first_value_each_feature_tells_one_of_two(self):
+    def test_without_the_first_value_each_feature_has_two_values(self):
         value = np.array([0, 1, 2, 0, 1, 2])
         assert self.groups(np.eye(3)[value][:, 1:]) == [[0], [1]]
 

@@ -1,20 +1,196 @@
-"""Trust methods: the paper's formula, shares of held-out points, their lower bounds."""
+"""Decisions: which label, which trust by which method, whether it is contested."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fitted_classifiers import overlapping, voters
+from hypothesis import given, settings
+from planted_partitions import discs, make_rules, planted
+from strategies import labelled_points, seeds
 
 from sepc import InputError, SEPClassifier
-from sepc.model.count_model import CountModel
 from sepc.model.decision import (
     TRUST_METHODS,
+    decide_by_counts,
+    decide_by_probability,
+    deciding_problem,
+    label_counts,
     lower_bound_of,
     require_method,
     share_of,
     trust_of,
 )
+from sepc.model.partition_model import CountModel
+from sepc.model.verdicts import RegionNames, Verdicts
+
+ignore_few = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
+RULES = make_rules(np.zeros((1, 1)), np.ones((1, 1)), planted(discs((0.0,)), (0,)))
+
+
+def verdicts_with(counts):
+    """Return verdicts with these counts, none of them by one ellipsoid alone."""
+    n = len(counts)
+    nobody = np.full(n, -1)
+    rule, distance, points = np.zeros(n, dtype=int), np.zeros(n), np.zeros((n, 1))
+    return Verdicts(np.array(counts), rule, nobody, nobody, distance, RegionNames([], n), points)
+
+
+def random_counts(seed):
+    """Return class sizes, and verdicts of their binary problems on 40 points; on the first all labels are tied."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 6))
+    counts = rng.integers(0, 4, size=(1 if n_classes == 2 else n_classes, 40, 2))
+    counts[:, 0] = 2
+    return rng.integers(1, 4, size=n_classes) * 10, [verdicts_with(of_problem) for of_problem in counts]
+
+
+class TestChoice:
+    """Which label the counts give."""
+
+    def choose(self, counts, totals):
+        A, B = np.zeros((totals[0], 1)), np.ones((totals[1], 1))
+        rules = make_rules(A, B, planted(discs((0.0,), radius=0.5), (0,)))
+        v = rules.judge(np.array([[0.0]]))
+        v.counts[:] = counts
+        return decide_by_counts([v], [rules], np.array(totals))
+
+    def test_more_points_win_whatever_the_class_sizes(self):
+        assert self.choose([3, 2], [4, 900]).label.tolist() == [0]
+        assert self.choose([2, 3], [900, 4]).label.tolist() == [1]
+
+    def test_equal_counts_go_to_the_larger_class(self):
+        assert self.choose([2, 2], [5, 9]).label.tolist() == [1]
+        assert self.choose([2, 2], [9, 5]).label.tolist() == [0]
+
+    def test_equal_counts_and_classes_go_to_the_first(self):
+        d = self.choose([2, 2], [5, 5])
+        assert d.label.tolist() == [0]
+        assert d.contested.tolist() == [True]
+        assert 0.5 < d.proba[0, 0] < 0.5 + 1e-6
+
+    def test_an_outnumbered_ellipsoid_is_contested(self):
+        assert self.choose([2, 3], [5, 5]).contested.tolist() == [True]
+        assert self.choose([3, 2], [5, 5]).contested.tolist() == [False]
+
+    def test_trust_weighs_in_the_class_sizes(self):
+        d = self.choose([5, 2], [10, 300])
+        assert d.trust[0] == pytest.approx(1 / (1 + 2 * 300 / (6 * 11)))
+        assert d.trust[0] < 0.5
+
+
+@ignore_few
+@pytest.mark.parametrize("trust", ["counts", "bound"])
+class TestNothingCounted:
+    @pytest.mark.parametrize(
+        ("n_features", "in_words"),
+        [
+            (3, ["holds 0 held-out records of 0 and 0 of other labels", "nothing confirms it"]),
+            (30, ["The model has no ellipsoid here", "no trust in the label to speak of"]),
+        ],
+    )
+    def test_the_label_is_theirs_who_shaped_the_region(self, trust, n_features, in_words):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, n_features)), np.repeat([0, 1], 6)
+        X[y == 1] += 3
+        clf = SEPClassifier(trust=trust).fit(X, y)
+        a = clf.assess(X)
+        assert np.array_equal(a.label, y)
+        nothing = a.counts.sum(axis=1) == 0
+        assert nothing.any()
+        assert (a.reason[nothing] == "contested").all()
+        assert (a.trust[nothing] <= 0.5).all()
+        text = clf.explain(X[nothing.argmax()]).text
+        assert all(words in text for words in in_words)
+
+    @settings(max_examples=40)
+    @given(seed=seeds())
+    def test_regions_of_one_label_alone(self, trust, seed):
+        A, B, n_imp = labelled_points(seed)
+        X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
+        a = SEPClassifier(trust=trust, n_imp=n_imp).fit(X, y).assess(X)
+        for label, region, counts in zip(a.label, a.region, a.counts, strict=True):
+            owners = {name.removeprefix("~")[0] for name in region.replace("|", "&").split("&")}
+            if counts.sum() == 0 and len(owners) == 1 and "@" not in region:
+                assert owners == {label}
+
+
+@pytest.mark.parametrize("trust", ["local", "raw"])
+def test_a_label_is_contested_where_another_has_a_third_of_the_probability(trust):
+    X, y, Z = overlapping(3)
+    clf = SEPClassifier(trust=trust).fit(X, y)
+    a, proba = clf.assess(Z), clf.predict_proba(Z)
+    rival = np.sort(proba, axis=1)[:, -2]
+    assert 0 < a.contested.sum() < len(a)
+    assert np.array_equal(a.contested, rival >= 1 / 3)
+    assert np.array_equal(a.reason == "contested", a.contested & ~(a.typicality < 0.01))
+
+
+class TestDecidingProblem:
+    def test_the_only_problem_has_a_side_for_each_label(self):
+        problem, side = deciding_problem(np.array([0, 1, 1]), 1)
+        assert (problem.tolist(), side.tolist()) == ([0, 0, 0], [0, 1, 1])
+
+    def test_of_several_problems_each_label_has_its_own_and_is_the_first_side_there(self):
+        problem, side = deciding_problem(np.array([2, 0, 1]), 3)
+        assert (problem.tolist(), side.tolist()) == ([2, 0, 1], [0, 0, 0])
+
+    def test_counts_of_the_label_come_first(self):
+        only = verdicts_with([[5, 1], [5, 1]])
+        assert label_counts(np.array([0, 1]), [only]).tolist() == [[5, 1], [1, 5]]
+
+    def test_counts_are_those_of_the_label_s_own_problem(self):
+        several = [verdicts_with([[10 * k, 1], [10 * k, 2]]) for k in range(3)]
+        assert label_counts(np.array([2, 1]), several).tolist() == [[20, 1], [10, 2]]
+
+
+class TestProbabilities:
+    @given(seeds())
+    def test_they_sum_to_1_and_the_label_has_the_largest(self, seed):
+        sizes, verdicts = random_counts(seed)
+        for trust in ("paper", "counts", "bound"):
+            d = decide_by_counts(verdicts, [RULES] * len(verdicts), sizes, trust)
+            assert d.proba.shape == (40, len(sizes))
+            assert d.proba.sum(axis=1) == pytest.approx(1, abs=1e-12)
+            assert np.array_equal(d.proba.argmax(axis=1), d.label)
+            assert ((d.trust >= 0) & (d.trust <= 1)).all()
+
+    @given(seeds())
+    def test_the_winner_of_a_tie_leads_by_a_hair(self, seed):
+        sizes, verdicts = random_counts(seed)
+        d = decide_by_counts(verdicts, [RULES] * len(verdicts), sizes)
+        every = [label_counts(np.full(40, k), verdicts) for k in range(len(sizes))]
+        shares = np.column_stack([(own + 1) / (own + others + 2) for own, others in (counts.T for counts in every)])
+        second, first = np.sort(d.proba, axis=1)[:, -2:].T
+        tied = np.count_nonzero(shares == shares.max(axis=1, keepdims=True), axis=1) > 1
+        assert tied[0]
+        assert ((first - second)[tied] > 0).all()
+        assert ((first - second)[tied] < 1e-8).all()
+        assert d.proba[~tied] == pytest.approx((shares / shares.sum(axis=1, keepdims=True))[~tied], abs=1e-12)
+
+    @given(seeds())
+    def test_the_reading_changes_the_trust_alone(self, seed):
+        sizes, verdicts = random_counts(seed)
+        paper, counts, bound = (
+            decide_by_counts(verdicts, [RULES] * len(verdicts), sizes, trust) for trust in ("paper", "counts", "bound")
+        )
+        for other in (counts, bound):
+            assert np.array_equal(other.label, paper.label)
+            assert np.array_equal(other.proba, paper.proba)
+            assert np.array_equal(other.contested, paper.contested)
+        assert (bound.trust < counts.trust).all()
+
+    @given(seeds())
+    def test_the_likeliest_label_is_chosen_and_contested_where_another_has_a_third(self, seed):
+        rng = np.random.default_rng(seed)
+        proba = rng.dirichlet(np.ones(rng.integers(2, 6)), size=40)
+        d = decide_by_probability(proba)
+        assert np.array_equal(d.label, proba.argmax(axis=1))
+        assert np.array_equal(d.trust, proba.max(axis=1))
+        others = np.where(np.arange(proba.shape[1]) == d.label[:, None], 0.0, proba)
+        assert np.array_equal(d.contested, others.max(axis=1) >= 1 / 3)
+        assert d.typicality is None
+
 
 # Trust by the counts of a label and of all others in a region, of a training set of 60 and 90 points.
 FORMULAS = {

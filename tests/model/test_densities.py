@@ -1,4 +1,4 @@
-"""Local densities against a plain reading of them, and what must not matter."""
+"""Local densities against plain formulas, and what must not matter."""
 
 from dataclasses import replace
 
@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_t
 from strategies import FAMILIES, point_set, seeds
 
-from sepc.model import quadratics
+from sepc.model import densities
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
+from sepc.model.densities import ByForms, ByMonomials, pairs
 from sepc.model.mixtures import mixture_of_blocks
 from sepc.partitions.units import location_and_scale
 
@@ -123,7 +124,7 @@ class TestPosterior:
         X, Z = rng.normal(size=(30, 40)), rng.normal(size=(20, 40))
         local = read_locally(X, [(0, np.arange(15)), (1, np.arange(15, 30))], np.array([15, 15]), np.ones(40))
         whole = local.posterior(Z)
-        monkeypatch.setattr(quadratics, "_TABLE", 3000)
+        monkeypatch.setattr(densities, "_TABLE", 3000)
         assert local.posterior(Z) == pytest.approx(whole, abs=1e-12)
         assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
 
@@ -172,3 +173,49 @@ class TestHardPlaces:
         found = local.posterior(np.vstack([X, 100 + X]))
         assert np.isfinite(found).all()
         assert found[:12].argmax(axis=1).tolist() == [0] * 6 + [1] * 6
+
+
+def some_polynomials(d, count):
+    rng = np.random.default_rng(d)
+    return rng.normal(size=((d + 1) * (d + 2) // 2, count)), rng.normal(size=(128, d))
+
+
+def plain_values(coefficients, z):
+    lifted = np.column_stack([z, np.ones(len(z))])
+    i, j = pairs(lifted.shape[1])
+    return (lifted[:, i] * lifted[:, j]) @ coefficients
+
+
+class TestPolynomials:
+    @pytest.mark.parametrize("form", [ByMonomials, ByForms])
+    @pytest.mark.parametrize("d", [1, 7, 46, 47, 63, 100])
+    def test_they_are_those_of_plain_sums(self, form, d):
+        coefficients, z = some_polynomials(d, 3)
+        ready = form(coefficients, d)
+        for points in (z, z[::-1]):
+            assert ready(points) == pytest.approx(plain_values(coefficients, points), rel=1e-10, abs=1e-10)
+
+    @pytest.mark.parametrize("form", [ByMonomials, ByForms])
+    @pytest.mark.parametrize("d", [40, 61])
+    def test_a_value_depends_neither_on_the_other_rows_nor_on_its_own(self, form, d):
+        coefficients, z = some_polynomials(d, 5)
+        ready = form(coefficients, d)
+        whole = ready(z).copy()
+        alone = np.zeros_like(z)
+        for row in range(0, len(z), 9):
+            alone[0] = z[row]
+            assert np.array_equal(ready(alone)[0], whole[row])
+        assert np.array_equal(ready(z[::-1])[::-1], whole)
+
+    def test_forms_that_do_not_fit_into_memory_together_come_one_by_one(self, monkeypatch):
+        coefficients, z = some_polynomials(50, 4)
+        kept = ByForms(coefficients, 50)(z).copy()
+        monkeypatch.setattr(densities, "_TABLE", 3 * 56 * 56)
+        one_by_one = ByForms(coefficients, 50)
+        assert len(one_by_one.forms) == 1
+        assert np.array_equal(one_by_one(z), kept)
+
+    def test_few_polynomials_in_many_features_are_evaluated_by_their_forms(self):
+        assert isinstance(densities.quadratics(*some_polynomials(60, 2)[:1], 60), ByForms)
+        assert isinstance(densities.quadratics(*some_polynomials(60, 100)[:1], 60), ByMonomials)
+        assert isinstance(densities.quadratics(*some_polynomials(10, 2)[:1], 10), ByMonomials)

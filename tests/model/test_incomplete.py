@@ -10,9 +10,10 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
+from sepc.common.validation import known_share
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
-from sepc.model.incomplete import as_far_in, distances, expected, known_share, rows_by_gaps
+from sepc.model.incomplete import as_far_in, distances, expected, rows_by_gaps
 from sepc.model.mixtures import mixture_of_blocks
 
 

@@ -1,4 +1,4 @@
-"""Which regions are read as one: against a count of the likelihood by hand, and what becomes of densities."""
+"""Merged regions: against the likelihood counted by hand, and their densities."""
 
 import itertools
 
@@ -29,13 +29,13 @@ def components(found):
     return [component_of_points(code, points.copy(), np.zeros(2), np.ones(2)) for code, points in found]
 
 
-def joined_by_hand(found, price, common, n_saved=6):
+def merged_by_hand(found, penalty, common, n_saved=6):
     """Return the same by looking at all pairs each time, and at the points themselves: two numbers, and categories.
 
-    Without a price two are joined if there is no gap between them, and those that gain most are still the first.
+    Without a penalty two are merged if there is no gap between them, and those that gain most are still the first.
     """
     first = [(k,) for k in range(len(found))]
-    before = joined_by_hand(found, 1.0, common, n_saved) if price is None else first
+    before = merged_by_hand(found, 1.0, common, n_saved) if penalty is None else first
 
     def likelihood(points):
         away = points[:, :2] - points[:, :2].mean(axis=0)
@@ -64,12 +64,12 @@ def joined_by_hand(found, price, common, n_saved=6):
             gains = {
                 (a, b): likelihood(np.concatenate([own[a], own[b]])) - likelihood(own[a]) - likelihood(own[b])
                 for a, b in itertools.combinations(own, 2)
-                if price is not None or no_gap(own[a], own[b])
+                if penalty is not None or no_gap(own[a], own[b])
             }
             if not gains:
                 break
             (a, b), gain = max(gains.items(), key=lambda item: item[1])
-            if price is not None and gain <= -price * saved:
+            if penalty is not None and gain <= -penalty * saved:
                 break
             own[tuple(sorted(a + b))] = np.concatenate([own.pop(a), own.pop(b)])
         out += own
@@ -84,23 +84,23 @@ def test_the_same_as_by_hand(seed):
     common = common_covariance(sum(part.scatter for part in parts), np.array([part.n for part in parts]))
     apart, *others = groupings(parts, None, np.zeros(2), np.ones(2))
     assert apart.tolist() == list(range(len(parts)))
-    for groups, price in zip(others, (0.0, 1.0, None), strict=True):
-        assert [tuple(regions) for regions in members(groups)] == joined_by_hand(found, price, common)
+    for groups, penalty in zip(others, (0.0, 1.0, None), strict=True):
+        assert [tuple(regions) for regions in members(groups)] == merged_by_hand(found, penalty, common)
 
 
 @settings(max_examples=40, deadline=None)
 @given(seeds())
-def test_farther_only_joins_more_and_never_two_classes(seed):
+def test_higher_levels_only_merge_more_and_never_two_classes(seed):
     found = pieces(np.random.default_rng(seed), 3)
-    near, *farther = groupings(components(found), None, np.zeros(2), np.ones(2))
-    for far in farther:
+    near, *higher = groupings(components(found), None, np.zeros(2), np.ones(2))
+    for far in higher:
         assert all(len(set(far[near == k])) == 1 for k in range(near.max() + 1))
         near = far
     codes = np.array([code for code, _ in found])
     assert all(len(set(codes[regions])) == 1 for regions in members(near))
 
 
-def test_halves_of_a_cloud_are_joined_and_clouds_are_not():
+def test_halves_of_a_cloud_are_merged_and_clouds_are_not():
     rng = np.random.default_rng(0)
     cloud = rng.normal(size=(300, 2))
     left = cloud[:, 0] < 0
@@ -110,11 +110,11 @@ def test_halves_of_a_cloud_are_joined_and_clouds_are_not():
 
 
 @pytest.mark.parametrize(("away", "one"), [(3.0, True), (4.5, False)])
-def test_without_a_gap_clouds_are_joined_whatever_it_costs(away, one):
+def test_without_a_gap_clouds_are_merged_whatever_it_costs(away, one):
     rng = np.random.default_rng(0)
     found = [(0, rng.normal(size=(2000, 2))), (0, rng.normal([away, 0.0], size=(2000, 2)))]
     *_, by_criterion, without_gaps = groupings(components(found), None, np.zeros(2), np.ones(2))
-    # Of so many points the criterion keeps both, and so it does with a core in a wide cloud.
+    # With this number of points the criterion keeps both, as it does a core in a wide cloud.
     assert without_gaps.tolist() == ([0, 0] if one else [0, 1])
     found = [(0, rng.normal(size=(2000, 2))), (0, rng.normal([away, 0.0], 5.0, size=(200, 2)))]
     *_, by_criterion, without_gaps = groupings(components(found), None, np.zeros(2), np.ones(2))
@@ -136,15 +136,15 @@ def test_categories_count_by_the_shares_of_their_values(seed):
     scatter = sum(part.scatter[:2, :2] for part in parts)
     common = common_covariance(scatter, np.array([part.n for part in parts]))
     _, *others = groupings(parts, categories, np.zeros(6), np.ones(6))
-    for groups, price in zip(others, (0.0, 1.0, None), strict=True):
-        by_hand = joined_by_hand(found, price, common, n_saved=6 + 2 + 1)
+    for groups, penalty in zip(others, (0.0, 1.0, None), strict=True):
+        by_hand = merged_by_hand(found, penalty, common, n_saved=6 + 2 + 1)
         assert [tuple(regions) for regions in members(groups)] == by_hand
 
 
 class TestDensities:
     @settings(max_examples=20, deadline=None)
     @given(seeds())
-    def test_joined_ones_are_those_of_all_points_of_their_blocks(self, seed):
+    def test_merged_ones_are_those_of_all_points_of_their_blocks(self, seed):
         found = pieces(np.random.default_rng(seed))
         points = np.concatenate([part for _, part in found])
         ends = np.cumsum([0, *(len(part) for _, part in found)])
@@ -162,7 +162,7 @@ class TestDensities:
             n = len(points)
             assert [densities.size(k, n) for k in range(len(densities.codes))] == [len(rows) for _, rows in whole]
 
-    def test_gaps_are_filled_by_all_that_is_joined(self):
+    def test_gaps_are_filled_by_all_that_is_merged(self):
         rng = np.random.default_rng(3)
         points = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]], size=300)
         gaps = rng.random(points.shape) < 0.2
@@ -177,7 +177,7 @@ class TestDensities:
         assert densities.log_joint(points) == pytest.approx(expected.log_joint(points), abs=1e-9)
 
 
-def test_regions_are_their_own_components_if_nothing_is_joined():
+def test_regions_are_their_own_components_if_nothing_is_merged():
     parts = components([(0, np.arange(8.0).reshape(4, 2)), (1, np.arange(8.0).reshape(4, 2))])
     assert LEVELS[0] == UNMERGED
     assert [part.n for part in merged(parts, np.array([0, 1]))] == [4, 4]

@@ -10,8 +10,8 @@ from strategies import seeds
 
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM_IN_EM
+from sepc.model.densities import MANY_FEATURES
 from sepc.model.mixtures import (
-    _MANY,
     Component,
     Mixture,
     _products,
@@ -142,7 +142,7 @@ def test_categories_get_the_shares_of_those_that_belong_there():
     assert after.densities.shares.shares(1)[0] == pytest.approx(red[~near].mean(), abs=0.03)
 
 
-@pytest.mark.parametrize("d", [3, _MANY + 2])
+@pytest.mark.parametrize("d", [3, MANY_FEATURES + 2])
 def test_weighted_products(d):
     rng = np.random.default_rng(6)
     z, share = rng.normal(size=(50, d)), rng.random((50, 2))

@@ -68,7 +68,7 @@ def test_costs_by_name_are_those_of_the_array():
 
 
 @pytest.mark.parametrize(
-    ("prior", "told"),
+    ("prior", "expected"),
     [
         ([0.5, 0.5], r"class_prior has the shape \(2,\); expected one share for each of the 3 classes"),
         ([0.5, 0.6, 0.1], r"in all 1.2; expected shares above 0 that add up to 1"),
@@ -79,8 +79,8 @@ def test_costs_by_name_are_those_of_the_array():
         ({"sick": 0.5}, "class_prior has the label 'sick', which is no class; expected some of 'ill'"),
     ],
 )
-def test_bad_shares_are_refused(prior, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_shares_are_refused(prior, expected):
+    with pytest.raises(InputError, match=expected):
         Policy.of(CLASSES, COUNTS, prior, None)
 
 
@@ -88,7 +88,7 @@ ONES = (1.0 - np.eye(3)).tolist()
 
 
 @pytest.mark.parametrize(
-    ("costs", "told"),
+    ("costs", "expected"),
     [
         (np.ones((2, 3)), r"costs has the shape \(2, 3\); expected \(3, 3\)"),
         (np.ones((3, 5)), r"costs has the shape \(3, 5\)"),
@@ -106,8 +106,8 @@ ONES = (1.0 - np.eye(3)).tolist()
         ),
     ],
 )
-def test_bad_costs_are_refused(costs, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_costs_are_refused(costs, expected):
+    with pytest.raises(InputError, match=expected):
         Policy.of(CLASSES, COUNTS, None, costs)
 
 

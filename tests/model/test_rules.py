@@ -126,7 +126,7 @@ class TestEquallyNear:
         rules = make_rules(np.array(A), np.array(B), planted(discs(*centres), sides, isolated))
         v = rules.judge(np.array([z]))
         assert v.rule[0] == Rule.R3
-        stored = Rules.by(StoredCounts.of(rules.training_counts, growing=False), rules.sides, rules.labels)
+        stored = Rules(StoredCounts.of(rules.training_counts, growing=False), rules.sides, rules.labels)
         same = stored.judge(np.array([z]))
         assert (same.counts.tolist(), same.regions.names()[0]) == (v.counts.tolist(), v.regions.names()[0])
         assert v.lead[0] == -1

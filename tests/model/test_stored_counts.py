@@ -1,4 +1,4 @@
-"""Stored counts: what is kept of the training points tells as much as the points."""
+"""Stored counts: they give the same verdicts as the training points."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from sepc.partitions.blocks import Block, Partition
 
 def with_stored_counts(rules):
     stored = StoredCounts.of(rules.training_counts, growing=rules.grows)
-    return Rules.by(stored, rules.sides, rules.labels, rules.grows)
+    return Rules(stored, rules.sides, rules.labels, rules.grows)
 
 
 def assert_same_verdicts(one, two, rows=slice(None)):
@@ -31,7 +31,7 @@ def assert_same_but_for_ties(one, two):
 
 
 class TestStoredCounts:
-    """What is kept of the training points tells as much as the points."""
+    """They give the same verdicts as the training points."""
 
     @given(seeds(), st.booleans())
     def test_verdicts_are_those_of_the_points(self, seed, grows):
@@ -49,7 +49,7 @@ class TestStoredCounts:
         rng = np.random.default_rng(seed)
         side, votes = (rng.random(90) < 0.5).astype(np.int8), rng.random(90) < 0.4
         P = sepc.partitions.partition(X[side == 0], X[side == 1], 2)
-        rules = Rules(P, X, side, ("a", "b"), votes, grows=grows)
+        rules = Rules.of(P, X, side, ("a", "b"), votes, grows=grows)
         Z = X + rng.normal(size=X.shape)
         assert_same_but_for_ties(rules.judge(Z), with_stored_counts(rules).judge(Z))
         assert np.array_equal(with_stored_counts(rules).counts, rules.counts)
@@ -75,12 +75,12 @@ class TestStoredCounts:
             (((0, 1.0, 1.0), (1, 4.0, 5.0)), ((), ()), 40.0),
         ],
     )
-    def test_ties_that_can_be_told(self, shapes, isolated, z, grows):
+    def test_ties_with_one_answer(self, shapes, isolated, z, grows):
         rules = make_rules(self.A, self.B, self.planted(*shapes, isolated=isolated), grows=grows)
         Z = np.array([[z], [-z]])
         assert_same_verdicts(rules.judge(Z), with_stored_counts(rules).judge(Z))
 
-    def test_a_tie_of_grown_ones_that_cannot_be_told_goes_to_the_first(self):
+    def test_an_undecided_tie_of_grown_ones_goes_to_the_first(self):
         A, B = np.array([[-10.0], [1.0], [9.0]]), np.array([[0.5], [8.5], [9.5]])
         rules = make_rules(A, B, self.planted((0, 1.0, 1.0), (1, 9.0, 1.0)), grows=True)
         one, two = rules.judge(np.array([[5.0]])), with_stored_counts(rules).judge(np.array([[5.0]]))

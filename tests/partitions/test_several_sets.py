@@ -131,7 +131,7 @@ def test_relaxed_partitions_go_on_until_little_is_left_over():
     assert left[1] < left[0] / 2
 
 
-def test_why_it_stopped_is_told():
+def test_why_it_stopped_is_reported():
     sets = [np.arange(6.0)[:, None] + k * 10 for k in range(3)]
     assert made(sets, 0).stopped == "of each set, or of all others, at most 1 points remained, the number of features"
     same = [np.ones((5, 1)) for _ in range(3)]

@@ -12,8 +12,7 @@ from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.model.calibration import Calibration
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
 from sepc.reports.sentences import claim_warning
 from sepc.tables import TablePipeline
@@ -84,9 +83,9 @@ def calibration_text(model: Any) -> str:
     found = _calibration_of(clf)
     if found is None:
         return f"not calibrated: {_not_calibrated_since(clf)}"
-    if not len(found.left_out):
+    if not len(found.held_out):
         return "not calibrated: too few records to leave some of them out"
-    left_out = f"{many(len(found.left_out), 'record')} that {'was' if len(found.left_out) == 1 else 'were'} left out"
+    left_out = f"{many(len(found.held_out), 'record')} that {'was' if len(found.held_out) == 1 else 'were'} left out"
     if not isinstance(clf.model_, PartitionModel):
         return f"calibrated by the weights of its members; {left_out} tell how typical a record is"
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
@@ -101,7 +100,7 @@ def no_typicality(model: Any) -> str | None:
     """Return why a model does not know how typical records are; None if it does."""
     clf = classifier_of(model)
     found = _calibration_of(clf)
-    if found is not None and len(found.left_out):
+    if found is not None and len(found.held_out):
         return None
     why = _not_calibrated_since(clf) if found is None else "it had too few records to leave some of them out"
     return f"how typical rows are is not known, so that none is strange by its values: {why}."
@@ -125,7 +124,7 @@ def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "n_left_out": len(found.left_out),
+        "n_left_out": len(found.held_out),
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
         "background": found.unexplained,

@@ -119,9 +119,19 @@ def takes_missing_values(estimator: BaseEstimator) -> bool:
     return bool(get_tags(estimator).input_tags.allow_nan)
 
 
+def has_gaps(X: FloatArray) -> bool:
+    """Return whether a value is missing."""
+    return bool(np.isnan(X.sum()))
+
+
+def known_share(X: FloatArray) -> FloatArray | float:
+    """Return the share of known features of each row, shape (n,); 1 if no value is missing."""
+    return np.asarray(1.0 - np.isnan(X).mean(axis=1)) if has_gaps(X) else 1.0
+
+
 def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
     """Raise an `InputError` that names the columns without any value."""
-    empty = np.flatnonzero(np.isnan(X).all(axis=0)).tolist() if np.isnan(X.sum()) else []
+    empty = np.flatnonzero(np.isnan(X).all(axis=0)).tolist() if has_gaps(X) else []
     if empty:
         shown = [str(j) if names is None else repr(names[j]) for j in empty]
         raise InputError(

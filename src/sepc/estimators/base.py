@@ -17,12 +17,11 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import is_of, new_points, stays_on_device
 from sepc.estimators.label_sets import LabelSetMixin
 from sepc.estimators.progress import CallbackSupportMixin
-from sepc.model.acceptance import MinTrust
+from sepc.model.acceptance import MinTrust, Promise, require_key
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
-from sepc.model.promise import Promise, require_key
 from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.scale.dispatch import points_elsewhere
 

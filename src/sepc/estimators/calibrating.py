@@ -4,7 +4,8 @@ import numpy as np
 from scipy.special import expit
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.model.calibration import BELOW_STRANGE, MOST_CORRECTION, NOWHERE, Calibration, log_density, strange_below
+from sepc.model.calibration import NOWHERE, Calibration, log_density, strange_below
+from sepc.model.constants import BELOW_STRANGE, MOST_CORRECTION
 
 # The logarithm of the temperature is drawn to 0 as by this many records, and the background's share away from 0: half
 # a record whose label the regions do not tell. From 0.3 to 1 the log loss hardly changes.

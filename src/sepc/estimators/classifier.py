@@ -20,10 +20,9 @@ from sepc.explanations.change_limits import ChangeLimits
 from sepc.explanations.explanation import Explanation, explain
 from sepc.explanations.vocabulary import Vocabulary
 from sepc.landscapes.fitted_landscape import FittedLandscape
-from sepc.model.count_model import CountModel
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import DENSITY_METHODS
-from sepc.model.density_model import DensityModel
+from sepc.model.partition_model import CountModel, DensityModel
 from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
@@ -248,7 +247,7 @@ class SEPClassifier(TrustClassifier):
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
         columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
-        read_as = self.model_.read_as()
+        read_as = self.model_.component_names()
         for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
                 for name, value in self._region(problem, k, block, read_as).items():

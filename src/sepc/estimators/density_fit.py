@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sepc.common.record_hashes import Hashes
 from sepc.common.splits import IN_NO_PART
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import known_share
 from sepc.estimators.calibrating import learn_calibration
 from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
 from sepc.estimators.records import Core, Records
@@ -33,10 +34,9 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories
 from sepc.model.constants import DEGREES_OF_FREEDOM, OTHER_DEGREES_OF_FREEDOM
-from sepc.model.density_model import N_PARTS, DensityFit, identity_calibration
-from sepc.model.incomplete import known_share
 from sepc.model.merging import LEVELS, UNMERGED, groupings, merged_mixtures
 from sepc.model.mixtures import Mixture, component_of_points, mixture_of_blocks
+from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
 from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit

@@ -9,18 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from sepc.common.validation import TrainingSet
+from sepc.common.validation import TrainingSet, has_gaps
 from sepc.estimators.density_fit import fit_densities, refined
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, Core, Records, RecordsElsewhere, RecordsInMemory
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import found_categories
-from sepc.model.count_model import CountModel
 from sepc.model.decision import DENSITY_METHODS, HELD_OUT_METHODS, require_method
 from sepc.model.densities import LocalDensities
-from sepc.model.density_model import DensityFit, DensityModel
 from sepc.model.fitted_model import Outline
-from sepc.model.incomplete import completed, has_gaps
+from sepc.model.incomplete import completed
+from sepc.model.partition_model import CountModel, DensityFit, DensityModel
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sepc.common.record_hashes import Hashes
 from sepc.common.splits import IN_NO_PART, deal
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.model.density_model import N_PARTS
+from sepc.model.partition_model import N_PARTS
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.units import location_and_unit
 

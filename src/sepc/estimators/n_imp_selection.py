@@ -17,10 +17,10 @@ from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker, records
 from sepc.common.splits import deal
 from sepc.common.typing import FloatArray, IntArray
-from sepc.common.validation import training_set
+from sepc.common.validation import has_gaps, training_set
 from sepc.estimators.classifier import SEPClassifier
 from sepc.metrics import augrc, aurc
-from sepc.model.incomplete import completed, has_gaps
+from sepc.model.incomplete import completed
 from sepc.model.verdicts import Rule
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.ordering import canonical_order

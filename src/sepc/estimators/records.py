@@ -24,8 +24,8 @@ from sepc.geometry.extents import Extents
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.category_shares import moments_about
 from sepc.model.counts import isolated_points
-from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.partition_model import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, without_last_bits
@@ -233,7 +233,7 @@ class RecordsInMemory:
             own = [in_core[self.codes[in_core] == k] - start for k, start in enumerate(starts)]
             partitions = [renumbered(p, own) for p in partitions]
         return [
-            Rules(p, self.points, *problem, core.counted, compiled=True, grows=grows)
+            Rules.of(p, self.points, *problem, core.counted, compiled=True, grows=grows)
             for p, problem in zip(partitions, problems, strict=True)
         ]
 
@@ -307,7 +307,7 @@ class RecordsElsewhere:
             stack = EllipsoidStack([block.ellipsoid for block in p.blocks], core.points.shape[1])
             counted.append(Counted(stack, isolated, of_class.side.astype(np.int64), grows))
         return [
-            Rules.by(counts, np.array([block.side for block in p.blocks], dtype=np.int64), problem.labels, grows)
+            Rules(counts, np.array([block.side for block in p.blocks], dtype=np.int64), problem.labels, grows)
             for counts, p, problem in zip(counts_of_scattered(self.records, counted), partitions, problems, strict=True)
         ]
 

@@ -9,8 +9,7 @@ from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.model.assessment import Assessment
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.partitions.ordering import canonical_order
 
 
@@ -35,7 +34,7 @@ def draw(
         In the model's units.
     labels : ndarray of shape (n,)
     """
-    read_as = model.read_as()
+    read_as = model.component_names()
     sources = [
         source
         for source in _sources(model)

@@ -8,6 +8,7 @@ import numpy as np
 from sepc.common.frames import FrameMaker, plain
 from sepc.common.text import ENSEMBLE, in_words, length_in_words, listed, percent, shortened
 from sepc.common.typing import FloatArray
+from sepc.common.validation import has_gaps
 from sepc.explanations.change_limits import ChangeLimits, ReachableRecords
 from sepc.explanations.change_search import COUNTING_METHODS, ChangeSearch, drop_idle_changes, exchange_columns
 from sepc.explanations.constants import MOST_LINES, MOST_RECORDS, N_RECORDS
@@ -15,7 +16,6 @@ from sepc.explanations.vocabulary import Value, Vocabulary, length
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
-from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 
 # Where regions overlap, counts make small islands of other labels, and normal scores jump where values are repeated: on

@@ -35,8 +35,7 @@ from sepc.explanations.vocabulary import Vocabulary
 from sepc.model.assessment import Assessment
 from sepc.model.constants import CONTESTED
 from sepc.model.decision import deciding_problem
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Rule
 
 _OUTSIDE = "No group of training records covers it: treat the label as a guess from what is nearest."

@@ -8,9 +8,10 @@ import numpy as np
 from sepc.common.frames import plain
 from sepc.common.text import length_in_words, listed, many, percent, plural, shortened
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 from sepc.model.fitted_model import FittedModel
-from sepc.model.incomplete import expected, has_gaps
+from sepc.model.incomplete import expected
 
 # A trust that is higher by less than this is the same to a person.
 _WORTH_SAYING = 0.005

@@ -6,10 +6,10 @@ import numpy as np
 
 from sepc.common.text import in_words
 from sepc.common.typing import FloatArray
+from sepc.common.validation import has_gaps
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.geometry.ellipsoid import Ellipsoid, is_held
 from sepc.model.assessment import Assessment
-from sepc.model.incomplete import has_gaps
 from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule

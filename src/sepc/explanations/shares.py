@@ -20,13 +20,13 @@ import numpy as np
 from sepc.common.frames import plain
 from sepc.common.text import in_words, listed, many, percent
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps, known_share
 from sepc.explanations.places import FeatureShare
 from sepc.explanations.vocabulary import Value, Vocabulary
 from sepc.model.calibration import log_density
 from sepc.model.densities import FARTHEST, LocalDensities
-from sepc.model.density_model import DensityModel
-from sepc.model.incomplete import has_gaps, known_share, rows_by_gaps
-from sepc.model.partition_model import PartitionModel
+from sepc.model.incomplete import rows_by_gaps
+from sepc.model.partition_model import DensityModel, PartitionModel
 
 BACKGROUND = "background"
 # What is less would be shown as 0.0 %.

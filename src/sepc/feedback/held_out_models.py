@@ -18,9 +18,8 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.feedback.watched import Watched
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
-from sepc.model.density_model import DensityModel
 from sepc.model.fitted_model import FittedModel, TrainingRecords
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Rule
 
 

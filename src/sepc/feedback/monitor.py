@@ -30,9 +30,8 @@ from sepc.feedback.observations import EncodedLabels, Observations, RegionRecord
 from sepc.feedback.partition_changes import PartitionChanges, refitted
 from sepc.feedback.promise_watch import PromiseDrift, PromiseTest
 from sepc.feedback.watched import Watched, fingerprint
-from sepc.model.acceptance import MinTrust
+from sepc.model.acceptance import MinTrust, key_of
 from sepc.model.assessment import Assessment
-from sepc.model.promise import key_of
 from sepc.promises.parts import GROUP, GROUPS
 
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 from sepc.common.validation import new_points
+from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment
 from sepc.model.counts import records_are_missing
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
-from sepc.model.promise import key_of
 
 
 class Watched:

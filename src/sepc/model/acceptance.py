@@ -1,6 +1,12 @@
-"""Acceptance: which labels are accepted, and why others are not, by the columns of an assessment."""
+"""Acceptance: which labels are accepted, and why others are not, by the columns of an assessment.
 
-from collections.abc import Mapping
+A `Promise` gives the trust from which labels are accepted. The model that it was made for is known by its key: a text
+that two models share only if they give the same labels with the same trust.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,13 +14,12 @@ from numpy.typing import NDArray
 
 from sepc.common.errors import InputError
 from sepc.common.typing import BoolArray, FloatArray
-from sepc.model.promise import Promise
 from sepc.model.verdicts import Rule
 
 if TYPE_CHECKING:
     from sepc.model.assessment import Assessment
 
-# Trust from which a label is accepted where no other is asked for, nothing was promised, and costs are unknown.
+# Trust from which a label is accepted by default, without a promise and costs.
 DEFAULT_TRUST = 0.95
 
 # Why a label is not accepted; of several reasons the first.
@@ -29,6 +34,31 @@ REFUSALS = {
     LOW_TRUST: "the trust is too low",
     "cost": "asking a person costs less",
 }
+
+
+class Promise(ABC):
+    """Trusts from which labels are accepted, which may differ by record.
+
+    Examples
+    --------
+    >>> class Cautious(Promise):
+    ...     def limits(self, assessment, groups=None):
+    ...         return np.where(assessment.label == "ill", 0.99, 0.9)
+    >>> from sepc import SEPClassifier
+    >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], ["well"] * 3 + ["ill"] * 3)
+    >>> clf.assess([[0.5], [8.0]]).limits(Cautious()).tolist()
+    [0.9, 0.99]
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def limits(self, assessment: Any, groups: Any = None) -> FloatArray:
+        """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised.
+
+        `groups`, of shape (n,) or (n, n_groups), are those of the records, where the promise goes by groups.
+        """
+
 
 MinTrust = float | Mapping[Any, float] | Promise | None
 
@@ -79,8 +109,8 @@ def refused(a: "Assessment", terms: Terms) -> dict[str, BoolArray]:
     }
 
 
-def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
-    """Return what labels are accepted by: by default the signed promise, else costs alone, else a trust of 0.95."""
+def min_trust_of(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, float] | Promise:
+    """Return the terms of acceptance: by default the signed promise, else costs alone, else a trust of 0.95."""
     if min_trust is not None:
         return min_trust
     if a.promise is not None:
@@ -90,17 +120,17 @@ def asked_for(a: "Assessment", min_trust: MinTrust) -> float | Mapping[Any, floa
 
 def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> FloatArray:
     """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised."""
-    asked = asked_for(a, min_trust)
-    if isinstance(asked, Promise):
-        return asked.limits(a, groups)
+    required = min_trust_of(a, min_trust)
+    if isinstance(required, Promise):
+        return required.limits(a, groups)
     if groups is not None:
         raise InputError(
-            f"groups were given, and min_trust={asked!r} does not ask for them; expected a promise by groups "
+            f"groups were given, and min_trust={required!r} does not ask for them; expected a promise by groups "
             "in its place. Pass what select_min_trust(..., by=groups) returned."
         )
-    if not isinstance(asked, Mapping):
-        return np.full(len(a), as_share(asked, "min_trust"))
-    missing = [label for label in a.classes.tolist() if label not in asked]
+    if not isinstance(required, Mapping):
+        return np.full(len(a), as_share(required, "min_trust"))
+    missing = [label for label in a.classes.tolist() if label not in required]
     if missing:
         raise InputError(
             f"min_trust has no entry for {missing}; expected one number for each label. "
@@ -108,7 +138,7 @@ def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> Fl
         )
     limits = np.empty(len(a))
     for label in a.classes.tolist():
-        limits[a.label == label] = as_share(asked[label], f"min_trust[{label!r}]")
+        limits[a.label == label] = as_share(required[label], f"min_trust[{label!r}]")
     return limits
 
 
@@ -117,3 +147,21 @@ def as_share(value: Any, name: str) -> float:
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
         return float(value)
     raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
+
+
+def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
+    """Return a hash of texts and numbers, in their order."""
+    digest = hashlib.sha256(repr(list(texts)).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def require_key(key: str | None, model_key: str | None) -> None:
+    """Refuse a promise that was made for another model; one without a key is accepted."""
+    if key is not None and model_key is not None and key != model_key:
+        raise InputError(
+            "the promise was made for another model than the one that it is used with; expected the model whose "
+            "labels the calibration records judged. Load that model, or make a promise for this one with "
+            "select_min_trust."
+        )

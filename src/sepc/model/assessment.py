@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,27 +10,23 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model import acceptance
-from sepc.model.acceptance import NO_VALUES, MinTrust, Terms
+from sepc.model.acceptance import NO_VALUES, MinTrust, Promise, Terms
 from sepc.model.calibration import STRANGE
 from sepc.model.decision import Decision, deciding_problem, label_counts
-from sepc.model.promise import Promise
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule, Verdicts
 
 REASONS = ("inside", "overlap", "outside", "contested", "strange", "incomplete", NO_VALUES)
 # Reasons of records with missing values: they are not mentioned where there are none.
 OF_GAPS = ("incomplete", NO_VALUES)
-# What holds for all points of an assessment alike.
-_SHARED = ("classes", "has_regions", "has_costs", "model_key", "promise")
 
-T = TypeVar("T")
 Maker = Callable[["Assessment"], Any]
 
 
 class Assessment:
     """One record per point: which label, how sure, why.
 
-    Columns are made when they are first asked for, but for those that every decision has.
+    Columns other than those of every decision are made on their first use.
 
     Attributes
     ----------
@@ -52,20 +48,19 @@ class Assessment:
     region : ndarray of str, shape (n,)
         Name of the deciding region: ``benign#2`` is benign's second ellipsoid, ``&`` an intersection, ``|`` a union,
         ``~`` marks an ellipsoid that was grown, ``@`` an isolated training point. Where nothing is grown, the region
-        of a point outside has the plain name of the nearest ellipsoid, and its rule tells that it lies outside.
+        of a point outside has the plain name of the nearest ellipsoid, and its rule shows that it lies outside.
     counts : ndarray of int, shape (n, 2)
         Training points of that label, and of all others, in the deciding region; none where values are missing.
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point, 0 inside of one; in standard deviations if the classifier
         standardises. NaN where values are missing.
     known : ndarray of shape (n,)
-        Share of the features that are there: 1 unless values are missing.
+        Share of known features: 1 unless values are missing.
     typicality : ndarray of shape (n,)
-        Share of the training records, each judged by a partition that had not seen it, that are at least as strange:
-        near 0 is strange. NaN where it is not known: for other trust methods than "local".
+        Share of the held-out training records that are at least as strange (have no higher density): near 0 is strange.
+        NaN where it is not known: for other trust methods than "local".
     stability : ndarray of shape (n,)
-        Share of the partitions without a part of the training records that give the same label; NaN where there are
-        none.
+        Share of the partitions with a held-out part of the training records that give the same label; NaN without any.
     main_region : ndarray of object, shape (n,)
         Name of the label's region that gives most of its probability; None where regions give none, as for other
         trust methods than "local" and "raw", and in ensembles.
@@ -76,7 +71,7 @@ class Assessment:
         two ellipsoids of different labels hold the point. It bounds no error, and is no probability of one: it knows
         neither how frequent the labels are, nor the other ellipsoids around the point.
     expected_cost, asking_cost : ndarray of shape (n,)
-        What giving the label, and asking a person instead, can be expected to cost; NaN where it is not known.
+        Expected costs of giving the label, and of abstaining; NaN where they are not known.
     agreement : ndarray of shape (n,)
         Of an ensemble alone: weight of the members whose own label is the same, as a share of all weight.
     odds : ndarray of shape (n,)
@@ -124,7 +119,7 @@ class Assessment:
         has_costs: bool,
         key: Callable[[], str] | None = None,
     ) -> None:
-        # A column is an array of any library, or a function that makes it of the assessment when it is asked for.
+        # A column is an array of any library, or a function of the assessment that makes it on its first use.
         self.names, self._frames = tuple(columns), frames
         self._makers: dict[str, Maker] = {"odds": _odds, "reason": _reason}
         self._makers |= {name: column for name, column in columns.items() if callable(column)}
@@ -150,7 +145,7 @@ class Assessment:
         ----------
         decision : Decision
         verdicts : sequence of Verdicts, or callable
-            Of each binary problem; a function returns them when a column that needs them is asked for.
+            Of each binary problem; a function returns them when a column first needs them.
         rules : sequence of Rules
             Of the same problems.
         classes : ndarray of shape (n_classes,)
@@ -168,7 +163,7 @@ class Assessment:
         return cls(columns, frames, classes, has_regions, decision.cost is not None, key)
 
     def __getattr__(self, name: str) -> Any:
-        """Make a column, or what else is made when it is first asked for."""
+        """Make a column on its first use."""
         makers = vars(self).get("_makers", {})
         if name not in makers:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -180,28 +175,12 @@ class Assessment:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the assessment of all points, those of the first part first.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> Assessment.joined([clf.assess([[0.5]]), clf.assess([[8.0]])]).label.tolist()
-        [0, 1]
-        """
+        """Return the assessment of all points, those of the first part first."""
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in parts[0].names}
         return parts[0]._with_columns(columns, FrameMaker.joined([part._frames for part in parts]))
 
     def taken(self, rows: IntArray) -> Self:
-        """Return the assessment of some of the points, of each as often as it is in `rows`, as for plain arrays.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5], [8.0]]).taken(np.array([1, 0, 1])).label.tolist()
-        [1, 0, 1]
-        """
+        """Return the assessment of the points in `rows`, which may repeat, as for plain arrays."""
         return self._with_columns({name: getattr(self, name)[rows] for name in self.names}, FrameMaker())
 
     def _with_columns(self, columns: Mapping[str, Any], frames: FrameMaker) -> Self:
@@ -212,8 +191,9 @@ class Assessment:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies for other processes hold the columns, and no training records.
-        made = {name: getattr(self, name) for name in (*self.names, *_SHARED)}
+        # Pickles hold the columns, and no training records.
+        shared = ("classes", "has_regions", "has_costs", "model_key", "promise")
+        made = {name: getattr(self, name) for name in (*self.names, *shared)}
         return made | {"names": self.names, "_frames": self._frames, "_makers": {"odds": _odds, "reason": _reason}}
 
     def __len__(self) -> int:
@@ -227,12 +207,12 @@ class Assessment:
         *,
         groups: Any = None,
     ) -> BoolArray:
-        """Return which labels to accept; the others are for a person to look at.
+        """Return which labels to accept; the others are for review.
 
         Accepted is a label that is trusted, of a point that is not strange, and that is not contested. A point without
         any value has none, nor has a model without any region. Where costs are known, these decide in place of trust
-        and contest: accepted is a label that can be expected to cost no more than asking a person, and that is trusted
-        if a trust is asked for.
+        and contest: accepted is a label whose expected cost is at most that of abstaining, and that is trusted if
+        `min_trust` is given.
 
         Parameters
         ----------
@@ -259,7 +239,7 @@ class Assessment:
         >>> clf.assess([[0.5], [8.0]]).accepted({0: 0.9, 1: 1.0}).tolist()
         [True, False]
         """
-        return self._asked(acceptance.accepted, Terms(min_trust, min_typicality, allow_outside, groups))
+        return self._evaluated(acceptance.accepted, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def refusals(
         self,
@@ -281,7 +261,7 @@ class Assessment:
         ndarray of object, shape (n,)
             ``no values`` (all are missing), ``no region`` (the model has none), ``strange``, ``contested``, ``outside``
             (if it is not allowed), ``promise`` (of such records nothing is promised), ``trust`` (too low) or ``cost``
-            (asking a person costs less); None where the label is accepted.
+            (abstaining costs less); None where the label is accepted.
 
         Examples
         --------
@@ -290,24 +270,12 @@ class Assessment:
         >>> clf.assess([[0.5], [3.5], [4.0]]).refusals(min_trust=0.9).tolist()
         [None, 'contested', 'trust']
         """
-        return self._asked(acceptance.refusals, Terms(min_trust, min_typicality, allow_outside, groups))
+        return self._evaluated(acceptance.refusals, Terms(min_trust, min_typicality, allow_outside, groups))
 
     def label_or(
         self, abstain_label: Any, min_trust: MinTrust = None, min_typicality: float = STRANGE, *, groups: Any = None
     ) -> NDArray[np.object_]:
-        """Return the accepted labels, and `abstain_label` in place of the others.
-
-        Parameters
-        ----------
-        abstain_label : object
-        min_trust : float, dict or promise, optional
-        min_typicality : float, default=0.01
-        groups : array-like, optional
-            As for `accepted`.
-
-        Returns
-        -------
-        ndarray of object, shape (n,)
+        """Return the accepted labels, else `abstain_label`, shape (n,); parameters as for `accepted`.
 
         Examples
         --------
@@ -317,40 +285,24 @@ class Assessment:
         [0, 'unsure']
         """
         terms = Terms(min_trust, min_typicality, groups=groups)
-        return self._asked(acceptance.label_or, terms, abstain_label)
+        return self._evaluated(acceptance.label_or, terms, abstain_label)
 
-    def _asked(self, question: Callable[..., T], terms: Terms, *args: Any) -> T:
-        """Return the answer to a question of `acceptance`; assessments elsewhere ask where their columns are."""
+    def _evaluated(self, question: Callable[..., NDArray[Any]], terms: Terms, *args: Any) -> NDArray[Any]:
+        """Return what a function of `acceptance` returns; assessments elsewhere evaluate it where their columns are."""
         return question(self, terms, *args)
 
     def limits(self, min_trust: MinTrust = None, groups: Any = None) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5], [8.0]]).limits({0: 0.9, 1: 0.8}).tolist()
-        [0.9, 0.8]
-        """
+        """Return the trust from which each label is accepted, shape (n,); infinite where nothing is promised."""
         return acceptance.trust_limits(self, min_trust, groups)
 
     def no_more_typical_than(self, typicality: FloatArray) -> Self:
-        """Return the same assessment with typicalities that are at most these, shape (n,); what is strange says so.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier(trust="raw").fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> clf.assess([[0.5], [8.0]]).no_more_typical_than(np.array([0.0, 1.0])).reason.tolist()
-        ['strange', 'inside']
-        """
+        """Return the same assessment with typicalities, and reasons, that are at most these, shape (n,)."""
         return self.with_numbers(typicality=np.fmin(self.typicality, typicality))
 
     def with_numbers(self, **numbers: Any) -> Self:
         """Return the same assessment with other values of some columns, of shape (n,), and what follows from them."""
         other = type(self).__new__(type(self))
-        vars(other).update(vars(self))  # what is made when it is asked for stays so
+        vars(other).update(vars(self))  # columns not yet made stay so
         for derived in ("odds", "reason"):
             vars(other).pop(derived, None)
         vars(other).update({name: np.broadcast_to(values, len(self)) for name, values in numbers.items()})
@@ -400,7 +352,7 @@ def _odds(a: Assessment) -> FloatArray:
 
 
 def _reason(a: Assessment) -> NDArray[np.str_]:
-    """Return the first that holds: no value, strange, contested, or the reason that goes with the rule."""
+    """Return the first that holds: no value, strange, contested, or the reason of the rule."""
     holds = [
         a.known == 0.0,
         a.typicality < STRANGE,
@@ -429,20 +381,12 @@ def decision_columns(decision: Decision, classes: NDArray[Any]) -> dict[str, NDA
 
 
 def stability_where_known(stability: Callable[[], FloatArray] | None) -> Maker:
-    """Return a maker of the column: NaN where there are no other partitions, or no value to agree on."""
+    """Return a maker of the column: NaN without other partitions, or without any known value."""
     return lambda a: np.where(a.known > 0.0, np.nan if stability is None else stability(), np.nan)
 
 
 class _VerdictColumns:
-    """The columns of an assessment that the verdicts of the binary problems have, of shape (n,).
-
-    Parameters
-    ----------
-    label : ndarray of int, shape (n,)
-        Numbers of classes.
-    verdicts : sequence of Verdicts, or callable
-    rules : sequence of Rules
-    """
+    """The columns of an assessment that come from the verdicts of the binary problems on labels, shape (n,)."""
 
     def __init__(
         self,

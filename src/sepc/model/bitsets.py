@@ -29,7 +29,7 @@ class Bitsets:
         Label of each point, 0, 1, ...
     n_ellipsoids : int
     n_sides : int, default=2
-        How many labels there are.
+        Number of labels.
     """
 
     def __init__(self, patterns: Patterns, side: NDArray[np.integer], n_ellipsoids: int, n_sides: int = 2) -> None:
@@ -40,16 +40,9 @@ class Bitsets:
             self.bits[k] = np.concatenate([packed(has(of_side, k)[None])[0] for of_side in sides])
 
     def in_all(self, sets: BoolArray) -> IntArray:
-        """Count the points of each label in the intersection of each set of ellipsoids.
+        """Count the points of each label in the intersection of each set of ellipsoids, shape (n, n_sides).
 
-        Parameters
-        ----------
-        sets : ndarray of bool, shape (n, n_ellipsoids)
-            At least one ellipsoid in each.
-
-        Returns
-        -------
-        ndarray of int, shape (n, n_sides)
+        `sets` has the shape (n, n_ellipsoids), with at least one ellipsoid in each row.
         """
         return self._counted(sets, np.bitwise_and)
 
@@ -59,26 +52,24 @@ class Bitsets:
 
     def _counted(self, sets: BoolArray, join: np.ufunc) -> IntArray:
         out = np.empty((len(sets), len(self.starts) - 1), dtype=np.int64)
-        # The largest sets first: as their members are joined one by one, fewer and fewer sets have another.
+        # The largest sets first: members are combined one by one, and fewer and fewer sets have another.
         order = np.argsort(-np.count_nonzero(sets, axis=1), kind="stable")
         step = max(_TABLE // max(self.bits.shape[1], 1), 1)
         for rows in chunk_slices(len(sets), step):
             some = order[rows]
-            out[some] = self._sides(self._joined(sets[some], join))
+            bits = np.bitwise_count(self._combined(sets[some], join))
+            out[some] = np.add.reduceat(bits, self.starts[:-1], axis=1, dtype=np.int64)
         return out
 
-    def _joined(self, sets: BoolArray, join: np.ufunc) -> Patterns:
-        """Return the joined bits of each set; sets by size, the largest first."""
+    def _combined(self, sets: BoolArray, join: np.ufunc) -> Patterns:
+        """Return the combined bits of each set; sets by size, the largest first."""
         size = np.count_nonzero(sets, axis=1)
         member, first = sets.nonzero()[1], np.cumsum(size) - size
-        joined = self.bits[member[first]]
+        combined = self.bits[member[first]]
         for k in range(1, size[0]):
             n = int(np.searchsorted(-size, -k, side="left"))
-            join(joined[:n], self.bits[member[first[:n] + k]], out=joined[:n])
-        return np.asarray(joined)
-
-    def _sides(self, joined: Patterns) -> IntArray:
-        return np.add.reduceat(np.bitwise_count(joined), self.starts[:-1], axis=1, dtype=np.int64)
+            join(combined[:n], self.bits[member[first[:n] + k]], out=combined[:n])
+        return np.asarray(combined)
 
 
 class PatternCounts:
@@ -106,7 +97,7 @@ class PatternCounts:
         return self._counted(sets, lambda words, wanted: words & wanted != 0, np.logical_or)
 
     def _counted(self, sets: BoolArray, test: Callable[[Patterns, Patterns], BoolArray], join: np.ufunc) -> IntArray:
-        """Count the points whose patterns pass a test with each set; the tests of several words are joined."""
+        """Count the points whose patterns pass a test with each set; `join` combines the tests of several words."""
         wanted = packed(sets)
         step = max(_TABLE // max(len(self.counts), 1), 1)
         out = np.empty((len(sets), self.counts.shape[1]), dtype=np.int64)
@@ -117,13 +108,7 @@ class PatternCounts:
 
 
 def points_of_each(patterns: Patterns, counts: IntArray, n_ellipsoids: int) -> IntArray:
-    """Return how many points of each label lie in each ellipsoid, shape (n_ellipsoids, n_sides).
-
-    Parameters
-    ----------
-    patterns, counts, n_ellipsoids
-        As in `PatternCounts`.
-    """
+    """Return the number of points of each label in each ellipsoid, shape (n_ellipsoids, n_sides)."""
     # Byte by byte: 256 sums stand for all patterns, and these for eight ellipsoids. Sums of counts are exact.
     columns = np.ascontiguousarray(patterns.astype("<u8", copy=False).view(np.uint8).T)
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
@@ -138,21 +123,9 @@ def has(patterns: Patterns, which: int) -> BoolArray:
 
 
 def distinct_patterns(patterns: Patterns) -> tuple[Patterns, IntArray, IntArray]:
-    """Return the different patterns among some.
+    """Return the distinct rows of patterns, where each occurs first, and which of them each pattern is.
 
     `numpy.unique` does the same, several times as slow for more than one dimension.
-
-    Parameters
-    ----------
-    patterns : ndarray of uint64, shape (n, n_words)
-
-    Returns
-    -------
-    different : ndarray of uint64, shape (n_different, n_words)
-    first : ndarray of int, shape (n_different,)
-        Where each occurs first.
-    which : ndarray of int, shape (n,)
-        Which of the different ones each pattern is.
     """
     order = np.lexsort(patterns.T[::-1])
     arranged = patterns[order]
@@ -164,7 +137,7 @@ def distinct_patterns(patterns: Patterns) -> tuple[Patterns, IntArray, IntArray]
 
 
 def n_words(k: int) -> int:
-    """Return how many 64-bit words hold k flags; at least one."""
+    """Return the number of 64-bit words that hold k flags; at least one."""
     return max(-(-k // 64), 1)
 
 

@@ -1,13 +1,12 @@
-"""Categories as categories: which values the records of a block have, and how often.
+"""Densities of categories: the smoothed shares of the values among the records of each component.
 
 A category has a feature for each of its values, 1 where a record has the value and 0 elsewhere; two values may share
-one feature. A value is no direction in space. So the density of a component may be read as that of its numbers times
-the share that the record's value has in it, one category after the other. Shares are smoothed: those of a block towards
-those of its class, and these towards those of all records, where half a record more has each value, and half a record
-none of them: the share of a value that was never seen.
+one feature. The density of a component may be that of its numbers times the share that the record's value has in it,
+one category after the other. Shares are smoothed: those of a block towards those of its class, and these towards those
+of all records, with a pseudocount of one half for each value and for one that was never seen.
 
-Such features need not be named: all values of theirs are 0 or 1, and those of one category, side by side, add up to 1
-in every record. First and second moments tell both.
+Such features need not be named: all their values are 0 or 1, and those of one category, side by side, add up to 1 in
+every record. First and second moments show both.
 
 The logarithm of a share is linear in the features of the category, so that one matrix product gives those of many
 points for all components. A number beyond 0 and 1, which no record can have, is as far away as any other such number.
@@ -24,18 +23,18 @@ from numpy.typing import NDArray
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunks
 from sepc.geometry.extents import Extents
-from sepc.model.constants import ALL_SHARES_WEIGH, BEYOND, CLASS_SHARES_WEIGH, UNSEEN
+from sepc.model.constants import BEYOND, SHARES_WEIGH, UNSEEN
 
 
 class Categories(NamedTuple):
-    """Which features tell the values of categories, and by which numbers.
+    """The features of categories, and the numbers that stand for their values.
 
     Attributes
     ----------
     groups : tuple of ndarray of int
         Numbers of the features of each category.
     no, yes : ndarray of shape (n_features_of_all_groups,)
-        What these features are, one group after the other, where a record has not, or has, the value.
+        These features, one group after the other, of a record that does not have, or has, the value.
     """
 
     groups: tuple[IntArray, ...]
@@ -64,13 +63,7 @@ class Categories(NamedTuple):
         return np.setdiff1d(np.arange(d), self.features)
 
     def among(self, features: IntArray) -> "Categories | None":
-        """Return the categories of which all features are among some, numbered there; None if there are none.
-
-        Parameters
-        ----------
-        features : ndarray of int
-            Ascending.
-        """
+        """Return the categories with all features among some, ascending, and numbered there; None without any."""
         kept = [at for group, at in zip(self.groups, self.slices, strict=True) if np.isin(group, features).all()]
         if not kept:
             return None
@@ -106,7 +99,7 @@ def found_categories(
     mean: FloatArray,
     scale: FloatArray,
 ) -> Categories | None:
-    """Return the categories in a training set, in its units; None if there are none.
+    """Return the categories in a training set, in its units, found by `category_groups`; None if there are none.
 
     Parameters
     ----------
@@ -115,11 +108,6 @@ def found_categories(
     moments : callable
         Takes an origin of shape (d,); returns sums of differences from it, and of their products, over all points.
     mean, scale : ndarray of shape (d,)
-
-    Returns
-    -------
-    Categories or None
-        With the features that `category_groups` finds.
     """
     low, high = (ends * scale + mean for ends in (extents.low.min(axis=0), extents.high.max(axis=0)))
     # Rounding of features in other units, and of sums over all records, 1e-6 below.
@@ -166,8 +154,8 @@ def category_groups(n: int, total: FloatArray, products: FloatArray) -> tuple[In
     Returns
     -------
     tuple of ndarray of int
-        The shortest runs of features that add up to 1 in every record; of the others each one that varies, which tells
-        one of two values.
+        The shortest runs of features that add up to 1 in every record; of the others each one that varies: a category
+        of two values.
     """
     groups, first = [], 0
     while first < len(total):
@@ -179,7 +167,7 @@ def category_groups(n: int, total: FloatArray, products: FloatArray) -> tuple[In
 
 
 def _run_of_one(n: int, total: FloatArray, products: FloatArray) -> int:
-    """Return how many features, from the first on, add up to 1 in every record; 0 if none do."""
+    """Return the number of features, from the first on, that add up to 1 in every record; 0 if none do."""
     sums = np.cumsum(total)
     for length in range(2, int(np.searchsorted(sums, n, side="right")) + 1):
         if sums[length - 1] == n == products[:length, :length].sum():
@@ -222,18 +210,8 @@ class CategoryShares:
     def of_incomplete(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return logarithms of shares of points with gaps; a category with any gap is not known.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-
-        Returns
-        -------
-        log_shares : ndarray of shape (n, n_components)
-            Of the values that are known.
-        expected : ndarray of shape (n, n_components)
-            What can be expected of those that are not.
-        beyond : ndarray of shape (n,)
-            Sums of `Categories.squares_beyond`.
+        Returns those of the known values and the expected ones of the others, both (n, n_components), and the sums of
+        `Categories.squares_beyond`, shape (n,).
         """
         log_shares, expected = np.zeros((2, len(points), self.constants.shape[1]))
         beyond = np.zeros(len(points))
@@ -255,16 +233,16 @@ class CategoryShares:
         return np.asarray(np.column_stack(found) + self.constants[:, component])
 
     def by_feature(self, points: FloatArray, component: int) -> FloatArray:
-        """Return the same, told by the features of the values that are there, shape (n, n_features_of_all_groups).
+        """Return `by_category` by the features of the values, shape (n, n_features_of_all_groups).
 
-        Of a value that no feature stands for each feature of the category tells an equal part.
+        The log share of a value without a feature is split equally among the features of its category.
         """
         logs, held = self.by_category(points, component), self.categories.possible(points)
-        told = np.empty_like(held)
+        out = np.empty_like(held)
         for number, at in enumerate(self.categories.slices):
             own = np.where(held[:, at].any(axis=1, keepdims=True), held[:, at], 1.0)
-            told[:, at] = logs[:, [number]] * own / own.sum(axis=1, keepdims=True)
-        return told
+            out[:, at] = logs[:, [number]] * own / own.sum(axis=1, keepdims=True)
+        return out
 
     def shares(self, component: int) -> FloatArray:
         """Return the share of each value in one component, one category after the other, shape (m,)."""
@@ -287,14 +265,10 @@ def shares_of(
     held : ndarray of shape (n_components, n_features_of_all_groups)
         Part of the component's records that have each value.
     counts : ndarray of shape (n_components,)
-        How many records each has.
+        Number of records of each.
     codes : ndarray of int, shape (n_components,)
         Their classes.
     n_classes : int
-
-    Returns
-    -------
-    CategoryShares
     """
     slopes, constants = np.empty(held.T.shape), np.empty((len(categories.groups), len(counts)))
     for number, at in enumerate(categories.slices):
@@ -305,9 +279,9 @@ def shares_of(
         of_all /= of_all.sum()
         of_class = np.zeros((n_classes, len(of_all)))
         np.add.at(of_class, codes, table)
-        of_class += ALL_SHARES_WEIGH * of_all
+        of_class += SHARES_WEIGH * of_all
         of_class /= of_class.sum(axis=1, keepdims=True)
-        table += CLASS_SHARES_WEIGH * of_class[codes]
+        table += SHARES_WEIGH * of_class[codes]
         logs = np.log(table / table.sum(axis=1, keepdims=True))
         slopes[at] = (logs[:, 1:] - logs[:, :1]).T
         constants[number] = logs[:, 0]

@@ -1,7 +1,7 @@
 """Counts of training points under the ellipsoids of a partition, and at its isolated points.
 
-All training points are counted, or only those that did not take part in the partition: these tell how it does on
-points that it has not seen.
+All training points are counted, or only held-out ones: these show how the partition does on points that it has not
+seen.
 """
 
 from abc import ABC, abstractmethod
@@ -21,8 +21,7 @@ from sepc.model.bitsets import Bitsets, PatternCounts, Patterns, has, n_words
 if TYPE_CHECKING:  # counting needs no solver
     from sepc.partitions.blocks import Partition
 
-# Numbers in a temporary table of points against ellipsoids, or of points against points: large enough that calls do not
-# count.
+# Entries of a temporary table of points against ellipsoids: large enough that the overhead of calls does not count.
 TABLE = 1 << 21
 # Gauges of points beyond the ellipsoids that are kept, those of all ellipsoids together.
 _KEPT = 1 << 22
@@ -51,12 +50,7 @@ class Isolated(NamedTuple):
 class Tie(NamedTuple):
     """Counted points of each label in regions that are equally near.
 
-    Attributes
-    ----------
-    counts : list of int
-        Of the points in all regions or, where there are none, in any of them.
-    union : bool
-        Whether it is in any of them.
+    Of the points in all of these regions or, where there are none, in any of them: then `union` is True.
     """
 
     counts: list[int]
@@ -97,46 +91,22 @@ class TrainingCounts(ABC):
         """Counts of points in intersections and unions of ellipsoids."""
 
     def tied(self, which: IntArray, isolated: IntArray) -> Tie:
-        """Count points in ellipsoids and at isolated points that are equally near.
-
-        Parameters
-        ----------
-        which : ndarray of int, shape (n,)
-            The ellipsoids.
-        isolated : ndarray of int
-            The isolated points.
-
-        Returns
-        -------
-        Tie
-        """
+        """Count points in ellipsoids and at isolated points, both given by number, that are equally near."""
         chosen = np.zeros((1, len(self.stack)), dtype=bool)
         chosen[0, which] = True
         alone = self.isolated.points[isolated]
         held = np.array([is_held(self.stack.gauge(alone, int(k))) for k in which], dtype=bool)
         held = held.reshape(len(which), len(isolated))
-        common = self._in_all(chosen, held, isolated)
+        common = self._at_all(isolated, held) if len(isolated) else self.bitsets.in_all(chosen)[0]
         if common.any():
             return Tie(common.tolist(), union=False)
-        joined = self.isolated.counts[isolated[~held.any(axis=0)]].sum(axis=0)
+        in_any = self.isolated.counts[isolated[~held.any(axis=0)]].sum(axis=0)
         if len(which):
-            joined = joined + self.bitsets.in_any(chosen)[0]
-        return Tie(joined.tolist(), union=True)
+            in_any = in_any + self.bitsets.in_any(chosen)[0]
+        return Tie(in_any.tolist(), union=True)
 
-    def _in_all(self, chosen: BoolArray, held: BoolArray, isolated: IntArray) -> IntArray:
-        """Count the points in all of some ellipsoids and at all of some isolated points.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool, shape (1, n_ellipsoids)
-            The ellipsoids.
-        held : ndarray of bool, shape (n_chosen, n_isolated)
-            Which isolated points each of them holds.
-        isolated : ndarray of int, shape (n_isolated,)
-            The isolated points.
-        """
-        if not len(isolated):
-            return np.asarray(self.bitsets.in_all(chosen)[0])
+    def _at_all(self, isolated: IntArray, held: BoolArray) -> IntArray:
+        """Count the points at all of some isolated points; `held` shows which of these each tied ellipsoid holds."""
         here = len(isolated) == 1 and bool(held.all())  # no point is at two of them
         return np.asarray(self.isolated.counts[isolated[0]] * here)
 
@@ -144,24 +114,12 @@ class TrainingCounts(ABC):
     def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
         """Count points in ellipsoids, each grown to a gauge, and at isolated points that are equally near.
 
-        Parameters
-        ----------
-        which : ndarray of int, shape (n,)
-            The ellipsoids.
-        gauges : ndarray of shape (n,)
-            What they are grown to.
-        isolated : ndarray of int
-            The isolated points.
-
-        Returns
-        -------
-        Tie or None
-            None if it cannot be told.
+        None if stored counts leave more than one answer.
         """
 
 
 class RecordCounts(TrainingCounts):
-    """Counts of training points that are at hand.
+    """Counts of training points that are in memory.
 
     Parameters
     ----------
@@ -171,12 +129,12 @@ class RecordCounts(TrainingCounts):
     side : ndarray of int, shape (n,)
         Label of each, 0, 1, ...
     n_sides : int
-        How many labels there are.
+        Number of labels.
     counted : ndarray of bool, shape (n,), or None
         Which of the points are counted; None for all.
     members : list of ndarray of int
-        Rows of the points that each ellipsoid holds, ascending. A point lies in a few of them as a rule, so these take
-        less memory than flags.
+        Rows of the points that each ellipsoid holds, ascending. Most points lie in a few ellipsoids, so these take less
+        memory than flags.
     isolated : Isolated
 
     Attributes
@@ -217,18 +175,8 @@ class RecordCounts(TrainingCounts):
     ) -> "RecordCounts":
         """Return the counts of training points under the ellipsoids of their partition.
 
-        Parameters
-        ----------
-        partition : Partition
-            Its row numbers are those among the points of a side.
-        points, side, counted
-            As in the class.
-        compiled : bool, default=False
-            Whether compiled code finds the points in each ellipsoid, in less time; only those who fit have loaded it.
-
-        Returns
-        -------
-        RecordCounts
+        Members of the partition are numbered among the points of a side. With `compiled` the points in each ellipsoid
+        are found by compiled code, in less time; only a fit has loaded it.
         """
         stack = EllipsoidStack([block.ellipsoid for block in partition.blocks], points.shape[1])
         n_sides = len(partition.isolated)
@@ -255,8 +203,9 @@ class RecordCounts(TrainingCounts):
         """Count the points in one ellipsoid grown to each of several gauges, shape (n, n_sides)."""
         limits = grown_limits(gauges)
         limit, near = self._near(which)
-        is_near = limits.max(initial=0.0) < limit
-        return grown_counts(self.counts[which], near if is_near else self.outside(which), limits)
+        return grown_counts(
+            self.counts[which], near if limits.max(initial=0.0) < limit else self.outside(which), limits
+        )
 
     def outside(self, which: int) -> list[FloatArray]:
         """Return the gauges, ascending, of the counted points of each label that one ellipsoid does not hold."""
@@ -300,25 +249,15 @@ def records_are_missing(what: str) -> MissingRecordsError:
 
 
 def grown_limits(gauges: FloatArray) -> FloatArray:
-    """Return up to which gauge a point lies in an ellipsoid that is grown to each of these."""
+    """Return the largest gauge of the points in an ellipsoid that is grown to each of these gauges."""
     return gauges * LARGEST_HELD
 
 
 def grown_counts(held: IntArray, beyond: Sequence[FloatArray], limits: FloatArray) -> IntArray:
-    """Count what an ellipsoid holds once it is grown.
+    """Count what an ellipsoid holds once it is grown to each limit, shape (n, n_sides).
 
-    Parameters
-    ----------
-    held : ndarray of int, shape (n_sides,)
-        Points of each label that it holds.
-    beyond : sequence of ndarray
-        The gauges, ascending, of the points of each label that it does not hold.
-    limits : ndarray of shape (n,)
-        Up to which gauge it is grown.
-
-    Returns
-    -------
-    ndarray of int, shape (n, n_sides)
+    `held` are the points of each label that it holds, shape (n_sides,); `beyond` the gauges, ascending, of the points
+    of each label that it does not hold.
     """
     return np.asarray(held + np.column_stack([np.searchsorted(of_side, limits, side="right") for of_side in beyond]))
 
@@ -340,19 +279,7 @@ def members_of(patterns: Patterns, n_ellipsoids: int) -> list[IntArray]:
 
 
 def isolated_points(points: FloatArray, side: NDArray[np.integer]) -> Isolated:
-    """Collect isolated points; equal ones are one region, whatever their labels. None is counted yet.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The isolated points of all labels.
-    side : ndarray of int, shape (n,)
-        Label of each.
-
-    Returns
-    -------
-    Isolated
-    """
+    """Collect isolated points of all labels; equal ones are one region, whatever their labels. None is counted yet."""
     different, first = np.unique(points, axis=0, return_index=True)
     sides = [common_side(side[(points == x).all(axis=1)]) for x in different]
     counts = np.zeros((len(different), 0), dtype=np.int64)
@@ -374,7 +301,7 @@ def n_copies(
 
 def _copies(points: FloatArray, x: FloatArray) -> IntArray:
     """Return the rows of the points that equal x."""
-    rows = np.flatnonzero(points[:, 0] == x[0])  # few as a rule
+    rows = np.flatnonzero(points[:, 0] == x[0])  # mostly few
     return np.asarray(rows[(points[rows] == x).all(axis=1)])
 
 

@@ -1,19 +1,19 @@
-"""Blocks of a partition read as local distributions: which class is how likely at a point, by Bayes' formula.
+"""Blocks of a partition as components of class densities: the probability of each class at a point, by Bayes' formula.
 
-The paper remarks that each ellipsoid may be read as a local Gaussian. Here each block becomes a component with the mean
+The paper remarks that each ellipsoid may be seen as a local Gaussian. Here each block becomes a component with the mean
 and the covariance of its points. A covariance of few points is shrunk towards what all blocks have in common, and the
-distribution is Student's t: a point far from everything is then no reason for certainty. The posterior varies
-within a region and beyond all of them, so that it ranks points which the counts of a region cannot tell apart.
+distribution is Student's t: a point far from everything is then no reason for certainty. The posterior varies within a
+region and beyond all of them, so that it ranks points with the same counts.
 
-Features that tell the values of categories may stand apart: mean and covariance are then those of the other features,
-and the shares of the values among the block's points are factors of the density; see `category_shares`.
+Features of categories may be modelled apart: mean and covariance are then those of the other features, and the shares
+of the values among the block's points are factors of the density; see `category_shares`.
 
-Points may have gaps, NaN in place of values. They are judged by what is there: see `LocalDensities.marginal`.
-`mixtures` makes densities of blocks.
+Missing values (NaN) are integrated out: see `LocalDensities.marginal`. `mixtures` makes densities of blocks.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,19 +21,22 @@ from scipy.linalg.lapack import dtrtri
 from scipy.special import softmax
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import DEGREES_OF_FREEDOM
-from sepc.model.incomplete import as_far_in, distances, has_gaps, log_constant
-from sepc.model.quadratics import pairs, quadratics
+from sepc.model.incomplete import as_far_in, distances, log_constant
 
 # Values further away than this, in units of the features, are as good as infinite, but can be computed with.
 FARTHEST = 1e9
-# Points with gaps that are looked at together.
-_INCOMPLETE = 1024
-# From this number of features on LAPACK inverts a triangle in less time than NumPy a matrix.
-_MANY = 48
+# From this number of features on a table of all products of two of them costs more than a product for each component,
+# and LAPACK inverts a triangle in less time than NumPy a matrix.
+MANY_FEATURES = 48
+# Rows of a product: the same number for all blocks, so that no row depends on the others or on its place.
+_ROWS = 128
+# Numbers in a table of monomials, or in the forms that are kept: more of them would fill the memory.
+_TABLE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,7 +49,7 @@ class LocalDensities:
     Attributes
     ----------
     center, unit : ndarray of shape (d,)
-        Features are judged as ``(x - center) / unit``; those of categories that stand apart are not among them.
+        Densities are those of ``(x - center) / unit``, without the features of `shares`.
     coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
         Of these polynomials: products of two features, features, the constant.
     codes : ndarray of int, shape (n_components,)
@@ -55,7 +58,7 @@ class LocalDensities:
         Logarithms of the prior of its class, its share of that class, and its scale.
     n_classes : int
     shares : CategoryShares or None
-        Of the values of categories that stand apart.
+        Of the values of categories that are modelled apart.
     degrees_of_freedom : float
         Of the t distributions of all components.
     """
@@ -71,7 +74,7 @@ class LocalDensities:
 
     @property
     def numbers(self) -> IntArray | slice:
-        """Which features the distances are measured in: all, but for those of categories that stand apart."""
+        """The features that distances are measured in: all but those of `shares`."""
         if self.shares is None:
             return slice(None)
         categories = self.shares.categories
@@ -102,9 +105,9 @@ class LocalDensities:
         return out
 
     def size(self, component: int, n: int) -> int:
-        """Return how many of n training points made a component, if each of them is in one.
+        """Return the number of training points, of n in all, that made a component.
 
-        Its weight is its share of these points over its scale, and the frame tells the scale: no count need be kept.
+        Its weight is its share of these points over its scale, and the frame gives the scale: no count need be kept.
         """
         log_scale = -float(np.log(self.frame(component)[1].diagonal() * self.unit).sum())
         return round(n * float(np.exp(self.log_weights[component] + log_scale)))
@@ -116,8 +119,8 @@ class LocalDensities:
     def log_joint(self, points: FloatArray) -> FloatArray:
         """Return the logarithm of each class's prior times its density, up to one constant, shape (n, n_classes).
 
-        Of a point with gaps the odds between classes are those of what is there. Its density is that of a point with
-        all features that is as unlikely; see `incomplete`.
+        With missing values the odds between classes are those of the known values. The density is that of a complete
+        point that is as unlikely; see `incomplete`.
         """
         out = np.full((len(points), self.n_classes), -np.inf)
         classes, first, n_components = np.unique(self.codes, return_index=True, return_counts=True)
@@ -132,7 +135,7 @@ class LocalDensities:
     def by_component(self, points: FloatArray) -> FloatArray:
         """Return the logarithm of each component's weight times its density, shape (n, n_components).
 
-        They are the very numbers that `log_joint` adds up, class by class.
+        `log_joint` adds up these numbers, class by class.
         """
         out = np.empty((len(points), len(self.codes)))
         for rows, n, by_component in self._blocks(points):
@@ -144,7 +147,7 @@ class LocalDensities:
         return np.asarray(self.log_joint(points) + np.log(unit).sum() - np.log(self.unit).sum())
 
     def of_classes(self) -> list[tuple[int, slice]]:
-        """Return the number of each class that has components, and which ones it has."""
+        """Return the number and the components of each class that has any."""
         bounds = np.searchsorted(self.codes, range(self.n_classes + 1)).tolist()
         return [(k, slice(first, end)) for k, (first, end) in enumerate(pairwise(bounds)) if end > first]
 
@@ -160,14 +163,7 @@ class LocalDensities:
         )
 
     def claims(self, points: FloatArray, code: int | None = None) -> IntArray:
-        """Return the component to which each point most likely belongs, shape (n,); of one class alone if it is given.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        code : int, optional
-            A class that has components.
-        """
+        """Return the component to which each point most likely belongs, of one class if it is given, shape (n,)."""
         first, end = (0, len(self.codes)) if code is None else np.searchsorted(self.codes, [code, code + 1])
         out = np.empty(len(points), dtype=np.int64)
         for rows, n, by_component in self._blocks(points):
@@ -175,14 +171,7 @@ class LocalDensities:
         return out
 
     def claims_within(self, points: FloatArray, codes: IntArray) -> IntArray:
-        """Return the component of its own class to which each point most likely belongs, shape (n,).
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        codes : ndarray of int, shape (n,)
-            Classes that have components.
-        """
+        """Return the component to which each point most likely belongs among those of its own class, shape (n,)."""
         out = np.empty(len(points), dtype=np.int64)
         for rows, n, by_component in self._blocks(points):
             own = self.codes == codes[rows][:, None]
@@ -190,22 +179,14 @@ class LocalDensities:
         return out
 
     def known_of(self, point: FloatArray) -> BoolArray:
-        """Return which features of a point, shape (d,), are there; none of a category that is known in part only."""
+        """Return the known features of a point, shape (d,); none of a category that is known in part only."""
         known = ~np.isnan(point)
         return known if self.shares is None else self.shares.categories.known_as_a_whole(known)
 
     def marginal(self, known: BoolArray) -> "LocalDensities":
-        """Return the densities of some features, all others integrated out.
+        """Return the densities of the `known` features, shape (d,), all others integrated out.
 
-        Parameters
-        ----------
-        known : ndarray of bool, shape (d,)
-            Which of the features are known, as `known_of` tells: of a category that stands apart all, or none.
-
-        Returns
-        -------
-        LocalDensities
-            Of points that have these features alone; what `by_component` says is the very integral.
+        Of a category that is modelled apart all features must be known, or none.
         """
         means, covariances = self._moments()
         shares = None if self.shares is None else self.shares.among(np.flatnonzero(known))
@@ -222,7 +203,7 @@ class LocalDensities:
         )
 
     def _log_constants(self, known: IntArray | int) -> FloatArray:
-        """Return by how much the constant of this number of features exceeds that of all, as logarithms."""
+        """Return the difference of the log constants of the t distribution in `known` features and in all."""
         return log_constant(known, self.degrees_of_freedom) - log_constant(len(self.unit), self.degrees_of_freedom)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -235,7 +216,7 @@ class LocalDensities:
         return -np.einsum("kij,kj->ki", covariances, form[:, :d, d]), covariances
 
     def _blocks(self, points: FloatArray) -> Iterator[tuple[slice | IntArray, int, FloatArray]]:
-        """Yield rows, how many they are, and what `_by_component` says of them and perhaps of padding behind them."""
+        """Yield rows, their number n, and `_by_component` of them, perhaps with padding after the first n rows."""
         if not has_gaps(points):
             for rows, logs, log_shares in self._logs(points):
                 yield rows, rows.stop - rows.start, self._by_component(logs, log_shares)
@@ -246,12 +227,12 @@ class LocalDensities:
             yield whole[among], n, by_component
         moments = self._moments()
         incomplete = incomplete[np.lexsort(gaps[incomplete].T)]  # those with the same gaps together
-        for some in chunk_slices(len(incomplete), _INCOMPLETE):
+        for some in chunk_slices(len(incomplete), 1024):
             mine = incomplete[some]
             yield mine, len(mine), self._incomplete(points[mine], *moments)
 
     def _incomplete(self, points: FloatArray, means: FloatArray, covariances: FloatArray) -> FloatArray:
-        """Return the same of points with gaps, by the moments of the components."""
+        """Return `_by_component` of points with missing values, by the moments of the components."""
         z = np.clip((points[:, self.numbers] - self.center) / self.unit, -FARTHEST, FARTHEST)
         square, log_scales = distances(z, means, covariances)
         known = np.count_nonzero(~np.isnan(z), axis=1)[:, None]
@@ -270,7 +251,7 @@ class LocalDensities:
     def _logs(self, points: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray | float]]:
         """Yield rows, log(1 + squared distances / degrees of freedom), and logarithms of shares.
 
-        The last two have the shape (n, n_components), with padding behind these rows.
+        Both have the shape (n, n_components), with padding after these rows.
         """
         squares, numbers = quadratics(self.coefficients, len(self.unit)), self.numbers
         block = np.zeros((squares.n_rows, points.shape[1]))
@@ -287,10 +268,7 @@ class LocalDensities:
                 yield rows, np.log(square, out=square), 0.0 if self.shares is None else self.shares.log_shares(block)
 
     def _by_component(self, logs: FloatArray, log_shares: FloatArray | float) -> FloatArray:
-        """Return the logarithm of each component's weight times its density, given what `_logs` yields; overwrites it.
-
-        All have the shape (n, n_components).
-        """
+        """Return the logarithm of each component's weight times its density from what `_logs` yields; overwrites it."""
         logs *= -0.5 * (self.degrees_of_freedom + len(self.unit))
         logs += self.log_weights
         logs += log_shares
@@ -298,8 +276,8 @@ class LocalDensities:
 
 
 def log_sum_exp(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of what each row holds the logarithms of, shape (n,)."""
-    # SciPy's does the same; its checks would take a third of a prediction's time.
+    """Return the logarithm of the sum of exponentials of each row, shape (n,)."""
+    # SciPy's checks would take a third of a prediction's time.
     top = logs.max(axis=1)
     total: FloatArray = np.exp(logs - top[:, None]).sum(axis=1)
     return np.asarray(top + np.log(total))
@@ -308,22 +286,104 @@ def log_sum_exp(logs: FloatArray) -> FloatArray:
 def components_of(means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return squared distances to components as coefficients of `pairs`, and the logarithms of the scales.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_components, d)
-    covariances : ndarray of shape (n_components, d, d)
-
-    Returns
-    -------
-    coefficients : ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
-    log_scales : ndarray of shape (n_components,)
+    `means` and `covariances` have the shapes (n_components, d) and (n_components, d, d); the coefficients
+    ((d + 1) * (d + 2) / 2, n_components).
     """
     d = means.shape[1]
     factors = np.linalg.cholesky(covariances)
-    whiten = np.linalg.inv(factors) if d < _MANY else np.array([dtrtri(factor, lower=1)[0] for factor in factors])
+    whiten = (
+        np.linalg.inv(factors) if d < MANY_FEATURES else np.array([dtrtri(factor, lower=1)[0] for factor in factors])
+    )
     # The square of |whiten (z - mean)|, as a form in (z, 1).
     lifted = np.concatenate([whiten, -whiten @ means[:, :, None]], axis=2)
     forms = lifted.transpose(0, 2, 1) @ lifted
     i, j = pairs(d + 1)
     log_scales = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
     return np.ascontiguousarray((forms[:, i, j] * np.where(i == j, 1.0, 2.0)).T), log_scales
+
+
+def quadratics(coefficients: FloatArray, d: int) -> "ByMonomials | ByForms":
+    """Return polynomials in d features with these coefficients, shape ((d + 1) * (d + 2) / 2, n_polynomials)."""
+    by_forms = d + 1 >= MANY_FEATURES and coefficients.shape[1] <= 24
+    return ByForms(coefficients, d) if by_forms else ByMonomials(coefficients, d)
+
+
+class ByMonomials:
+    """Polynomials of the second degree as one matrix product with a table of monomials.
+
+    A polynomial in d features has ``n (n + 1) / 2`` coefficients with ``n = d + 1``: of the products of two features,
+    of the features, and the constant, in the order of `pairs`. With many features the table of all such products is
+    far larger than the points: then each of a few polynomials is evaluated by itself (`ByForms`).
+    """
+
+    def __init__(self, coefficients: FloatArray, d: int) -> None:
+        self.coefficients = coefficients
+        self.n_rows = min(max(_TABLE // len(coefficients), 1), _ROWS)
+        # By features, not by points: what lies side by side in memory is multiplied. To allocate these tables anew for
+        # each block would cost more time than what is done in them.
+        self.lifted = np.ones((d + 1, self.n_rows))
+        self.monomials = np.empty((len(coefficients), self.n_rows))
+        self.factors = np.empty_like(self.monomials) if d + 1 < MANY_FEATURES else None
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        """Return the value of each polynomial at `n_rows` points, shape (n_rows, n_polynomials)."""
+        self.lifted[:-1] = z.T
+        self._multiply()
+        values: FloatArray = self.monomials.T @ self.coefficients
+        return values
+
+    def _multiply(self) -> None:
+        lifted, out, n = self.lifted, self.monomials, len(self.lifted)
+        if self.factors is not None:
+            # With mode="clip" NumPy writes into `out` without a buffer.
+            for which, table in zip(pairs(n), (out, self.factors), strict=True):
+                lifted.take(which, axis=0, out=table, mode="clip")
+            out *= self.factors
+            return
+        first = 0
+        for k in range(n):
+            # The same products; copying both factors of each would take most of the time.
+            np.multiply(lifted[k:], lifted[k], out=out[first : first + n - k])
+            first += n - k
+
+
+class ByForms:
+    """Polynomials one after the other, each as a form ``(z, 1) T (z, 1)'`` with an upper triangle T."""
+
+    def __init__(self, coefficients: FloatArray, d: int) -> None:
+        self.coefficients = coefficients
+        self.n_rows = _ROWS
+        # Rows end with zeros at a multiple of 64 bytes: sums over rows that begin elsewhere may differ in the last bit.
+        n = -(-(d + 1) // 8) * 8
+        self.n, self.lifted, self.image = d + 1, np.zeros((_ROWS, n)), np.empty((_ROWS, n))
+        self.lifted[:, d] = 1.0
+        self.values = np.empty((_ROWS, coefficients.shape[1]))
+        kept = coefficients.shape[1] if n * n * coefficients.shape[1] <= _TABLE else 1
+        self.forms = np.zeros((kept, n, n))
+        if kept > 1:
+            for k in range(kept):
+                self._unpack(k, self.forms[k])
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        """Return the values, as `ByMonomials` does; the next call overwrites them."""
+        self.lifted[:, : self.n - 1] = z
+        for k, value in enumerate(self.values.T):
+            form = self.forms[k if len(self.forms) > 1 else 0]
+            if len(self.forms) == 1:
+                self._unpack(k, form)
+            np.dot(self.lifted, form, out=self.image)
+            np.einsum("ij,ij->i", self.image, self.lifted, out=value)
+        return self.values
+
+    def _unpack(self, k: int, form: FloatArray) -> None:
+        own, first, n = self.coefficients[:, k].copy(), 0, self.n
+        for row in range(n):
+            form[row, row:n] = own[first : first + n - row]
+            first += n - row
+
+
+@cache
+def pairs(n: int) -> tuple[IntArray, IntArray]:
+    """Return the two factors of each product of two of n numbers."""
+    i, j = np.triu_indices(n)
+    return i, j

@@ -1,4 +1,4 @@
-"""The fitted model: the interface of all that a fit leaves behind, and what is kept of the training points."""
+"""The interface of all fitted models, and what they keep of the training points."""
 
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -12,11 +12,9 @@ from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy
 
-_LEAST_FOR_A_MEAN = 3
-
 
 class TrainingRecords(NamedTuple):
-    """Training points in the units that they are judged in and in canonical order.
+    """Training points in the units of the model and in canonical order.
 
     Attributes
     ----------
@@ -24,7 +22,7 @@ class TrainingRecords(NamedTuple):
     codes : ndarray of int, shape (n,)
         Their classes, as numbers.
     rows : ndarray of int, shape (n,)
-        Which row of the training set each is.
+        Their rows in the training set.
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them; None where none are.
     """
@@ -46,19 +44,19 @@ class TrainingRecords(NamedTuple):
 
 
 def _in_one_way(Z: FloatArray) -> FloatArray:
-    """Return points in bits that are equal where they are: -0.0 becomes 0.0, and there is one NaN."""
+    """Return points whose bits are equal where they are: -0.0 becomes 0.0, and there is one NaN."""
     return np.where(np.isnan(Z), np.nan, Z + 0.0)
 
 
 class Outline(NamedTuple):
-    """Bounds and means of the training points, which stay where the points themselves are not kept.
+    """Bounds and means of the training points, kept also where the points are not.
 
     Attributes
     ----------
     constant : ndarray of shape (d,)
         The value of a feature that is the same everywhere; NaN for those that vary.
     middles : ndarray of shape (n_classes, d)
-        Means of the classes; NaN for those of fewer than three points, which a mean would give away.
+        Means of the classes; NaN for those of fewer than three points, which a mean would disclose.
     """
 
     constant: FloatArray
@@ -68,14 +66,14 @@ class Outline(NamedTuple):
     def of(cls, extents: Extents) -> "Outline":
         """Return the outline of classes with these extents."""
         low, high = extents.low.min(axis=0), extents.high.max(axis=0)
-        middles = np.where(extents.n[:, None] >= _LEAST_FOR_A_MEAN, extents.mean, np.nan)
+        middles = np.where(extents.n[:, None] >= 3, extents.mean, np.nan)
         return cls(np.where(low == high, low, np.nan), middles)
 
 
 class FittedModel(Protocol):
-    """Whatever decides and assesses new points, given in the units that they came in.
+    """A model that decides and assesses new points, given in the units that they came in.
 
-    One partition and an ensemble of many fulfil it. Distances between records are measured in the units of `units`.
+    Models of one partition and ensembles fulfil it. Distances between records are measured in the units of `units`.
     """
 
     @property
@@ -121,14 +119,14 @@ class FittedModel(Protocol):
         """Return points in the units that they came in."""
 
     def decide(self, X: FloatArray) -> Decision:
-        """Return labels, trust and probabilities of points of shape (n, d); no more is looked up than these need."""
+        """Return labels, trust and probabilities of points of shape (n, d), and nothing more."""
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each of some points of shape (n, d)."""
+        """Return a full record of each point, shape (n, d)."""
 
     @property
     def policy(self) -> Policy | None:
-        """Other shares of the classes than in training, and costs of errors; None without."""
+        """Class priors other than in training, and costs of errors; None without."""
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""

@@ -1,9 +1,9 @@
-"""Incomplete points: which of their features are known, how unlikely they are by these alone, and what may fill gaps.
+"""Points with missing values: their distances to components by the known features, and conditional means for gaps.
 
 Missing features can be integrated out of a component's density exactly: some features of Student's t have Student's t
 again, with the same degrees of freedom. The density of fewer features has another unit, though. To be as unlikely as a
-point with all features, one with fewer must lie at a distance that as few points of the component exceed: by that it
-gets a density that can be compared.
+point with all features, one with fewer must lie at a distance that as few points of the component exceed: that gives
+it a comparable density.
 """
 
 from collections.abc import Iterator
@@ -16,27 +16,12 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 from sepc.model.category_shares import category_groups
 
-# Mean and covariance are learnt from at most this number of records, in this number of rounds.
-_MOST_RECORDS = 6000
-_ROUNDS = 5
-# Variance, in units of the features, that keeps covariances of few records away from 0.
-_VARIANCE = 1e-2
-# Numbers in tables of matrices that are solved at once.
+# Entries of tables of matrices that are solved at once.
 _AT_ONCE = 1 << 20
 
 
-def has_gaps(points: FloatArray) -> bool:
-    """Return whether a value is missing."""
-    return bool(np.isnan(points.sum()))
-
-
-def known_share(points: FloatArray) -> FloatArray | float:
-    """Return the share of each point's features that are there, shape (n,); 1 if all are there of all points."""
-    return np.asarray(1.0 - np.isnan(points).mean(axis=1)) if has_gaps(points) else 1.0
-
-
 def rows_by_gaps(points: FloatArray) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Yield rows that have the same features, and which ones these are, shape (d,)."""
+    """Yield rows with the same known features, and which features these are, shape (d,)."""
     missing, which = np.unique(np.isnan(points), axis=0, return_inverse=True)
     order = np.argsort(which, kind="stable")
     ends = np.cumsum(np.bincount(which, minlength=len(missing)))
@@ -50,23 +35,11 @@ def log_constant(d: IntArray | int, dof: float) -> FloatArray:
 
 
 def as_far_in(logs: FloatArray, known: IntArray, d: int, dof: float) -> FloatArray:
-    """Return how far points of all features are that are as unlikely as points of some.
+    """Return the distances of complete points that are as unlikely as points of which some features are known.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (n, n_components)
-        Logarithms of one plus the squared distance over `dof`, in the features that are known.
-    known : ndarray of int, shape (n, 1)
-        How many of these there are.
-    d : int
-        How many there are of all.
-    dof : float
-        Degrees of freedom.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-        The same for all features. Where none are known, the distance that half of all points exceed.
+    Distances, given and returned, are logarithms of one plus the squared distance over `dof`, shape (n, n_components);
+    `known` is the number of known features, shape (n, 1), of d. Without any it is the distance that half of all points
+    exceed.
     """
     # One over one plus the squared distance over the degrees of freedom has a beta distribution.
     share = betainc(0.5 * dof, 0.5 * np.maximum(known, 1), np.exp(-logs))
@@ -76,7 +49,7 @@ def as_far_in(logs: FloatArray, known: IntArray, d: int, dof: float) -> FloatArr
 
 
 def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return squared distances of points with gaps to components, and the scales of these, in what is known.
+    """Return squared distances of points with gaps to components, and log scales of these, both (n, n_components).
 
     Parameters
     ----------
@@ -84,12 +57,6 @@ def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tupl
         NaN where a value is missing. Those with the same gaps follow each other.
     means : ndarray of shape (n_components, d)
     covariances : ndarray of shape (n_components, d, d)
-
-    Returns
-    -------
-    squares : ndarray of shape (n, n_components)
-    log_scales : ndarray of shape (n, n_components)
-        Halves of the logarithms of the determinants.
     """
     n, k, d = len(z), *means.shape
     squares, log_scales = np.empty((n, k)), np.empty((n, k))
@@ -98,14 +65,14 @@ def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tupl
         there = ~np.isnan(z[rows])
         patterns, which = np.unique(there, axis=0, return_inverse=True)
         known = patterns[:, None].astype(np.float64)
-        # The covariance of the features that are known, with a 1 for each of the others: all have the same shape.
+        # The covariance of the known features, with a 1 for each of the others: all have the same shape.
         some = covariances * known[..., :, None] * known[..., None, :]
         some[..., diagonal, diagonal] += 1.0 - known
         factor = np.linalg.cholesky(some)
         if len(patterns) > 1:
             factor = factor[which]
         away = np.where(there[:, None], z[rows, None] - means, 0.0)
-        # Feature after feature: sums over features may depend on how many other points there are, in the last bit.
+        # Feature after feature: sums over features may depend on the number of other points, in the last bit.
         square, log_scale = np.zeros((2, *away.shape[:2]))
         for j in range(d):
             away[..., j] /= factor[..., j, j]
@@ -117,14 +84,14 @@ def distances(z: FloatArray, means: FloatArray, covariances: FloatArray) -> tupl
 
 
 class Expected(NamedTuple):
-    """What can be expected of points with gaps.
+    """Points with conditional means in place of missing values.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        With the mean of what may stand in each gap, by the values that are there.
+        With the mean of each missing value, given the known ones.
     spread : ndarray of shape (d, d)
-        Sum over the points of the covariances of what may stand there.
+        Sum over the points of the conditional covariances of the missing values.
     """
 
     points: FloatArray
@@ -132,12 +99,12 @@ class Expected(NamedTuple):
 
 
 def expected(points: FloatArray, gaps: BoolArray, mean: FloatArray, covariance: FloatArray) -> Expected:
-    """Return what can be expected of points with gaps, if all are drawn from a normal distribution.
+    """Return conditional means and covariances of missing values under a normal distribution.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Whatever stands in the gaps does not count.
+        What stands in the gaps does not matter.
     gaps : ndarray of bool, shape (n, d)
         Where values are missing.
     mean : ndarray of shape (d,)
@@ -149,7 +116,7 @@ def expected(points: FloatArray, gaps: BoolArray, mean: FloatArray, covariance: 
     out, spread, diagonal = points.copy(), np.zeros((d, d)), np.arange(d)
     for some in chunk_slices(len(patterns), max(_AT_ONCE // (d * d), 1)):
         known = (~patterns[some]).astype(np.float64)
-        # Systems of the features that are known, with a 1 for each of the others: all have the same shape.
+        # Systems of the known features, with a 1 for each of the others: all have the same shape.
         systems = covariance * known[:, :, None] * known[:, None, :]
         systems[:, diagonal, diagonal] += 1.0 - known
         with_known = covariance * known[:, :, None]
@@ -165,27 +132,17 @@ def expected(points: FloatArray, gaps: BoolArray, mean: FloatArray, covariance: 
 
 
 def completed(X: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return records with something in place of each gap, and where the gaps are.
+    """Return records with something in place of each gap, and where the gaps are, both of shape (n, d).
 
     A partition needs a place for each record. A gap gets the conditional mean given the record's other values, if all
     records, whatever their labels, were drawn from one normal distribution: with labels the classes would look better
     separated than they are. Of features that are 0 or 1 it is the likelier of both, and of those that add up to 1 the
-    likeliest alone is 1. Only the partition uses it; densities are made with the uncertainty that is left, and held-out
-    records are judged by what is known. The result for a record does not depend on the order of the rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        NaN where a value is missing; each feature has one somewhere.
-
-    Returns
-    -------
-    X : ndarray of shape (n, d)
-    gaps : ndarray of bool, shape (n, d)
+    likeliest alone is 1. Only the partition uses it; densities are made with conditional covariances, and held-out
+    records are judged by their known values. The result for a record does not depend on the order of the rows.
     """
     gaps = np.isnan(X)
     filled = np.where(gaps, np.nanmedian(X, axis=0), X)
-    # Sums in an order of their own: equal rows are interchangeable.
+    # Sums in sorted order do not depend on that of the rows.
     order = np.lexsort((*gaps.T, *filled.T))
     back = np.argsort(order)
     return _conditional_means(filled[order], gaps[order])[back], gaps
@@ -197,19 +154,19 @@ def _conditional_means(X: FloatArray, gaps: BoolArray) -> FloatArray:
     unit = np.sqrt(np.where(gaps, 0.0, np.square(X - mean)).sum(axis=0) / known)
     unit = np.where(unit > 0.0, unit, 1.0)
     Z = (X - mean) / unit
-    some = slice(None, None, max(-(-len(Z) // _MOST_RECORDS), 1))
+    some = slice(None, None, max(-(-len(Z) // 6000), 1))  # at most 6000 records
     middle, covariance = _distribution(Z[some], gaps[some])
     out = np.where(gaps, mean + unit * expected(Z, gaps, middle, covariance).points, X)
     return _with_values(out, gaps)
 
 
 def _distribution(Z: FloatArray, gaps: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and covariance of records with gaps, with what can be expected in these."""
+    """Return mean and covariance of records with gaps, by EM iterations."""
     d = Z.shape[1]
     points, spread = np.where(gaps, 0.0, Z), np.zeros((d, d))
-    for _ in range(_ROUNDS):
+    for _ in range(5):
         mean = points.mean(axis=0)
-        covariance = ((points - mean).T @ (points - mean) + spread) / len(Z) + _VARIANCE * np.eye(d)
+        covariance = ((points - mean).T @ (points - mean) + spread) / len(Z) + 1e-2 * np.eye(d)
         points, spread = expected(Z, gaps, mean, covariance)
     return mean, covariance
 

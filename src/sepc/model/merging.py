@@ -3,18 +3,18 @@
 A partition cuts through a class wherever it touches others. Each piece of what was one cloud then becomes a density of
 its own, too narrow where it was cut, and the sum of the pieces has seams. Moments show when that happens: with n
 records of scatter W in each of several components, and their shrunken covariance S, the log likelihood of the records,
-each under the normal distribution of its own component, is up to what merging does not change the sum of
+each under the normal distribution of its own component, is up to terms that merging does not change the sum of
 
-    n log n - n log(det S) / 2 - trace(W / S) / 2,
+    n log n - n log(det S) / 2 - trace(inv(S) W) / 2,
 
 plus for each category n times the sum of p log p over the shares p of its values. Pieces of one normal distribution
 gain by being merged. Distributions of their own lose, if they lie further apart than about three and a half standard
 deviations, and are of many records. Two components are merged at a time, always those that gain most.
 
-There are several levels, and held-out records choose one (`estimators.density_search`): no merging; as long as the
+There are several levels, and held-out records choose one (`estimators.density_fit`): no merging; as long as the
 likelihood gains; as long as it loses less than a penalty, by the Bayesian information criterion, for the parameters
 that one component less saves; or as long as there is no gap between two components. The last is for heavy tails: a
-normal distribution knows none, and the criterion keeps a core and what lies around it.
+normal distribution has none, and the criterion keeps a core and what lies around it apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ from sepc.model.category_shares import Categories
 from sepc.model.constants import MERGE_PENALTIES, NO_GAP
 from sepc.model.mixtures import Component, Mixture, common_covariance, component_of_points, shrunken_covariance
 
-# Levels of merging: none, by a penalty, without gaps.
+# Levels of merging: none, by each penalty, without gaps.
 UNMERGED = 0
 LEVELS = range(2 + len(MERGE_PENALTIES))
 
@@ -38,21 +38,10 @@ LEVELS = range(2 + len(MERGE_PENALTIES))
 def groupings(
     parts: Sequence[Component], categories: Categories | None, center: FloatArray, unit: FloatArray
 ) -> list[IntArray]:
-    """Return the component of each region, for each of `LEVELS`.
+    """Return the component of each region, shape (n_regions,), for each of `LEVELS`.
 
-    Parameters
-    ----------
-    parts : sequence of Component
-        The regions, class by class.
-    categories : Categories, optional
-        Those read by the shares of their values.
-    center, unit : ndarray of shape (d,)
-        The moments are those of ``(x - center) / unit``.
-
-    Returns
-    -------
-    list of ndarray of int, shape (n_regions,)
-        Components are numbered class by class, by their first regions.
+    `parts` are the regions, class by class, with moments of ``(x - center) / unit``. Components are numbered class by
+    class, by their first regions.
     """
     counts = np.array([float(part.n) for part in parts])
     held = np.empty((len(parts), 0))
@@ -120,20 +109,10 @@ def merged_mixtures(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
 ) -> list[tuple[Mixture, IntArray]]:
-    """Make mixtures of blocks of points, one for each of several levels of merging.
+    """Make mixtures of blocks of points, as `mixture_of_blocks` does, one for each of several levels of merging.
 
-    Parameters
-    ----------
-    points, blocks, class_count, center, unit, categories, gaps
-        As for `mixture_of_blocks`.
-    levels : iterable of int
-        Some of `LEVELS`. Where values are missing, what stands there decides.
-
-    Returns
-    -------
-    mixture : Mixture
-    groups : ndarray of int, shape (n_blocks,)
-        The component that each block belongs to.
+    Returns for each level the mixture, and the component of each block, shape (n_blocks,). What stands in place of
+    missing values takes part in the choice of components.
     """
     found: list[tuple[Mixture, IntArray]] = []
     with one_blas_thread(points.size):
@@ -157,7 +136,7 @@ class _Class:
     """The regions of one class, some of them merged already.
 
     A component has the place of the first of its regions; `first` has that place for each region. `gains[i, j]`, with i
-    before j, is what the likelihood gains where two components are merged; minus infinity for all other pairs.
+    before j, is the gain of the log likelihood where two components are merged; minus infinity for all other pairs.
     """
 
     def __init__(
@@ -181,7 +160,7 @@ class _Class:
         self.saved = 0.5 * n_numbers * float(np.log(counts.sum()))
 
     def merge(self, penalty: float) -> None:
-        """Merge two components at a time, as long as that loses less likelihood than the penalty for what it saves."""
+        """Merge two components at a time, as long as the likelihood lost is below the penalty times what it saves."""
         while len(self.counts) > 1:
             i, j = divmod(int(self.gains.argmax()), len(self.counts))
             if not self.gains[i, j] > -penalty * self.saved:
@@ -189,7 +168,7 @@ class _Class:
             self._merge(i, j)
 
     def merge_without_gaps(self) -> None:
-        """Merge two components at a time, as long as there are two without a gap between them, whatever that loses."""
+        """Merge two components at a time, as long as two have no gap between them, whatever that loses."""
         touch = np.zeros_like(self.gains, dtype=bool)
         places = np.unique(self.first)
         for k, place in enumerate(places):
@@ -215,13 +194,13 @@ class _Class:
         self._compare(i, others[others != i])
 
     def _compare(self, i: int, others: IntArray) -> None:
-        """Note what is gained where one component is merged with each of several others."""
+        """Update the gains of merging one component with each of several others."""
         apart = self.likelihood[i] + self.likelihood[others]
         gained = self._likelihood(self.counts[i] + self.counts[others], *self._together(i, others)) - apart
         self.gains[np.minimum(i, others), np.maximum(i, others)] = gained
 
     def _touch(self, i: int, others: IntArray) -> BoolArray:
-        """Return whether one component lies so near to each of several others that there is no gap between them."""
+        """Return which of several components have no gap between them and component i."""
         mine, theirs = (
             shrunken_covariance(self.scatters[at], self.counts[at, None, None], self.common) for at in ([i], others)
         )
@@ -238,7 +217,7 @@ class _Class:
         return self.scatters[i] + self.scatters[others] + apart, held
 
     def _likelihood(self, counts: FloatArray, scatters: FloatArray, held: FloatArray) -> FloatArray:
-        """Return the part of the likelihood that each component gives its own points, shape (k,)."""
+        """Return the log likelihood of each component's own points, shape (k,)."""
         covariances = shrunken_covariance(scatters, counts[:, None, None], self.common)
         squares = np.einsum("kij,kji->k", np.linalg.inv(covariances), scatters)
         each = np.log(counts) - 0.5 * (np.linalg.slogdet(covariances)[1] + squares / counts)
@@ -249,7 +228,7 @@ class _Class:
 
 
 def _numbered(firsts: Sequence[IntArray]) -> IntArray:
-    """Return components numbered class by class, from the place in its class of the first region of each region's."""
+    """Return components numbered class by class, from the places in its class of each region's first region."""
     numbered, n_before = [], 0
     for first in firsts:
         different, number = np.unique(first, return_inverse=True)

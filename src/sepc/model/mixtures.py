@@ -6,12 +6,11 @@ probability, in proportion to the component's weight times its density there (E 
 counts, means and covariances of the records under these probabilities (M step; Dempster, Laird and Rubin, 1977). The
 densities that these probabilities come from are almost normal, whatever the degrees of freedom of the mixture are.
 
-Records with gaps take part by the conditional mean of their missing values, given the moments of their component, and
-with the conditional covariance. All that an iteration needs of the records is a sum over them, so it does not matter
-where they are.
+Missing values have their conditional mean and covariance, given the moments of the record's component. All that an
+iteration needs of the records is a sum over them, so it does not matter where they are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.threads import one_blas_thread
 from sepc.model.category_shares import Categories, shares_of
@@ -30,20 +30,15 @@ from sepc.model.constants import (
     RIDGE,
     SHRINKAGE,
 )
-from sepc.model.densities import LocalDensities, components_of, log_sum_exp
-from sepc.model.incomplete import expected, has_gaps
-from sepc.model.quadratics import pairs
+from sepc.model.densities import MANY_FEATURES, LocalDensities, components_of, log_sum_exp, pairs
+from sepc.model.incomplete import expected
 
-# Numbers in a table of products.
+# Entries of a table of products.
 _TABLE = 1 << 15
-# Features from which on a table of all products of two costs more than a product for each component.
-_MANY = 48
-# A component that no record belongs to keeps this weight: it stays where it is named, and decides nothing.
-_LEAST_COUNT = 1e-9
 
 
 class Component(NamedTuple):
-    """Points of one class: mean of shape (d,), sums of squares and products about it, and how many."""
+    """Points of one class: mean of shape (d,), sums of squares and products about it, and their number."""
 
     code: int
     mean: FloatArray
@@ -61,18 +56,14 @@ def component_of_points(code: int, points: FloatArray, center: FloatArray, unit:
 
 
 def common_covariance(scatter: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the covariance that components have in common, from the sum of their scatters, shape (d, d)."""
+    """Return the covariance that components have in common, shape (d, d), from the sum of their scatters."""
     return np.asarray(scatter / max(counts.sum() - len(counts), 1.0) + COMMON_RIDGE * np.eye(len(scatter)))
 
 
 def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: FloatArray) -> FloatArray:
     """Return the covariance of a component of n points, shrunk towards the common one.
 
-    Parameters
-    ----------
-    scatter : ndarray of shape (..., d, d)
-    n : float or ndarray of shape (..., 1, 1)
-    common : ndarray of shape (d, d)
+    A scatter of shape (..., d, d) goes with n of shape (..., 1, 1).
     """
     d = len(common)
     strength = SHRINKAGE * (d + 1)
@@ -81,7 +72,7 @@ def shrunken_covariance(scatter: FloatArray, n: FloatArray | float, common: Floa
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mixture:
-    """Components with their densities, and what it takes to make the one of the other.
+    """Components with their densities.
 
     Attributes
     ----------
@@ -92,7 +83,7 @@ class Mixture:
     center, unit : ndarray of shape (d,)
         The moments are those of ``(x - center) / unit``.
     categories : Categories or None
-        Those that stand apart.
+        Those that are modelled apart.
     """
 
     parts: list[Component]
@@ -113,7 +104,7 @@ class Mixture:
         dof: float = DEGREES_OF_FREEDOM,
     ) -> Self:
         """Make the densities of components, with these degrees of freedom."""
-        densities = replace(densities_of(parts, class_count, center, unit, categories), degrees_of_freedom=dof)
+        densities = densities_of(parts, class_count, center, unit, categories, dof)
         return cls(list(parts), densities, class_count, center, unit, categories)
 
     def with_dof(self, dof: float) -> Self:
@@ -126,26 +117,16 @@ class Mixture:
         return self.densities.log_joint_in(unit if categories is None else unit[categories.numbers(len(unit))], points)
 
     def step(self, points: FloatArray, codes: IntArray) -> Self:
-        """Return the mixture after one EM iteration over some records; see `sums`. Shares of classes stay."""
+        """Return the mixture after one EM iteration over some records; see `sums`. The class priors stay."""
         return self.after(self.sums(points, codes), self.class_count)
 
     def sums(self, points: FloatArray, codes: IntArray) -> FloatArray:
-        """Return what an EM iteration needs to know of some records, to be added to that of all others.
+        """Return what an EM iteration needs of some records of these classes, to be added to that of all others.
 
-        A record with gaps belongs to components by what is there; what is missing has the conditional mean and
-        covariance of the component to which the record most likely belongs.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-            NaN where a value is missing.
-        codes : ndarray of int, shape (n,)
-            Their classes.
-
-        Returns
-        -------
-        ndarray of shape ((d + 1) * (d + 2) / 2, n_components)
-            Sums of products of two of ``(z, 1)``, by the probabilities with which the records belong to each component.
+        Sums of products of two of ``(z, 1)``, by the probabilities with which the records belong to each component: of
+        shape ((d + 1) * (d + 2) / 2, n_components). A record with missing values (NaN) belongs to components by its
+        known values; the missing ones have the conditional mean and covariance of the component to which it most likely
+        belongs.
         """
         d = len(self.unit)
         n_products = (d + 1) * (d + 2) // 2
@@ -154,7 +135,7 @@ class Mixture:
             for code, components in self.densities.of_classes():
                 own = replace(self.densities.of_class(code), degrees_of_freedom=DEGREES_OF_FREEDOM_IN_EM)
                 mine = np.flatnonzero(codes == code)
-                for some in chunk_slices(len(mine), max(_TABLE // (n_products if d < _MANY else d), 1)):
+                for some in chunk_slices(len(mine), max(_TABLE // (n_products if d < MANY_FEATURES else d), 1)):
                     x = points[mine[some]]
                     share = own.by_component(x)
                     share -= log_sum_exp(share)[:, None]
@@ -166,7 +147,7 @@ class Mixture:
         return out
 
     def _filled(self, z: FloatArray, claims: IntArray, components: slice) -> FloatArray:
-        """Put into gaps what the component that claims each record lets expect there; return what stays unsure."""
+        """Fill gaps with conditional means by the claiming components; return the sums of the covariances."""
         rows = [np.flatnonzero(claims == k) for k in range(components.stop - components.start)]
         spreads = np.array(_fill(z, np.isnan(z), self.parts[components], rows, self.common))
         i, j = pairs(len(self.unit) + 1)
@@ -179,14 +160,11 @@ class Mixture:
         return common_covariance(np.sum([part.scatter for part in self.parts], axis=0), counts)
 
     def after(self, sums: FloatArray, class_count: NDArray[np.integer]) -> Self:
-        """Return the mixture of components with these sums over all records, and these numbers of each class."""
+        """Return the mixture of components with these sums over all records, and these class counts."""
         return self._with(_components(sums, self.densities.codes), class_count)
 
     def with_gaps(self, points: FloatArray, gaps: BoolArray, rows: Sequence[IntArray]) -> Self:
-        """Return the mixture of components of these rows, by what can be expected in their gaps.
-
-        Of components that are made of stand-ins, moments and expectations follow from each other a few times.
-        """
+        """Return the mixture of components of these rows, with conditional means and covariances of missing values."""
         z, mixture = (points - self.center) / self.unit, self
         for _ in range(CONDITIONAL_MEANS):
             filled = z.copy()
@@ -207,7 +185,7 @@ class Mixture:
 def _products(z: FloatArray, share: FloatArray) -> FloatArray:
     """Return sums of products of two columns of z, shape (n, d), weighted by each column of shares, shape (n, k)."""
     i, j = pairs(z.shape[1])
-    if z.shape[1] <= _MANY:
+    if z.shape[1] <= MANY_FEATURES:
         columns = z.T
         return np.asarray((columns[i] * columns[j]) @ share)
     return np.column_stack([((z * one[:, None]).T @ z)[i, j] for one in share.T])
@@ -221,7 +199,7 @@ def _components(sums: FloatArray, codes: IntArray) -> list[Component]:
     parts = []
     for code, moments in zip(codes.tolist(), sums.T, strict=True):
         form[i, j] = form[j, i] = moments
-        n = max(float(form[d, d]), _LEAST_COUNT)
+        n = max(float(form[d, d]), 1e-9)  # a component without records stays, and decides nothing
         mean = form[:d, d] / n
         parts.append(Component(code, mean, form[:d, :d] - n * np.outer(mean, mean), n))
     return parts
@@ -230,7 +208,7 @@ def _components(sums: FloatArray, codes: IntArray) -> list[Component]:
 def _fill(
     z: FloatArray, gaps: BoolArray, parts: Sequence[Component], rows: Sequence[IntArray], common: FloatArray
 ) -> list[FloatArray]:
-    """Put into the gaps of each component's rows what it lets expect there; return the sums of what stays unsure."""
+    """Fill the gaps in each component's rows with conditional means; return the sums of the conditional covariances."""
     spreads = [np.zeros_like(common) for _ in parts]
     for k, own in enumerate(rows):
         if gaps[own].any():
@@ -247,7 +225,7 @@ def _with_points(part: Component, z: FloatArray, spread: FloatArray) -> Componen
 
 
 def _with_possible_shares(part: Component, categories: Categories, center: FloatArray, unit: FloatArray) -> Component:
-    """Return a component none of whose values of categories can be expected in less than none, or more than all."""
+    """Return a component with shares of values clipped to what is possible."""
     mean, features = part.mean.copy(), categories.features
     held = categories.possible((center + unit * mean)[None])[0]
     mean[features] = (categories.no + held * (categories.yes - categories.no) - center[features]) / unit[features]
@@ -255,34 +233,20 @@ def _with_possible_shares(part: Component, categories: Categories, center: Float
 
 
 def densities_of(
-    parts: Iterable[Component],
+    parts: Sequence[Component],
     class_count: NDArray[np.integer],
     center: FloatArray,
     unit: FloatArray,
-    categories: Categories | None = None,
+    categories: Categories | None,
+    dof: float,
 ) -> LocalDensities:
-    """Return the densities of components whose moments are known.
-
-    Parameters
-    ----------
-    parts : iterable of Component
-        Class by class.
-    class_count : ndarray of int, shape (n_classes,)
-    center, unit : ndarray of shape (d,)
-        The moments are those of ``(x - center) / unit``.
-    categories : Categories, optional
-        Those that stand apart.
-
-    Returns
-    -------
-    LocalDensities
-    """
-    held: list[FloatArray] = []
+    """Return the densities of components, class by class, whose moments are those of ``(x - center) / unit``."""
+    held = None
     if categories is not None:
+        held = categories.held(center + unit * np.array([part.mean for part in parts]))
         numbers = categories.numbers(len(unit))
-        parts = _numbers_alone(parts, numbers, categories, center, unit, held)
+        parts = [p._replace(mean=p.mean[numbers], scatter=p.scatter[np.ix_(numbers, numbers)]) for p in parts]
         center, unit = center[numbers], unit[numbers]
-    parts = list(parts)
     counts, number = np.array([float(part.n) for part in parts]), np.array([part.code for part in parts])
     common = common_covariance(np.sum([part.scatter for part in parts], axis=0), counts)
     table, log_scales = [], []
@@ -296,23 +260,9 @@ def densities_of(
     prior = class_count[number] / class_count.sum()
     log_weights = np.log(prior * counts / of_class) - np.concatenate(log_scales)
     shares = None
-    if categories is not None:
-        shares = shares_of(categories, np.array(held), counts, number, len(class_count))
-    return LocalDensities(center, unit, np.hstack(table), number, log_weights, len(class_count), shares)
-
-
-def _numbers_alone(
-    parts: Iterable[Component],
-    numbers: IntArray,
-    categories: Categories,
-    center: FloatArray,
-    unit: FloatArray,
-    held: list[FloatArray],
-) -> Iterator[Component]:
-    """Yield the moments of the features of no category; note which part of the points has each value."""
-    for part in parts:
-        held.append(categories.held((center + unit * part.mean)[None])[0])
-        yield part._replace(mean=part.mean[numbers], scatter=part.scatter[np.ix_(numbers, numbers)])
+    if categories is not None and held is not None:
+        shares = shares_of(categories, held, counts, number, len(class_count))
+    return LocalDensities(center, unit, np.hstack(table), number, log_weights, len(class_count), shares, dof)
 
 
 def mixture_of_blocks(
@@ -324,25 +274,11 @@ def mixture_of_blocks(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
 ) -> Mixture:
-    """Read blocks of points as components.
+    """Make a component of each block of points: pairs of class and rows, class by class.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    blocks : iterable of pairs
-        Class and rows of each, class by class.
-    class_count : ndarray of int, shape (n_classes,)
-        How many points of each class there are; their shares are the priors.
-    center, unit : ndarray of shape (d,)
-        A point among them, such as their mean, and the unit of length of each feature.
-    categories : Categories, optional
-        Those that stand apart.
-    gaps : ndarray of bool, shape (n, d), optional
-        Where values are missing; what stands there in the points is where to begin.
-
-    Returns
-    -------
-    Mixture
+    `class_count` gives the priors; `center` is a point among the others, such as their mean, and `unit` the unit of
+    length of each feature, both of shape (d,). `categories` are modelled apart. Where values are missing, by `gaps` of
+    shape (n, d), the iterations start from what stands there in the points.
     """
     with one_blas_thread(points.size):
         blocks = list(blocks)

@@ -1,24 +1,42 @@
-"""What all models of one partitioned training set share: units, records, regions and their names."""
+"""Models of one partitioned training set: what both have in common, by class densities, and by counts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import known_share
+from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import NOWHERE, Calibration, log_density
 from sepc.model.counts import records_are_missing
-from sepc.model.decision import Decision
+from sepc.model.decision import (
+    HELD_OUT_METHODS,
+    Decision,
+    decide_by_counts,
+    decide_by_probability,
+    deciding_problem,
+    trust_of,
+)
+from sepc.model.densities import LocalDensities
 from sepc.model.fitted_model import Outline, TrainingRecords
+from sepc.model.merging import members, merged_name
 from sepc.model.policy import Policy
-from sepc.model.promise import key_of
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Verdicts
+
+# Number of held-out parts: each record is held out of one of three partitions.
+N_PARTS = 3
+
+# A `Mixture` during a fit, `LocalDensities` in a model.
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,9 +50,9 @@ class PartitionModel(ABC):
         Training points of each class.
     features : list of str
     mean, scale : ndarray of shape (d,)
-        Points are judged in the units ``(x - mean) / scale``.
+        The units of the model are ``(x - mean) / scale``.
     unit : str
-        What a distance in these units is measured in.
+        Unit of distances in these units.
     records : TrainingRecords or None
         None where they are not kept.
     outline : Outline
@@ -72,7 +90,7 @@ class PartitionModel(ABC):
 
     @property
     def rows(self) -> IntArray:
-        """Row of the training set that each training point is, shape (n,)."""
+        """Rows of the training points in the training set, shape (n,)."""
         return self.training.rows
 
     @property
@@ -83,7 +101,7 @@ class PartitionModel(ABC):
         return self.records
 
     def units(self, X: FloatArray) -> FloatArray:
-        """Return points in the units that they are judged in."""
+        """Return points in the model's units."""
         return np.asarray((X - self.mean) / self.scale)
 
     def original(self, Z: FloatArray) -> FloatArray:
@@ -96,18 +114,18 @@ class PartitionModel(ABC):
 
     @abstractmethod
     def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts] | Callable[[], list[Verdicts]]]:
-        """Return the decision on points in the model's units, and the verdicts of each problem or what makes them."""
+        """Return the decision on points in the model's units, and the verdicts of each problem, made or to be made."""
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities alone: regions are looked up only where they decide."""
         return self.decide_in_units(self.units(X))
 
-    @abstractmethod
     def decide_in_units(self, Z: FloatArray) -> Decision:
-        """Return the same of points in the model's units."""
+        """Return labels, trust and probabilities of points in the model's units."""
+        return self.judge(Z)[0]
 
     def assess(self, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return a full record of each point; where densities decide, regions are looked up when they are asked for."""
+        """Return a full record of each point; where densities decide, regions are looked up on first use."""
         Z = self.units(X)
         decision, verdicts = self.judge(Z)
         return Assessment.of(
@@ -121,42 +139,21 @@ class PartitionModel(ABC):
             key=self.key,
         )
 
-    @abstractmethod
-    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
-        """Return the share of the held-out partitions that give the same label, shape (n,); NaN if there are none.
+    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:  # noqa: ARG002
+        """Return the share of the partitions without a part that give the same label, shape (n,); NaN without any."""
+        return np.full(len(Z), np.nan)
 
-        Parameters
-        ----------
-        Z : ndarray of shape (n, d)
-            Points in the model's units.
-        label : ndarray of int, shape (n,)
-            Numbers of their classes.
-        """
-
-    @abstractmethod
-    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:
-        """Return the name of the region that gives most of the probability of each label, shape (n,).
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, d)
-            Points in the model's units.
-        label : ndarray of int, shape (n,)
-            Numbers of their classes.
-
-        Returns
-        -------
-        ndarray of object
-            None where regions give no probabilities.
-        """
+    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return the name of the region with most of the probability of each label, shape (n,); None without any."""
+        return np.full(len(Z), None, dtype=object)
 
     @abstractmethod
     def region_trust(self, problem: int, region: int) -> float:
         """Return the trust in the label of an ellipsoid of one of the problems."""
 
-    @abstractmethod
-    def read_as(self) -> dict[str, str]:
-        """Return, for the name of each region, the name of the component of the densities that it belongs to."""
+    def component_names(self) -> dict[str, str]:
+        """Return the name of the component of each region, by the name of the region; none without densities."""
+        return {}
 
     def key(self) -> str:
         """Return a text that two models share only if they give the same labels with the same trust."""
@@ -176,10 +173,209 @@ class PartitionModel(ABC):
     def under(self, policy: Policy | None) -> Self:
         """Return the same model that chooses labels by a policy."""
 
-    @abstractmethod
     def for_decisions(self) -> Self:
         """Return the same model without what decisions do not need."""
+        return replace(self, records=None)
 
     def for_assessments(self) -> Self:
-        """Return the same model without the records, but for what its rules count."""
+        """Return the same model without the records, except for the counts of its rules."""
         return replace(self, records=None)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DensityFit(Generic[D]):
+    """Densities of a training set, and what held-out records show of them.
+
+    Attributes
+    ----------
+    whole : LocalDensities or Mixture
+        Of all records.
+    groups : ndarray of int, shape (n_regions,)
+        The component of each region, class by class.
+    calibration : Calibration
+        The identity where none was learnt.
+    held_out : tuple of LocalDensities or Mixture
+        Of partitions that each hold a part of the records out.
+    part : ndarray of int, shape (n,)
+        Number of the partition that holds each record out; -1 where none does. Empty where no record is kept.
+    """
+
+    whole: D
+    groups: IntArray
+    calibration: Calibration
+    held_out: tuple[D, ...] = ()
+    part: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+
+
+def identity_calibration(class_count: NDArray[np.integer]) -> Calibration:
+    """Return the calibration that leaves probabilities as they are."""
+    share = class_count / class_count.sum()
+    return Calibration(1.0, np.zeros(len(share)), 0.0, NOWHERE, share, np.empty(0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DensityModel(PartitionModel):
+    """A partition whose regions are components of class densities, by the trust methods "local" and "raw".
+
+    Attributes
+    ----------
+    fit : DensityFit of LocalDensities
+    policy : Policy or None
+        Class priors other than in training, and costs of errors.
+    """
+
+    fit: DensityFit[LocalDensities]
+    policy: Policy | None = None
+
+    @property
+    def densities(self) -> LocalDensities:
+        """The densities of all records."""
+        return self.fit.whole
+
+    @property
+    def calibration(self) -> Calibration:
+        """Their calibration; the identity by the method "raw"."""
+        return self.fit.calibration
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether held-out records have calibrated the densities."""
+        return self.trust == "local"
+
+    def judge(self, Z: FloatArray) -> tuple[Decision, Callable[[], list[Verdicts]]]:
+        """Return the decision on points in the model's units, and a function that returns the verdicts on them."""
+        joint = self.densities.log_joint(Z)
+        decision = self._decided(joint, known_share(Z))
+        typicality = self.calibration.typicality(log_density(joint))
+        if decision.known is not None:
+            typicality[decision.known == 0.0] = np.nan  # no value is known that could be strange
+        return decision._replace(typicality=typicality), partial(self.verdicts, Z)
+
+    def decide_in_units(self, Z: FloatArray) -> Decision:
+        """Return labels, trust and probabilities of points in the model's units."""
+        return self._decided(self.densities.log_joint(Z), known_share(Z))
+
+    def _decided(self, joint: FloatArray, known: FloatArray | float) -> Decision:
+        """Return the decision by log joint densities, with the known share of each point's features."""
+        decision = decide_by_probability(self.calibration.posterior(joint, known), policy=self.policy)
+        return decision if isinstance(known, float) else decision._replace(known=known)
+
+    def stability(self, Z: FloatArray, label: IntArray) -> FloatArray:
+        """Return the share of the held-out partitions that give the same label; see `PartitionModel`."""
+        if not self.fit.held_out:
+            return np.full(len(Z), np.nan)
+        known = known_share(Z)
+        parts = (part.log_joint_in(self.densities.unit, Z) for part in self.fit.held_out)
+        return np.asarray(np.mean([self._decided(joint, known).label == label for joint in parts], axis=0))
+
+    def held_out_probabilities(self) -> tuple[IntArray, FloatArray]:
+        """Return the numbers of held-out training points, shape (m,), and their probabilities, (m, n_classes).
+
+        Each is judged by the partition that holds it out, with the class priors of the training set.
+        """
+        points, proba = [np.empty(0, dtype=np.int64)], [np.empty((0, len(self.classes)))]
+        if self.records is not None:
+            records = self.records.as_they_came
+            for k, part in enumerate(self.fit.held_out):
+                out = np.flatnonzero(self.fit.part == k)
+                joint = part.log_joint_in(self.densities.unit, records[out])
+                points.append(out)
+                proba.append(self.calibration.posterior(joint, known_share(records[out])))
+        return np.concatenate(points), np.concatenate(proba)
+
+    def region_names(self) -> list[str]:
+        """Return the names of the components: those of their ellipsoids, ``@`` for isolated records.
+
+        The name of merged regions is that of the first and a ``+``.
+        """
+        return [merged_name(regions) for regions in self.regions_by_component()]
+
+    def component_names(self) -> dict[str, str]:
+        """Return the name of the component of each region, by the name of the region."""
+        named = zip(self.region_names(), self.regions_by_component(), strict=True)
+        return {region: name for name, regions in named for region in regions}
+
+    def regions_by_component(self) -> list[list[str]]:
+        """Return the names of the regions of each component."""
+        groups = self.fit.groups
+        n_regions = np.bincount(self.densities.codes[groups], minlength=len(self.classes)).tolist()
+        names = [name for k, n in enumerate(n_regions) for name in self._names(k, n)]
+        return [[names[k] for k in regions] for regions in members(groups)]
+
+    def _names(self, k: int, n_regions: int) -> Iterator[str]:
+        (problem,), (side,) = deciding_problem(np.array([k]), len(self.rules))
+        rules = self.rules[problem]
+        ellipsoids = [name for name, own in zip(rules.names, rules.sides, strict=True) if own == side]
+        yield from ellipsoids
+        if n_regions > len(ellipsoids):
+            yield f"{rules.labels[side]}@"
+
+    def main_regions(self, Z: FloatArray, label: IntArray) -> NDArray[np.object_]:
+        """Return the name of the region that gives most of the probability of each label; see `PartitionModel`."""
+        return np.asarray(np.array(self.region_names(), dtype=object)[self.densities.claims_within(Z, label)])
+
+    def region_trust(self, problem: int, region: int) -> float:
+        """Return the probability of the label of an ellipsoid at its centre."""
+        rules = self.rules[problem]
+        side = int(rules.sides[region])
+        proba = self.decide_in_units(rules.stack[region].center[None]).proba[0]
+        if len(self.rules) == 1:
+            return float(proba[side])
+        return float(1.0 - proba[problem] if side else proba[problem])
+
+    def _deciding(self) -> Sequence[Any]:
+        densities, calibration = self.densities, self.calibration
+        arrays = [densities.coefficients, densities.log_weights, [densities.degrees_of_freedom]]
+        if not self.is_calibrated:
+            return arrays
+        numbers = [calibration.temperature, calibration.unexplained, calibration.level]
+        return [*arrays, numbers, calibration.correction]
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the same model that chooses labels by a policy."""
+        return replace(self, policy=policy)
+
+    def for_decisions(self) -> Self:
+        """Return the same model without what decisions do not need."""
+        return replace(self, records=None, rules=[], fit=replace(self.fit, held_out=(), part=self.fit.part[:0]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CountModel(PartitionModel):
+    """A partition whose regions count training points, by the trust methods "paper", "counts" and "bound"."""
+
+    def judge(self, Z: FloatArray) -> tuple[Decision, list[Verdicts]]:
+        """Return the decision on points in the model's units, and the verdicts of each problem on them."""
+        verdicts = self.verdicts(Z)
+        return decide_by_counts(verdicts, self.rules, self.class_count, self.trust), verdicts
+
+    def region_trust(self, problem: int, region: int) -> float:
+        """Return the trust in the label of an ellipsoid, by the counts in it; each problem has two sides."""
+        rules = self.rules[problem]
+        side = int(rules.sides[region])
+        own, others = rules.counts[region, [side]], rules.counts[region, [1 - side]]
+        if self.trust == "paper":
+            totals = rules.training_counts.totals
+            return float(trust_of(own, others, totals[side], totals[1 - side])[0])
+        return float(HELD_OUT_METHODS[self.trust](own, others)[0])
+
+    def _deciding(self) -> Sequence[Any]:
+        arrays: list[Any] = []
+        for rules in self.rules:
+            ellipsoids = [rules.stack[k] for k in range(len(rules.stack))]
+            arrays += [rules.isolated, *(field for E in ellipsoids for field in (E.center, E.axes, E.radii))]
+        return arrays
+
+    @property
+    def policy(self) -> Policy | None:
+        """None: counts are no probabilities that a policy could shift."""
+        return None
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the model as it is; raise an `InputError` if there is a policy."""
+        if policy is not None:
+            raise InputError(
+                f"class_prior and costs need probabilities; trust={self.trust!r} has counts alone. Fit with "
+                "trust='local', the default, or with SEPEnsembleClassifier."
+            )
+        return self

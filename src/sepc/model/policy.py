@@ -1,4 +1,4 @@
-"""Policies: which label follows from probabilities, under other shares of the classes and with costs of errors."""
+"""Policies: labels by class priors other than in training, and with costs of errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,27 +11,21 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray, IntArray
 
-# Key of what it costs to ask a person, who is what stands for no label.
-ASKING = None
-# Expected costs that differ by less, relative to the largest cost, are equal: then the likelier label is given.
-_SAME_COST = 1e-12
-_SAME_SUM = 1e-6
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Policy:
-    """How labels are chosen from probabilities.
+    """Class priors and costs, by which labels are chosen from probabilities.
 
     Attributes
     ----------
     prior : ndarray of shape (n_classes,), or None
-        Shares of the classes where predictions are made; None where they are those of the training set.
+        Class priors where predictions are made; None where they are those of the training set.
     shift : ndarray of shape (n_classes,)
-        These shares over those of the training set: what probabilities are multiplied by.
+        These priors over those of the training set: probabilities are multiplied by it.
     costs : ndarray of shape (n_classes, n_classes), or None
-        What it costs to give the label of the column where that of the row is true.
+        Cost of giving the label of the column where that of the row is true.
     asking : ndarray of shape (n_classes,), or None
-        What it costs to ask a person where that label is true; None where nobody can be asked.
+        Cost of abstaining where that label is true; None where the classifier never abstains.
     """
 
     prior: FloatArray | None
@@ -41,7 +35,7 @@ class Policy:
 
     @classmethod
     def of(cls, classes: NDArray[Any], class_count: IntArray, class_prior: Any, costs: Any) -> "Policy | None":
-        """Return what a user has asked for; None if that is nothing.
+        """Return the policy of a user; None without class priors and costs.
 
         Parameters
         ----------
@@ -49,10 +43,10 @@ class Policy:
         class_count : ndarray of int, shape (n_classes,)
             Training points of each class.
         class_prior : dict or array-like of shape (n_classes,), or None
-            Shares of the classes. Those that a dict does not have share the rest as in the training set.
+            Class priors. Those that a dict does not have share the rest as in the training set.
         costs : dict or array-like, or None
-            ``costs[true][given]``; ``costs[true][None]``, or ``costs[None]`` for all, is what it costs to ask a person.
-            An array has one row and one column for each class, and perhaps one more column, for asking.
+            ``costs[true][given]``; ``costs[true][None]``, or ``costs[None]`` for all, is the cost of abstaining.
+            An array has one row and one column for each class, and perhaps one more column, for abstaining.
         """
         if class_prior is None and costs is None:
             return None
@@ -62,7 +56,7 @@ class Policy:
         return cls(prior, np.ones(len(classes)) if prior is None else prior / trained, matrix, asking)
 
     def to_dict(self, classes: NDArray[Any]) -> dict[str, list[dict[str, Any]]]:
-        """Return what was stated, by labels, as plain values; what was not is empty."""
+        """Return priors and costs by labels, as plain values; what was not stated is empty."""
         labels = [plain(label) for label in classes]
         prior = [] if self.prior is None else zip(labels, self.prior.tolist(), strict=True)
         rows = [] if self.costs is None else zip(labels, self.costs.tolist(), strict=True)
@@ -79,18 +73,18 @@ class Policy:
         }
 
     def posterior(self, proba: FloatArray) -> FloatArray:
-        """Return probabilities under the shares of the classes, shape (n, n_classes); the same where these are."""
+        """Return probabilities with these class priors, shape (n, n_classes); unchanged with the training set's."""
         if (self.shift == 1.0).all():
             return proba
         shifted = proba * self.shift
         return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
     def choose(self, proba: FloatArray) -> IntArray:
-        """Return the label of the least expected cost, shape (n,), the likelier where it is the same."""
+        """Return the label of the least expected cost, shape (n,); of equal ones the likelier."""
         if self.costs is None:
             return np.asarray(proba.argmax(axis=1))
         expected = proba @ self.costs
-        least = expected.min(axis=1, keepdims=True) + _SAME_COST * self.costs.max()
+        least = expected.min(axis=1, keepdims=True) + 1e-12 * self.costs.max()  # equal but for rounding
         return np.asarray(np.where(expected <= least, proba, -1.0).argmax(axis=1))
 
     def cost_of(self, proba: FloatArray, label: IntArray) -> FloatArray | None:
@@ -100,7 +94,7 @@ class Policy:
         return np.asarray((proba @ self.costs)[np.arange(len(label)), label])
 
     def cost_of_asking(self, proba: FloatArray) -> FloatArray | None:
-        """Return the expected cost of asking a person, shape (n,); None where nobody can be asked."""
+        """Return the expected cost of abstaining, shape (n,); None where the classifier never abstains."""
         if self.asking is None:
             return None
         if (self.asking == self.asking[0]).all():  # without the rounding of probabilities that add up to 1
@@ -124,10 +118,10 @@ def _prior(given: Any, classes: NDArray[Any], trained: FloatArray) -> FloatArray
             f"class_prior has the shape {shares.shape}; expected one share for each of the {len(labels)} classes, "
             f"{_named(labels)}. Give a dict to name them."
         )
-    if not (shares > 0.0).all() or abs(shares.sum() - 1.0) > _SAME_SUM:
-        told = ", ".join(f"{label}: {share:g}" for label, share in zip(labels, shares.tolist(), strict=True))
+    if not (shares > 0.0).all() or abs(shares.sum() - 1.0) > 1e-6:
+        stated = ", ".join(f"{label}: {share:g}" for label, share in zip(labels, shares.tolist(), strict=True))
         raise InputError(
-            f"class_prior is {told}, in all {shares.sum():g}; expected shares above 0 that add up to 1. Divide them "
+            f"class_prior is {stated}, in all {shares.sum():g}; expected shares above 0 that add up to 1. Divide them "
             "by their sum, or leave out a label of a dict to give it the rest."
         )
     return np.asarray(shares / shares.sum())
@@ -155,15 +149,15 @@ def _costs(given: Any, classes: NDArray[Any]) -> tuple[FloatArray, FloatArray | 
 
 
 def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
-    _require_labels(given, [*labels, ASKING], "costs")
+    _require_labels(given, [*labels, None], "costs")
     matrix = np.zeros((len(labels), len(labels)))
-    for_all = _number(given[ASKING], "costs[None]") if ASKING in given else None
+    for_all = _number(given[None], "costs[None]") if None in given else None
     asking: list[float | None] = [for_all] * len(labels)
     for i, true in enumerate(labels):
         row = given.get(true, {})
         if not isinstance(row, Mapping):
             raise InputError(f"costs[{true!r}] is {row!r}; expected a dict of what each given label costs.")
-        _require_labels(row, [*labels, ASKING], f"costs[{true!r}]")
+        _require_labels(row, [*labels, None], f"costs[{true!r}]")
         missing = [label for label in labels if label != true and label not in row]
         if missing:
             raise InputError(
@@ -171,8 +165,8 @@ def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray,
                 f"{true!r} itself, which costs nothing unless it is said. Add it."
             )
         matrix[i] = [_number(row.get(label, 0.0), f"costs[{true!r}][{label!r}]") for label in labels]
-        if ASKING in row:
-            asking[i] = _number(row[ASKING], f"costs[{true!r}][None]")
+        if None in row:
+            asking[i] = _number(row[None], f"costs[{true!r}][None]")
     known = [price for price in asking if price is not None]
     if not known:
         return matrix, None

@@ -11,59 +11,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import has_gaps
 from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import is_held
 from sepc.geometry.stack import DISTANCE_TOLERANCE, Candidates, EllipsoidStack, local_overlap
 from sepc.model.bitsets import distinct_patterns, packed
 from sepc.model.counts import TABLE, RecordCounts, TrainingCounts, common_side, records_are_missing
-from sepc.model.incomplete import has_gaps, rows_by_gaps
-from sepc.model.verdicts import RegionNames, Rule, Verdicts, joined_name
+from sepc.model.incomplete import rows_by_gaps
+from sepc.model.verdicts import RegionNames, Rule, Verdicts, combined_name
 
 if TYPE_CHECKING:  # judging needs no solver
     from sepc.partitions.blocks import Partition
 
 
 class Rules:
-    """One partition with the places of its training points.
+    """Ellipsoids of a partition with the counts of their training points.
 
     Parameters
     ----------
-    partition : Partition
-    points : ndarray of shape (n, d)
-        The training points of all sets.
-    side : ndarray of int, shape (n,)
-        Which set each belongs to, 0, 1, ...; in the order of the row numbers that the partition speaks of.
+    training_counts : TrainingCounts
+    sides : ndarray of int, shape (n_ellipsoids,)
+        The set that each ellipsoid was built on.
     labels : sequence of str
-        What the sets are called.
-    counted : ndarray of bool, shape (n,), optional
-        Which of the points are counted; all by default. Points that shaped the ellipsoids flatter them.
-    compiled : bool, default=False
-        Whether compiled code finds out which ellipsoids hold them, in less time; only those who fit have loaded it.
+        Names of the sets.
     grows : bool, default=False
         Whether the nearest ellipsoid is grown about its centre until it touches a point outside of all, before its
-        training points are counted. By the paper's letter it is not: R3 is R1 on the nearest ellipsoid.
+        training points are counted. In the paper it is not: R3 is R1 on the nearest ellipsoid.
 
     Attributes
     ----------
-    labels, grows
-        As given.
-    training_counts : TrainingCounts
-        Counts the training points.
     stack : EllipsoidStack
     names : list of str
         Of the ellipsoids: the label and a running number.
-    sides : ndarray of int, shape (n_ellipsoids,)
-        Whose points each was built on.
-    counts : ndarray of int, shape (n_ellipsoids, n_sides)
-        Counted points of each label in each.
-    held : ndarray of int, shape (n_ellipsoids, n_sides)
-        All points of each label in each, whether they are counted or not.
+    counts, held : ndarray of int, shape (n_ellipsoids, n_sides)
+        Counted points of each label in each, and all points.
     isolated : ndarray of shape (n_isolated, d)
         Isolated points, equal ones once; `isolated_names`, `isolated_counts`, `isolated_sides` belong to them.
     """
 
     def __init__(
-        self,
+        self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool = False
+    ) -> None:
+        self.training_counts, self.sides, self.labels, self.grows = training_counts, sides, labels, grows
+        self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
+        self.names = _numbered(sides, labels, "#")
+        self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
+        self.isolated_names = _numbered(named, labels, "@")
+
+    @classmethod
+    def of(
+        cls,
         partition: "Partition",
         points: FloatArray,
         side: NDArray[np.integer],
@@ -71,37 +68,13 @@ class Rules:
         counted: BoolArray | None = None,
         compiled: bool = False,
         grows: bool = False,
-    ) -> None:
-        sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
-        self._start(RecordCounts.of(partition, points, side, counted, compiled), sides, labels, grows)
+    ) -> Self:
+        """Return the rules of a partition, by its training points; see `RecordCounts.of`.
 
-    @classmethod
-    def by(cls, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool = False) -> Self:
-        """Return the rules of ellipsoids whose training points are counted already.
-
-        Parameters
-        ----------
-        training_counts : TrainingCounts
-        sides : ndarray of int, shape (n_ellipsoids,)
-            Whose points each was built on.
-        labels : sequence of str
-        grows : bool, default=False
-            As in the class.
-
-        Returns
-        -------
-        Rules
+        Points that shaped the ellipsoids flatter them: `counted` marks those that are counted, all by default.
         """
-        rules = cls.__new__(cls)
-        rules._start(training_counts, sides, labels, grows)
-        return rules
-
-    def _start(self, training_counts: TrainingCounts, sides: IntArray, labels: Sequence[str], grows: bool) -> None:
-        self.training_counts, self.sides, self.labels, self.grows = training_counts, sides, labels, grows
-        self.stack, self.counts, self.held = training_counts.stack, training_counts.counts, training_counts.held
-        self.names = _numbered(sides, labels, "#")
-        self.isolated, named, self.isolated_sides, self.isolated_counts = training_counts.isolated
-        self.isolated_names = _numbered(named, labels, "@")
+        sides = np.array([block.side for block in partition.blocks], dtype=np.int64)
+        return cls(RecordCounts.of(partition, points, side, counted, compiled), sides, labels, grows)
 
     @property
     def side(self) -> NDArray[np.integer]:
@@ -127,31 +100,22 @@ class Rules:
             NaN where a value is missing. Such a point lies outside if no value could bring it into an ellipsoid; else
             its rule is unknown. In both cases nothing is counted.
         count_outside : bool, default=True
-            Whether to find and count the deciding region of points outside every ellipsoid. Without it there is no
-            count, lead or owner of these, and their region is called "outside".
-
-        Returns
-        -------
-        Verdicts
+            Whether to find and count the deciding region of points outside every ellipsoid. Without it these have no
+            count, lead or owner, and their region is called "outside".
         """
         return _VerdictBuilder(self, points, count_outside).verdicts()
 
     def judge_sets(self, sets: BoolArray, outside: FloatArray, candidates: Candidates | None = None) -> Verdicts:
-        """Return the verdicts on points of which it is known already which ellipsoids hold them.
+        """Return the verdicts on points whose ellipsoids are known already: on n_sets points, then on those outside.
 
         Parameters
         ----------
         sets : ndarray of bool, shape (n_sets, n_ellipsoids)
-            For points in ellipsoids: in which, at least one each.
+            The ellipsoids that hold each point, at least one each.
         outside : ndarray of shape (n_outside, d)
             Points that no ellipsoid holds.
         candidates : Candidates, optional
             Ellipsoids that may be the nearest of these, if they are known already.
-
-        Returns
-        -------
-        Verdicts
-            On n_sets points in these sets, then on those outside.
         """
         points = np.concatenate([np.full((len(sets), self.stack.dim), np.nan), outside])
         return _VerdictBuilder(self, points, count_outside=True).verdicts_by(sets, candidates)
@@ -165,17 +129,9 @@ class Rules:
         return out
 
     def local_overlaps(self, points: FloatArray) -> FloatArray:
-        """Return how alike the ellipsoids of different labels that hold a point are there; see `local_overlap`.
+        """Return the overlap of ellipsoids of different labels at each point, shape (n,); see `local_overlap`.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Between 0 and one half; NaN for points that no two ellipsoids of different labels hold. None depends on the
-            other points.
+        Between 0 and one half; NaN for points that no two ellipsoids of different labels hold.
         """
         out = np.full(len(points), np.nan)
         if len(np.unique(self.sides)) < 2:
@@ -212,7 +168,7 @@ class _VerdictBuilder:
         return self._done()
 
     def _complete(self, every: IntArray) -> None:
-        """Decide points that have all their values."""
+        """Decide points without missing values."""
         for chunk in chunk_slices(len(every), self.chunk_size):
             rows = every[chunk]
             inside = is_held(self.rules.stack.gauges(self.points[rows]))
@@ -222,7 +178,7 @@ class _VerdictBuilder:
                 self._in_none(rows[none])
 
     def _incomplete(self, rows: IntArray, known: BoolArray) -> None:
-        """Tell of points with the same gaps whether all that they could be lies outside."""
+        """Decide of points with the same gaps whether all their completions lie outside."""
         may_be_inside = np.full(len(rows), bool(len(self.rules.stack)))
         if known.any():
             shadows = [E.shadow(np.eye(len(known))[:, known]) for E in self.rules.stack.ellipsoids]
@@ -241,7 +197,7 @@ class _VerdictBuilder:
         return self._done()
 
     def _in_some(self, rows: IntArray, inside: BoolArray) -> None:
-        """Decide those of some points that lie in ellipsoids."""
+        """Decide points that lie in ellipsoids."""
         n_inside = np.count_nonzero(inside, axis=1)
         one, several = np.flatnonzero(n_inside == 1), np.flatnonzero(n_inside > 1)
         if len(one):
@@ -297,7 +253,7 @@ class _VerdictBuilder:
             self._tied(rows[i], near.which[mine], near.gauge[mine], point[alone == i])
 
     def _at_ellipsoid(self, rows: IntArray, which: IntArray, gauges: FloatArray) -> None:
-        """Decide points whose nearest is one ellipsoid, which has these gauges at them."""
+        """Decide points whose nearest region is one ellipsoid, which has these gauges at them."""
         if self.rules.grows:
             self.to_grow.append((rows, which, gauges))
         else:
@@ -321,18 +277,18 @@ class _VerdictBuilder:
             self.regions.number[rows[which == k]] = self.regions.add([self.rules.isolated_names[k]])
 
     def _tied(self, row: int, which: IntArray, gauges: FloatArray, alone: IntArray) -> None:
-        """Decide a point with several nearest sets: what holds of several ellipsoids that it lies in."""
+        """Decide a point with several nearest regions, as if it lay in all of them."""
         rules = self.rules
         counts = rules.training_counts
         tie = counts.tied_and_grown(which, gauges, alone) if rules.grows else counts.tied(which, alone)
-        if tie is None:  # without the training points: as if the first were nearer by a hair
+        if tie is None:  # stored counts leave it open: as if the first were the nearest
             self.to_grow.append((np.array([row]), which[:1], gauges[:1]))
             return
         mark = "~" if rules.grows else ""
         names = [f"{mark}{rules.names[k]}" for k in which] + [rules.isolated_names[k] for k in alone]
         self.owner[row] = common_side(np.concatenate([rules.sides[which], rules.isolated_sides[alone]]))
         self.counts[row] = tie.counts
-        self.regions.number[row] = self.regions.add([joined_name(names, tie.union)])[0]
+        self.regions.number[row] = self.regions.add([combined_name(names, tie.union)])[0]
 
 
 def _numbered(sides: NDArray[np.integer], labels: Sequence[str], mark: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Stored counts of training points that are gone: enough of them that every verdict stays as it was."""
+"""Stored counts of training points that are not kept: enough of them that every verdict stays the same."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,37 +10,29 @@ from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry.ellipsoid import is_held
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import PatternCounts, Patterns, distinct_patterns, points_of_each
-from sepc.model.counts import (
-    Isolated,
-    RecordCounts,
-    Tie,
-    TrainingCounts,
-    grown_counts,
-    grown_limits,
-)
+from sepc.model.counts import Isolated, RecordCounts, Tie, TrainingCounts, grown_counts, grown_limits
 
-# Gauges up to which points are counted where there are too many to keep the gauge of each. A grown ellipsoid is then
-# counted as the next smaller one of these.
+# Gauges up to which points are counted where there are too many to keep the gauge of each; a grown ellipsoid counts as
+# the next smaller one of these.
 GAUGE_GRID = 1.0 + np.geomspace(1e-6, 1e6, 6001)
 
 
 class StoredCounts(TrainingCounts):
-    """Counts that were stored when the training points were at hand.
+    """Counts that were stored while the training points were in memory.
 
     Parameters
     ----------
     stack, held, totals, all_counted, isolated
         As in `TrainingCounts`.
     patterns : ndarray of uint64, shape (n_patterns, n_words)
-        The different sets of ellipsoids that counted points lie in, one bit each.
+        The distinct sets of ellipsoids that counted points lie in, one bit each.
     pattern_counts : ndarray of int, shape (n_patterns, n_sides)
-        Counted points of each label that lie in just these.
+        Counted points of each label that lie in exactly these.
     outside : sequence of sequences of ndarray, or None
-        For each ellipsoid the gauges, ascending, of the counted points of each label that it does not hold. None if
-        grown ellipsoids are never asked about, or are counted on a grid.
+        For each ellipsoid the gauges, ascending, of the counted points of each label that it does not hold. None if no
+        ellipsoid is grown, or if they are counted on a grid.
     grid_counts : ndarray of int, shape (n_ellipsoids, n_sides, len(GAUGE_GRID)), or None
-        In place of `outside`: how many counted points of each label that each ellipsoid does not hold it holds when
-        grown to each of `GAUGE_GRID`.
+        In place of `outside`: the number of these points that each ellipsoid holds when grown to each of `GAUGE_GRID`.
     """
 
     def __init__(
@@ -63,18 +55,7 @@ class StoredCounts(TrainingCounts):
 
     @classmethod
     def of(cls, records: RecordCounts, growing: bool) -> Self:
-        """Return the counts to store of training points.
-
-        Parameters
-        ----------
-        records : RecordCounts
-        growing : bool
-            Whether grown ellipsoids are to be counted. It takes one number for each counted point and ellipsoid.
-
-        Returns
-        -------
-        StoredCounts
-        """
+        """Return the counts to store; `growing` takes one number for each counted point and ellipsoid."""
         patterns, _, back = distinct_patterns(records.patterns()[records.counted_rows])
         pattern_counts = np.zeros((len(patterns), len(records.totals)), dtype=np.int64)
         np.add.at(pattern_counts, (back, records.side[records.counted_rows]), 1)
@@ -98,7 +79,7 @@ class StoredCounts(TrainingCounts):
         return np.asarray(self.counts[which] + np.pad(self.grid_counts[which], ((0, 0), (1, 0)))[:, steps].T)
 
     def _beyond(self, which: int) -> Sequence[FloatArray]:
-        assert self.outside is not None  # rules that grow nothing do not ask
+        assert self.outside is not None  # stored for all rules that grow ellipsoids
         return self.outside[which]
 
     @cached_property
@@ -109,21 +90,21 @@ class StoredCounts(TrainingCounts):
     def tied_and_grown(self, which: IntArray, gauges: FloatArray, isolated: IntArray) -> Tie | None:
         """Count points in grown ellipsoids and at isolated points that are equally near.
 
-        Of each ellipsoid it is known how many points it holds, not which. Where that leaves more than one answer for
-        several ellipsoids, it cannot be told.
+        The number of points in each ellipsoid is known, not which. None where that leaves more than one answer.
         """
         grown = self._different(which, gauges)
         counts = np.array([self._in_grown(k, g) for k, g in grown], dtype=np.int64).reshape(-1, len(self.totals))
-        holds_isolated = np.array([self._holds_isolated(k, g, isolated) for k, g in grown], dtype=bool)
+        alone = self.isolated.points[isolated]
+        holds_isolated = np.array([is_held(self.stack.gauge(alone, k) / g) for k, g in grown], dtype=bool)
         holds_isolated = holds_isolated.reshape(len(grown), len(isolated))
         common = self._in_all_tied(counts, holds_isolated, isolated)
         if common is None or common.any():
             return None if common is None else Tie(common.tolist(), union=False)
-        joined = self._in_any_tied(counts, holds_isolated, isolated)
-        return None if joined is None else Tie(joined.tolist(), union=True)
+        in_any = self._in_any_tied(counts, holds_isolated, isolated)
+        return None if in_any is None else Tie(in_any.tolist(), union=True)
 
     def _different(self, which: IntArray, gauges: FloatArray) -> list[tuple[int, float]]:
-        """Leave out ellipsoids that are the same as one before; what they hold is the same, too."""
+        """Return the ellipsoids without those that equal one before."""
         stack, seen = self.stack, set()
         out = []
         for k, gauge in zip(which.tolist(), gauges.tolist(), strict=True):
@@ -139,13 +120,9 @@ class StoredCounts(TrainingCounts):
         beyond = [np.count_nonzero(is_held(of_side / gauge)) for of_side in self._beyond(which)]
         return np.asarray(self.counts[which] + beyond)
 
-    def _holds_isolated(self, which: int, gauge: float, isolated: IntArray) -> BoolArray:
-        return np.asarray(is_held(self.stack.gauge(self.isolated.points[isolated], which) / gauge))
-
     def _in_all_tied(self, counts: IntArray, holds_isolated: BoolArray, isolated: IntArray) -> IntArray | None:
-        if len(isolated):  # no point is at two of them
-            here = len(isolated) == 1 and bool(holds_isolated.all())
-            return np.asarray(self.isolated.counts[isolated[0]] * here)
+        if len(isolated):
+            return self._at_all(isolated, holds_isolated)
         most = counts.min(axis=0)
         least = np.maximum(counts.sum(axis=0) - (len(counts) - 1) * self._n_counted, 0)
         return most if np.array_equal(least, most) else None

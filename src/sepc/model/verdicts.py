@@ -1,4 +1,4 @@
-"""Verdicts of one partition on new points: the rule that applies, the deciding region, and what it holds."""
+"""Verdicts of one partition on new points: the rule that applies, the deciding region, and its counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ class Verdicts:
     lead : ndarray of int, shape (n,)
         The ellipsoid that decides if it is one alone, around the point or nearest to it; -1 otherwise.
     owner : ndarray of int, shape (n,)
-        Whose points shaped the deciding region; -1 for those of several labels. It tells where nothing is counted.
+        The side whose points shaped the deciding region; -1 for several. It decides where nothing is counted.
     distance : ndarray of shape (n,)
         To the nearest ellipsoid or isolated point; 0 for points in an ellipsoid, NaN for those with gaps.
     regions : RegionNames
         Of the deciding regions.
     points : ndarray of shape (n, d)
-        The points; NaN where it is only known which ellipsoids hold them.
+        The points; NaN where only the ellipsoids that hold them are known.
     """
 
     counts: IntArray
@@ -57,7 +57,7 @@ class Verdicts:
         return np.asarray((self.owner < 0) & (self.rule < Rule.R3))
 
     def taken(self, rows: IntArray) -> "Verdicts":
-        """Return the verdicts on some of the points, of each as often as it is in `rows`."""
+        """Return the verdicts on the points in `rows`, which may repeat."""
         return Verdicts(
             self.counts[rows],
             self.rule[rows],
@@ -70,7 +70,7 @@ class Verdicts:
 
 
 class RegionNames:
-    """Deciding regions by number; their names are made when they are asked for.
+    """Deciding regions by number; their names are made on their first use.
 
     Numbers below n_ellipsoids are ellipsoids, the next n_ellipsoids are these, grown. All others are in `special`.
     """
@@ -78,7 +78,7 @@ class RegionNames:
     def __init__(self, ellipsoids: list[str], n: int) -> None:
         self.ellipsoids = ellipsoids
         self.number = np.zeros(n, dtype=np.int64)
-        # Either a name, or a set of ellipsoids as bits and whether their union is meant.
+        # Either a name, or a set of ellipsoids as bits and whether it is their union.
         self.special: list[str | tuple[NDArray[np.uint64], bool]] = []
 
     def names(self, rows: IntArray | slice = slice(None)) -> NDArray[np.object_]:
@@ -93,7 +93,7 @@ class RegionNames:
         return some
 
     def add(self, special: list[str | tuple[NDArray[np.uint64], bool]]) -> IntArray:
-        """Take in more regions; return their numbers."""
+        """Add regions; return their numbers."""
         start = 2 * len(self.ellipsoids) + len(self.special)
         self.special += special
         return np.arange(start, start + len(special))
@@ -106,10 +106,10 @@ class RegionNames:
         regions = [*self.ellipsoids, *(f"~{name}" for name in self.ellipsoids), *self.special]
         chosen = [regions[number] for number in numbers]
         in_sets = iter(self._members([region[0] for region in chosen if not isinstance(region, str)]))
-        return [region if isinstance(region, str) else joined_name(next(in_sets), region[1]) for region in chosen]
+        return [region if isinstance(region, str) else combined_name(next(in_sets), region[1]) for region in chosen]
 
     def _members(self, sets: list[NDArray[np.uint64]]) -> Iterator[list[str]]:
-        """Yield the names of the ellipsoids of each set; it is quicker to look at all sets at once."""
+        """Yield the names of the ellipsoids of each set; all sets at once take less time."""
         if not sets:
             return
         which, member = unpacked(np.array(sets), len(self.ellipsoids)).nonzero()
@@ -118,6 +118,6 @@ class RegionNames:
         yield from (names[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True))
 
 
-def joined_name(names: list[str], union: bool) -> str:
+def combined_name(names: list[str], union: bool) -> str:
     """Return the name of an intersection, or of a union, of regions."""
     return ("|" if union else "&").join(names)

@@ -42,7 +42,7 @@ def partition(
     A : array-like of shape (n_a, d)
     B : array-like of shape (n_b, d)
     n_imp : int or float, default=2
-        How many points of the other label an ellipsoid may hold: a count, or a share of the smaller set, strictly
+        Number of points of the other label that an ellipsoid may hold: a count, or a share of the smaller set, strictly
         between 0 and 1 and rounded down. Left-overs may hold more.
     relax : bool, default=False
         Whether to double the allowed number, and go on, where no further ellipsoid can be made: ellipsoids of falling
@@ -52,7 +52,7 @@ def partition(
         counts come out without this: such sets are then cut like all others.
     where_hulls_meet : {"centroids", "noise"}, default="centroids"
         What is cut along where the reduced hulls meet and give no direction: that of the two centroids, or what
-        rounding leaves of the difference of their nearest points, as a program does that does not look.
+        rounding leaves of the difference of their nearest points, as a program does that does not check.
     unit : array-like of shape (d,), optional
         Unit of length of each feature, which decides what counts as flat (a spread below 1e-6 units). By default its
         standard deviation over A and B, or the largest one of the other features where that is 0.
@@ -91,15 +91,15 @@ def partition_in_place(
     unit: FloatArray | None = None,
     on_step: OnStep | None = None,
 ) -> Partition:
-    """Do what `partition` does, with the points themselves as room to work in; at the end all are in their places.
+    """Do what `partition` does, with the points themselves as workspace; at the end all are in their places again.
 
-    They are not if an error ends the run. Entries that are -0.0 become 0.0. Members are short numbers, which take less
-    memory: `renumbered` makes others of them.
+    They are not if an error ends the run. Entries that are -0.0 become 0.0. Members have short integer types, which
+    take less memory; `renumbered` makes longer ones of them.
     """
     allowed = impurity_count(n_imp, min(len(a), len(b)))
     sides = Side(a), Side(b)
     run = Run(sides, allowed, options, units_of_length(a, b) if unit is None else unit, on_step)
-    with one_blas_thread(a.size + b.size):  # each solver would ask for it
+    with one_blas_thread(a.size + b.size):  # once, in place of once for each solver
         result = run.result()
     for side in sides:
         side.put_back()
@@ -109,8 +109,8 @@ def partition_in_place(
 def impurity_count(n_imp: int | float | None, n_smaller: int) -> int:
     """Return `n_imp` as a count: itself, or that share of the smaller class, rounded down.
 
-    None is a count of 2, or a share of 0.02 of up to 1,000 records, which falls with the square root of more of them,
-    where that is more.
+    None is the larger of a count of 2 and a share of 0.02 of up to 1,000 records; for more records the share falls with
+    the square root of their number.
     """
     if n_imp is None:
         # Shares of 0, 0.005, 0.01 and 0.02 were tried on the choosing sets and planted ones (bench/trust.py,

@@ -11,7 +11,7 @@ from sepc.geometry.ellipsoid import Ellipsoid
 
 
 def set_name(side: int, n_sets: int) -> str:
-    """Return what a set of points is called: A or B of two, else its number, counted from 1."""
+    """Return the name of a set of points: A or B of two, else its number, counted from 1."""
     return "AB"[side] if n_sets == 2 else f"set {side + 1}"
 
 
@@ -81,7 +81,7 @@ class Partition:
     stopped : str
         Why there was no further round.
     n_imp : int
-        How many points of the other label an ellipsoid was allowed to hold.
+        Number of points of the other label that an ellipsoid was allowed to hold.
 
     Examples
     --------
@@ -113,11 +113,11 @@ class Partition:
 def renumbered(p: Partition, rows: Sequence[IntArray]) -> Partition:
     """Return a partition whose members have other row numbers: ``rows[side][i]`` in place of i.
 
-    These are no longer short: users may compute with them.
+    These have at least 32 bits: users may compute with them.
     """
 
     def numbers(side: int, members: IntArray) -> IntArray:
-        # A row that is there more than once is named once: equal points are always together.
+        # Repeated rows are named once: equal points are always together.
         return np.unique(rows[side].take(members)).astype(np.result_type(rows[side], np.int32), copy=False)
 
     blocks = tuple(Block(b.side, numbers(b.side, b.members), b.ellipsoid, b.iteration) for b in p.blocks)

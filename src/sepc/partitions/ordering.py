@@ -23,20 +23,10 @@ def canonical_order(points: FloatArray, among: IntArray | None = None) -> IntArr
 
 
 def without_last_bits(points: FloatArray, unit: FloatArray) -> FloatArray:
-    """Return numbers that sort like the coordinates, and are equal for values that hardly differ.
+    """Return ranks of the coordinates, shape (n, d), equal for neighbours less than 1e-9 units apart.
 
     In the canonical order the last bits of a column decide over all columns after it. Where records are chosen by that
-    order, others would be chosen after a change that nobody can see.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    unit : ndarray of shape (d,)
-        Neighbours among the values of a feature are equal if they differ by less than 1e-9 units.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
+    order, rounding would choose others.
     """
     ranks = np.empty_like(points)
     for k, column in enumerate(points.T):

@@ -13,7 +13,7 @@ from sepc.partitions.several_sets import partition_several_in_place
 
 
 class Problem(NamedTuple):
-    """A problem: the side of each point, 0, 1, ..., and what the sides are called."""
+    """A problem: the side of each point, 0, 1, ..., and the names of the sides."""
 
     side: NDArray[np.integer]
     labels: tuple[str, ...]
@@ -21,23 +21,11 @@ class Problem(NamedTuple):
     def partition(
         self, points: FloatArray, n_imp: int | float | None, taking: BoolArray | None = None, **options: Any
     ) -> Partition:
-        """Split the points of the sides; members are numbered among all points of their side.
+        """Split the points of the sides, shape (n, d); members are numbered among all points of their side.
 
-        If those of each side are next to each other, the points serve as room to work in (`partition_in_place`): two
-        such calls must not share their points at the same time.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        n_imp : int or float
-        taking : ndarray of bool, shape (n,), optional
-            Which points take part; all by default. Of more than two sides all do.
-        **options
-            For `partition_in_place`, or `partition_several_in_place`.
-
-        Returns
-        -------
-        Partition
+        `taking` marks the points that take part, shape (n,): all by default, and always all of more than two sides. The
+        options are those of `partition_in_place` or `partition_several_in_place`. If the points of each side are next
+        to each other, they serve as workspace: two such calls must not share their points at the same time.
         """
         if len(self.labels) > 2:
             return self._of_several(points, n_imp, **options)
@@ -62,26 +50,16 @@ class Problem(NamedTuple):
         return partition_several_in_place(sets, n_imp, **options)
 
     def _where_first(self) -> tuple[int, int, int]:
-        """Return where the points of the first side begin and end, and how many they are."""
+        """Return where the points of the first side begin and end, and their number."""
         is_first = self.side == 0
         return int(is_first.argmax()), len(is_first) - int(is_first[::-1].argmax()), int(np.count_nonzero(is_first))
 
 
 def problems_of(codes: IntArray, classes: NDArray[Any], one_vs_rest: bool = False) -> list[Problem]:
-    """Return the problems of points with these classes.
+    """Return the problems of points with these classes, given as numbers, shape (n,).
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Classes of the points, as numbers.
-    classes : ndarray of shape (n_classes,)
-    one_vs_rest : bool, default=False
-        Whether each of several classes has a problem of its own, against the rest, as the paper has it. Otherwise, and
-        with two classes, there is one problem for all.
-
-    Returns
-    -------
-    list of Problem
+    With `one_vs_rest` each of several classes has a problem of its own, against the rest, as in the paper. Otherwise,
+    and with two classes, there is one problem for all.
     """
     if len(classes) == 2 or not one_vs_rest:
         return [Problem(compact(codes, len(classes)), tuple(map(str, classes)))]
@@ -89,9 +67,9 @@ def problems_of(codes: IntArray, classes: NDArray[Any], one_vs_rest: bool = Fals
 
 
 def problem_names(classes: NDArray[Any], one_vs_rest: bool = False) -> list[str]:
-    """Return what the problems of some classes are about: the label of their first side, or all of several."""
-    asked = problems_of(np.empty(0, dtype=np.int64), classes, one_vs_rest)
-    return [f"{len(p.labels)} classes" if len(p.labels) > 2 else p.labels[0] for p in asked]
+    """Return names of the problems of some classes: the label of the first side, or the number of several."""
+    problems = problems_of(np.empty(0, dtype=np.int64), classes, one_vs_rest)
+    return [f"{len(p.labels)} classes" if len(p.labels) > 2 else p.labels[0] for p in problems]
 
 
 class ClassBlock(NamedTuple):
@@ -102,27 +80,20 @@ class ClassBlock(NamedTuple):
     rows: IntArray
 
 
-def class_blocks(partitions: Sequence[Partition], asked: Sequence[Problem]) -> Iterator[ClassBlock]:
+def class_blocks(partitions: Sequence[Partition], problems: Sequence[Problem]) -> Iterator[ClassBlock]:
     """Yield all blocks that hold one class, class by class; its isolated points are one more.
 
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        Members numbered among the points of their side.
-    asked : sequence of Problem
-        The problems that they solve, as `problems_of` returns them.
-
-    Yields
-    ------
-    ClassBlock
-        Named as rules name them: the label and a running number; ``@`` for isolated points.
+    Members of the partitions are numbered among the points of their side. Blocks have the names of `Rules`: the label
+    and a running number; ``@`` for isolated points.
     """
     # Where each class has a problem of its own, it is side 0 there.
     places = (
-        [(0, side) for side in range(len(asked[0].labels))] if len(asked) == 1 else [(k, 0) for k in range(len(asked))]
+        [(0, side) for side in range(len(problems[0].labels))]
+        if len(problems) == 1
+        else [(k, 0) for k in range(len(problems))]
     )
     for code, (k, side) in enumerate(places):
-        rows, label = np.flatnonzero(asked[k].side == side), asked[k].labels[side]
+        rows, label = np.flatnonzero(problems[k].side == side), problems[k].labels[side]
         held = (b.members for b in partitions[k].blocks if b.side == side)
         for i, members in enumerate(held):
             yield ClassBlock(code, f"{label}#{i + 1}", rows[members])

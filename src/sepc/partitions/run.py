@@ -22,10 +22,10 @@ from sepc.partitions.ordering import canonical_order
 # Samples of this number of points per feature may show that two sets meet. From ten times as many points on, a sample
 # takes less time than an ellipsoid.
 _SAMPLE_PER_FEATURE = 20
-# Points that are read at a time to count what an ellipsoid holds.
+# Points per chunk when those in an ellipsoid are counted.
 _AT_A_TIME = 1 << 12
-# Sets of at most this number of coordinates are kept in all the parts that a round has looked at: where none of them
-# was pure enough, it need not be cut again when more is allowed.
+# Of sets with at most this number of coordinates all parts of a round are kept: where none of them was pure enough, it
+# need not be cut again when more is allowed.
 _KEPT_SIZE = 1 << 17
 # Certified gaps of ellipsoids. Radii that are half a per cent too large on the average decide as the exact ones do
 # whether points of other labels are inside; up to 40 features exact ones take no longer.
@@ -35,10 +35,10 @@ OnStep = Callable[[int, int], None]
 
 
 class PartitionOptions(NamedTuple):
-    """How a partition is made where the paper can be read in more ways than one: as `partition` describes them.
+    """Variants of the paper's algorithms, as `partition` describes them.
 
-    With `only_blocks` all that is asked for is which points are together: what is left over gets no last ellipsoid and
-    counts as isolated points, and the ellipsoids of many features are found as well as a decision needs them.
+    With `only_blocks` what is left over gets no last ellipsoid and counts as isolated points, and ellipsoids of many
+    features are only as exact as decisions need them: for those who need no more than the blocks' members.
     """
 
     relax: bool = False
@@ -47,7 +47,7 @@ class PartitionOptions(NamedTuple):
     only_blocks: bool = False
 
     def check(self) -> None:
-        """Refuse a way to cut that there is not."""
+        """Raise an `InputError` for an unknown way to cut."""
         if self.where_hulls_meet not in ("centroids", "noise"):
             raise InputError(
                 f"where_hulls_meet is {self.where_hulls_meet!r}; expected 'centroids' or 'noise'. Use 'centroids' "
@@ -59,14 +59,14 @@ DEFAULT_OPTIONS = PartitionOptions()
 
 
 class Held(NamedTuple):
-    """Number of points that an ellipsoid holds, and the smallest gauge of any, of those that were read."""
+    """Number of points that an ellipsoid holds, and the smallest gauge, among the points that were read."""
 
     n: int
     smallest_gauge: float
 
 
 class Cloud:
-    """Some points of one label with their row numbers, and their ellipsoid, found when it is first needed.
+    """Some points of one label with their row numbers, and their ellipsoid, found on its first use.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Cloud:
 
     @property
     def is_large(self) -> bool:
-        """Whether the ellipsoid takes longer than to look at a sample."""
+        """Whether the ellipsoid takes longer than a test on a sample."""
         return bool(len(self) >= 10 * _SAMPLE_PER_FEATURE * self.points.shape[1])
 
     def ellipsoid(self, unit: FloatArray, tol: float) -> Ellipsoid:
@@ -109,11 +109,11 @@ class Cloud:
     def held_by(self, E: Ellipsoid, most: float = np.inf) -> Held:
         """Return the number of points that an ellipsoid holds, and the smallest gauge.
 
-        Not all points are read once there are more than `most`, and one of them with a gauge of at most 1.
+        Reading stops once there are more than `most`, and one of them with a gauge of at most 1.
         """
         n, smallest = 0, np.inf
         every = list(chunk_slices(len(self), _AT_A_TIME))
-        # Points are sorted as a rule: every 16th chunk first, so that what is found soon is found of all of them.
+        # Points are mostly sorted: every 16th chunk first, so that the first ones are spread over all points.
         for rows in chain.from_iterable(every[k::16] for k in range(16)):
             squares = squared_gauges(E, self.points[rows])
             n += int(np.count_nonzero(squares <= LARGEST_HELD**2))
@@ -146,7 +146,7 @@ class Side:
         self.remaining = Cloud(points, self.rows)
 
     def leave(self, part: Cloud) -> None:
-        """Let these points leave. In place: a copy of what remains would double the memory of a fit."""
+        """Remove these points from those that remain. In place: a copy would double the memory of a fit."""
         n = len(self.remaining)
         stays = np.ones(len(self.rows), dtype=bool)
         stays[part.members] = False
@@ -157,7 +157,7 @@ class Side:
         self.remaining = Cloud(self.points[:left], self.rows[:left])
 
     def put_back(self) -> None:
-        """Bring the points into the order in which they came."""
+        """Restore the original order of the points."""
         self.points[self.rows] = self.points.copy()
 
 
@@ -178,7 +178,7 @@ class Cut(NamedTuple):
 
 
 class Parts:
-    """Parts of one set that are cut from another, each smaller than the one before."""
+    """Nested parts of one set that are cut from another."""
 
     def __init__(self, first: Cloud, other: Cloud, relax: bool) -> None:
         self.first, self.other = first, other
@@ -187,19 +187,10 @@ class Parts:
 
 
 class Run:
-    """One partition on its way, of two sets.
+    """One partition of two sets in progress.
 
-    Parameters
-    ----------
-    sides : sequence of Side
-        The sets.
-    allowed : int
-        How many points of the other label an ellipsoid may hold.
-    options : PartitionOptions
-    unit : ndarray of shape (d,)
-        Unit of length of each feature.
-    on_step : callable or None
-        Called after each convex problem; see `partition`.
+    `allowed` is the number of points of the other label that an ellipsoid may hold; `unit` the unit of length of each
+    feature, shape (d,); `on_step` is called after each convex problem, see `partition`.
     """
 
     def __init__(
@@ -257,7 +248,7 @@ class Run:
         return f"at most {d} points, the number of features, remained of {short}"
 
     def more_allowed(self) -> bool:
-        """Allow twice as many points of the other label, if that is asked for and can make a difference."""
+        """Allow twice as many points of the other label, if `relax` is set and it can make a difference."""
         if not self.options.relax or self.allowed >= max(map(len, self.remaining)):
             return False
         self.allowed = max(1, 2 * self.allowed)

@@ -15,16 +15,7 @@ from sepc.common.typing import BoolArray, FloatArray
 from sepc.geometry.threads import one_blas_thread
 from sepc.partitions.algorithm import impurity_count
 from sepc.partitions.blocks import Hyperplane, Partition
-from sepc.partitions.run import (
-    DEFAULT_OPTIONS,
-    Cloud,
-    OnStep,
-    PartitionOptions,
-    Parts,
-    Run,
-    Side,
-    surely_meet,
-)
+from sepc.partitions.run import DEFAULT_OPTIONS, Cloud, OnStep, PartitionOptions, Parts, Run, Side, surely_meet
 from sepc.partitions.units import units_of_length
 
 
@@ -36,14 +27,14 @@ def partition_several_in_place(
     options: PartitionOptions = DEFAULT_OPTIONS,
     on_step: OnStep | None = None,
 ) -> Partition:
-    """Split several labelled point sets, with the points themselves as room to work in, as `partition_in_place` does.
+    """Split several labelled point sets, with the points themselves as workspace, as `partition_in_place` does.
 
     Parameters
     ----------
     sets : sequence of ndarray of shape (n_k, d)
-        Each with a point at least.
+        Each with at least one point.
     n_imp : int or float
-        How many points of other labels an ellipsoid may hold: a count, or a share of the smallest set.
+        Number of points of other labels that an ellipsoid may hold: a count, or a share of the smallest set.
     unit, on_step
         As for `partition`.
     options : PartitionOptions, optional
@@ -51,12 +42,12 @@ def partition_several_in_place(
     Returns
     -------
     Partition
-        One set after the other; members are short numbers.
+        One set after the other; members have short integer types.
     """
     sides = [Side(points) for points in sets]
     length = units_of_length(*sets) if unit is None else unit
     allowed = impurity_count(n_imp, min(map(len, sets)))
-    with one_blas_thread(sum(points.size for points in sets)):  # each solver would ask for it
+    with one_blas_thread(sum(points.size for points in sets)):  # once, in place of once for each solver
         result = _SeveralRun(sides, allowed, options, length, on_step).result()
     for side in sides:
         side.put_back()
@@ -79,7 +70,7 @@ class _Cut(NamedTuple):
 
 
 class _SeveralRun(Run):
-    """One partition of several sets on its way."""
+    """One partition of several sets in progress."""
 
     def __init__(self, sides: Sequence[Side], allowed: int, *how: Any) -> None:
         super().__init__(sides, allowed, *how)
@@ -105,14 +96,14 @@ class _SeveralRun(Run):
         return ""
 
     def found_in(self, sides: Sequence[int], block: Callable[[int], _Found | None]) -> tuple[list[_Found], bool]:
-        """Return the blocks of some sets, and whether others may have one when more is allowed, which it is then."""
+        """Return the blocks of some sets, and whether others may have one now that more is allowed."""
         found, goes_on = [], False
         for side in sides:
             self.allowed = self.limits[side]
             one = block(side)
             if one is not None:
                 found.append(one)
-            elif self.more_allowed():  # of this set: to look at it again and again would take most of the time
+            elif self.more_allowed():  # of this set alone: most of the time would go into repeated cuts
                 self.limits[side], goes_on = self.allowed, True
         return found, goes_on
 
@@ -153,7 +144,7 @@ class _SeveralRun(Run):
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """The smallest and the largest value of each feature in the ellipsoid of each set, shape (n_sets, d).
 
-        NaN for sets that have none. As a rule they tell already that two ellipsoids are apart.
+        NaN for sets that have none. Mostly they show already that two ellipsoids are disjoint.
         """
         if self.known_boxes is None:
             low, high = np.full((2, len(self.sides), len(self.unit)), np.nan)
@@ -170,7 +161,7 @@ class _SeveralRun(Run):
         return Cloud(np.concatenate([other.points for other in rest]))
 
     def can_be_cut(self) -> BoolArray:
-        """Return of which sets, and of all others together, more points than features remain, shape (n_sets,)."""
+        """Return which sets, and all others together, have more points than features left, shape (n_sets,)."""
         n = np.array([len(cloud) for cloud in self.remaining])
         return np.asarray(np.minimum(n, n.sum() - n) > len(self.unit))
 
@@ -179,5 +170,5 @@ class _SeveralRun(Run):
         return not self.can_be_cut().any()
 
     def shortage(self) -> str:
-        """Return of what too few points remain."""
+        """Return which points are too few for a further round."""
         return f"of each set, or of all others, at most {len(self.unit)} points remained, the number of features"

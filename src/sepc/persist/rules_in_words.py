@@ -19,7 +19,7 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS
 from sepc.estimators.ensemble.members import Extent
 from sepc.explanations.explanation import rules_in_words
-from sepc.model.density_model import DensityModel
+from sepc.model.partition_model import DensityModel
 
 _VIEWS = {
     PLAIN: "values",
@@ -93,7 +93,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     in_words = rules_in_words(model.grows)
     # Where densities decide, the rules only say which region and which counts go with a record.
     decides = "would be decided, by the paper, by" if isinstance(model, DensityModel) else "is decided by"
-    problems, read_as = [], model.read_as()
+    problems, read_as = [], model.component_names()
     for problem, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problems.append(
             {

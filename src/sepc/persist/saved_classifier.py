@@ -6,11 +6,10 @@ import numpy as np
 
 from sepc.common.text import TRUST_METHODS
 from sepc.estimators.classifier import SEPClassifier
-from sepc.model.count_model import CountModel
 from sepc.model.counts import RecordCounts
 from sepc.model.decision import DENSITY_METHODS
-from sepc.model.density_model import DensityModel
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.partition_model import CountModel, DensityModel
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import Problem

@@ -11,8 +11,8 @@ from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, STEPS, VIEWS, FeatureViews, LabelSteps
 from sepc.estimators.ensemble.members import Member, Part, Plan
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
-from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import TrainingRecords
+from sepc.model.partition_model import N_PARTS
 from sepc.model.rules import Rules
 from sepc.partitions.problems import problems_of
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require_integer, require_texts

@@ -10,14 +10,15 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.bitsets import n_words, points_of_each
-from sepc.model.calibration import MOST_CORRECTION, Calibration
+from sepc.model.calibration import Calibration
 from sepc.model.category_shares import Categories, CategoryShares
+from sepc.model.constants import MOST_CORRECTION
 from sepc.model.counts import Isolated, RecordCounts, TrainingCounts, members_of
 from sepc.model.decision import deciding_problem
 from sepc.model.densities import LocalDensities
-from sepc.model.density_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.fitted_model import TrainingRecords
 from sepc.model.merging import is_any_merged
+from sepc.model.partition_model import N_PARTS, DensityFit, identity_calibration
 from sepc.model.rules import Rules
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.partitions.blocks import Block, Hyperplane, Partition
@@ -117,7 +118,7 @@ def unpack_rules(
     stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points), n_sides)
     patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
     members = members_of(patterns, len(stack))
-    return Rules.by(RecordCounts(stack, points, side, n_sides, counted, members, isolated), _sides(p), labels, grows)
+    return Rules(RecordCounts(stack, points, side, n_sides, counted, members, isolated), _sides(p), labels, grows)
 
 
 def unpack_stored_rules(
@@ -143,7 +144,7 @@ def unpack_stored_rules(
         outside=_outside(reader, len(stack), n_rows, n_sides) if "gauges" in reader else None,
         grid_counts=_grid_counts(reader, len(stack), n_rows, n_sides) if "grid_counts" in reader else None,
     )
-    return Rules.by(counts, _sides(p), labels, grows)
+    return Rules(counts, _sides(p), labels, grows)
 
 
 def pack_densities(writer: ArrayWriter, densities: LocalDensities) -> None:
@@ -221,7 +222,7 @@ def pack_calibration(writer: ArrayWriter, calibration: Calibration | None) -> No
         writer.put("numbers", [calibration.temperature, calibration.unexplained, calibration.level])
         writer.put("correction", calibration.correction)
         writer.put("class_share", calibration.class_share)
-        writer.put("left_out", calibration.left_out)
+        writer.put("left_out", calibration.held_out)
 
 
 def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Calibration | None:

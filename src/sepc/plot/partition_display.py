@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray, IntArray
-from sepc.common.validation import new_points
+from sepc.common.validation import has_gaps, new_points
 from sepc.estimators.classifier import SEPClassifier
-from sepc.model.incomplete import has_gaps
 from sepc.plot.base import Display
 from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, outline, plane_of
 from sepc.plot.scores import labels_of, partitioned, prepared

@@ -10,7 +10,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_share
-from sepc.model.density_model import DensityModel
+from sepc.model.partition_model import DensityModel
 from sepc.model.policy import Policy
 from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
 from sepc.promises.criteria import CostLimit, Criterion, ErrorLimit, shared_risks

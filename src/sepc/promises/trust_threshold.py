@@ -10,8 +10,8 @@ from sepc.common.errors import InputError, warn
 from sepc.common.frames import FrameMaker
 from sepc.common.text import percent
 from sepc.common.typing import FloatArray, IntArray
+from sepc.model.acceptance import Promise, require_key
 from sepc.model.assessment import Assessment
-from sepc.model.promise import Promise, require_key
 from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION, Parts
 
 PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR = "promised", "too few records", "too many wrong", "too dear"

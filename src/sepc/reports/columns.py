@@ -11,8 +11,7 @@ from sepc.common.text import in_words, listed, percent, shortened
 from sepc.common.typing import FloatArray
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.explanations.shares import feature_terms
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 

@@ -20,8 +20,7 @@ from sepc.model.bitsets import unpacked
 from sepc.model.calibration import Calibration, mixed
 from sepc.model.category_shares import CategoryShares
 from sepc.model.constants import BEYOND
-from sepc.model.densities import FARTHEST, LocalDensities
-from sepc.model.quadratics import pairs
+from sepc.model.densities import FARTHEST, LocalDensities, pairs
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
@@ -129,10 +128,10 @@ def log_density(joint: Array, xp: Any) -> Array:
 
 def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
     """Return the share of the records left out at which the density is no higher, shape (n,)."""
-    xp, n = place.xp, len(calibration.left_out)
+    xp, n = place.xp, len(calibration.held_out)
     if not n:
         return xp.full(joint.shape[0], xp.nan, dtype=xp.float64, device=place.device)
-    ranks = xp.searchsorted(place.put(calibration.left_out), log_density(joint, xp), side="right")
+    ranks = xp.searchsorted(place.put(calibration.held_out), log_density(joint, xp), side="right")
     return xp.astype(ranks, xp.float64) / n
 
 

@@ -12,13 +12,11 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import LARGEST_COORDINATE, IntArray
 from sepc.common.validation import require_numbers
-from sepc.model.acceptance import Terms, accepted, asked_for
+from sepc.model.acceptance import Terms, accepted, min_trust_of
 from sepc.model.assessment import Assessment
 from sepc.model.constants import CONTESTED
-from sepc.model.count_model import decide_by_counts
-from sepc.model.decision import Decision, decide_by_probability, deciding_problem
-from sepc.model.density_model import DensityModel
-from sepc.model.partition_model import PartitionModel
+from sepc.model.decision import Decision, decide_by_counts, decide_by_probability, deciding_problem
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.model.verdicts import Verdicts
 from sepc.scale.array_api import (
     Array,
@@ -265,12 +263,12 @@ class ArrayAssessment(Assessment):
     def _numbers(self, name: str, _: Assessment) -> Array:
         return self._place.look_up(getattr(self._cases, name), self._which)
 
-    def _asked(self, question: Callable[..., Any], terms: Terms, *args: Any) -> Any:
+    def _evaluated(self, question: Callable[..., Any], terms: Terms, *args: Any) -> Any:
         if question is not accepted:
             return question(self.to_numpy(), terms, *args)
         if terms.groups is not None:
             return self._place.put(accepted(self.to_numpy(), terms))
-        terms = terms._replace(min_trust=asked_for(self, terms.min_trust))
+        terms = terms._replace(min_trust=min_trust_of(self, terms.min_trust))
         # Whatever their numbers, the points of a case may be refused; their numbers decide where they are.
         alike = self._cases.with_numbers(trust=1.0, contested=False, typicality=np.nan)
         may_be = self._place.look_up(accepted(alike, terms), self._which)

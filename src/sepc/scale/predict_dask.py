@@ -20,7 +20,7 @@ from sepc.common.errors import InputError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
 from sepc.common.validation import require_numbers, takes_missing_values
-from sepc.model.acceptance import Terms, asked_for
+from sepc.model.acceptance import Terms, min_trust_of
 from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
@@ -97,15 +97,15 @@ class DaskAssessment(Assessment):
     def __len__(self) -> int:
         return len(self._chunks)
 
-    def _asked(self, question: Callable[..., Any], terms: Terms, *args: Any) -> da.Array:
+    def _evaluated(self, question: Callable[..., Any], terms: Terms, *args: Any) -> da.Array:
         if terms.groups is not None:
             raise InputError(
                 "groups are looked up for records in memory, and these are on Dask; expected none. Ask the assessment "
                 "that compute() returns."
             )
-        terms = terms._replace(min_trust=asked_for(self, terms.min_trust))
+        terms = terms._replace(min_trust=min_trust_of(self, terms.min_trust))
         answer = question(self._nothing, terms, *args)  # wrong arguments are refused now
-        return self._chunks.map_blocks(partial(_asked, question, terms, args), meta=answer, dtype=answer.dtype)
+        return self._chunks.map_blocks(partial(_evaluated, question, terms, args), meta=answer, dtype=answer.dtype)
 
     def to_frame(self) -> Any:
         """Return one row per point as a Dask data frame.
@@ -198,7 +198,7 @@ def _label(decision: Decision, classes: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(classes[decision.label])
 
 
-def _asked(question: Callable[..., Any], terms: Terms, args: tuple[Any, ...], part: Assessment) -> NDArray[Any]:
+def _evaluated(question: Callable[..., Any], terms: Terms, args: tuple[Any, ...], part: Assessment) -> NDArray[Any]:
     return np.asarray(question(part, terms, *args))
 
 

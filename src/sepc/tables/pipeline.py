@@ -24,11 +24,10 @@ from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation
 from sepc.estimators.label_sets import PredictionSets
 from sepc.explanations.explanation import Explanation
-from sepc.model.acceptance import MinTrust
+from sepc.model.acceptance import MinTrust, Promise
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.partition_model import PartitionModel
-from sepc.model.promise import Promise
 from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder

@@ -91,14 +91,14 @@ def test_members_of_many_features_count_as_those_of_few():
     few, many = rng.normal(size=500), rng.normal(size=500)
     one = learn_strangeness(np.array([few, many]), np.zeros(500), np.array([250, 250]))
     two = learn_strangeness(np.array([few, 40 * many - 300]), np.zeros(500), np.array([250, 250]))
-    np.testing.assert_allclose(one.calibration.left_out, two.calibration.left_out, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(one.calibration.held_out, two.calibration.held_out, rtol=1e-9, atol=1e-9)
 
 
 def test_scores_of_the_records_left_out_are_theirs():
     rng = np.random.default_rng(1)
     logs, beyond = rng.normal(size=(3, 200)), np.maximum(rng.normal(size=200), 0.0)
     found = learn_strangeness(logs, beyond, np.array([100, 100]))
-    np.testing.assert_allclose(np.sort(found.score(logs, beyond)), found.calibration.left_out, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.sort(found.score(logs, beyond)), found.calibration.held_out, rtol=1e-12, atol=1e-12)
 
 
 def test_a_value_beyond_all_training_records_makes_strange_the_farther_the_more():
@@ -114,7 +114,7 @@ def test_a_value_beyond_all_training_records_makes_strange_the_farther_the_more(
 def test_a_member_that_finds_the_same_density_everywhere_says_nothing():
     logs = np.array([np.zeros(50), np.linspace(0, 1, 50)])
     found = learn_strangeness(logs, np.zeros(50), np.array([25, 25]))
-    assert np.isfinite(found.calibration.left_out).all()
+    assert np.isfinite(found.calibration.held_out).all()
 
 
 def test_without_records_nothing_is_known():

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from sepc.common.frames import FrameMaker
 from sepc.common.text import ENSEMBLE, shortened
 from sepc.common.typing import FloatArray, IntArray
+from sepc.common.validation import has_gaps, known_share
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
 from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, Member, Opinion, mean_opinion
 from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
+from sepc.model.acceptance import key_of
 from sepc.model.assessment import Assessment, Maker, decision_columns, stability_where_known
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import Decision, decide_by_probability
-from sepc.model.density_model import N_PARTS
 from sepc.model.fitted_model import Outline, TrainingRecords
-from sepc.model.incomplete import has_gaps, known_share
+from sepc.model.partition_model import N_PARTS
 from sepc.model.policy import Policy
-from sepc.model.promise import key_of
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 

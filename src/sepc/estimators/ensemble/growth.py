@@ -31,9 +31,9 @@ from sepc.geometry.chunks import chunk_slices
 from sepc.model.category_shares import Categories
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
 from sepc.model.densities import LocalDensities, log_sum_exp
-from sepc.model.density_model import N_PARTS
 from sepc.model.merging import LEVELS, members, merged_mixtures, merged_name
 from sepc.model.mixtures import Mixture
+from sepc.model.partition_model import N_PARTS
 from sepc.partitions.blocks import Partition
 from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions

@@ -142,7 +142,7 @@ class Member:
         points = chosen.sees(self.points(views, rows))
         counted = np.arange(len(rows)) >= len(chosen.rows)
         asked = problems_of(codes[rows], self.classes, one_vs_rest=len(chosen.partitions) > 1)
-        return [Rules(p, points, *problem, counted) for p, problem in zip(chosen.partitions, asked, strict=True)]
+        return [Rules.of(p, points, *problem, counted) for p, problem in zip(chosen.partitions, asked, strict=True)]
 
 
 class Opinion(NamedTuple):

@@ -25,7 +25,8 @@ from sepc.estimators.ensemble.constants import (
     WEIGHT_PENALTY,
 )
 from sepc.geometry.threads import one_blas_thread
-from sepc.model.calibration import BELOW_STRANGE, NOWHERE, Calibration, strange_below
+from sepc.model.calibration import NOWHERE, Calibration, strange_below
+from sepc.model.constants import BELOW_STRANGE
 
 # Points from which weights are learnt: more would not change them.
 _MOST_POINTS = 20_000
