@@ -145,7 +145,7 @@ def report(
         Their true labels.
     title : str, optional
     date : str, optional
-        Shown as it is. No clock is read: the same input gives the same report, byte for byte.
+        Shown unchanged. No clock is read: the same input gives the same report, byte for byte.
     min_trust : float, optional
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it. By
         default 0 for a classifier with costs, which then decide, else 0.95. Results of a signed promise are shown

@@ -37,7 +37,7 @@ def as_html(content: dict[str, Any]) -> str:
         payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": looks})),
         pictures={name: [safe(picture) for picture in made] for name, made in pictures(content, rightly).items()},
         look_of=dict(zip(content["labels"], looks, strict=True)),
-        said_rightly=rightly,
+        rightly=rightly,
         scores=scores(content["results"]),
         plain_methods=plain_methods(content),
     )
