@@ -40,8 +40,6 @@ _STRATUM = {
     "native_country": "United-States",
 }
 _CODED = "Each value is its rank among the distinct ones of its column over all 30162 rows, numbers too."
-# Rows of the training part of Adult before those with gaps are left out.
-_ADULT_RAW_ROWS = 32561
 _VERTEBRAL_COLUMNS = (
     *("pelvic_incidence", "pelvic_tilt", "lumbar_lordosis_angle", "sacral_slope"),
     *("pelvic_radius", "degree_spondylolisthesis"),
@@ -53,7 +51,7 @@ Columns = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DataSet:
-    """Labelled data with what a reader must know about them.
+    """Labelled data with their source.
 
     Attributes
     ----------
@@ -63,7 +61,7 @@ class DataSet:
     feature_names : tuple of str
     name : str
     source : str
-        The file that it was read from, or where it comes from.
+        The file, package or site that it was read from.
     notes : tuple of str
         What was done to the data, in sentences.
 
@@ -88,15 +86,14 @@ class DataSet:
 
 
 def load_adult(categories: bool = False, coded: bool = False) -> DataSet:
-    """Load the training part of the Adult (census income) data: rows without gaps, numeric features.
+    """Load the training part of the Adult (census income) data: rows without missing values, numeric features.
 
     Parameters
     ----------
     categories : bool, default=False
         Whether the 8 categories come along, numbered in alphabetical order.
     coded : bool, default=False
-        Whether each of the 14 columns, numbers too, is label-encoded: a value becomes its rank among the distinct ones
-        of its column, from 0. This is the paper's form of the data.
+        Whether each of the 14 columns, numbers too, is label-encoded by rank, from 0, as in the paper.
 
     Returns
     -------
@@ -161,10 +158,9 @@ def load_adult_stratum(coded: bool = False) -> DataSet:
 
 
 def load_vertebral() -> DataSet:
-    """Load the Vertebral Column data, two classes, rounded to two decimals.
+    """Load the Vertebral Column data, two classes, rounded to two decimals as in the paper.
 
-    The paper's figures belong to the copy with two decimals: pelvic incidence is the sum of two other features, so
-    that volumes rest on what rounding leaves of the sixth dimension. More decimals are therefore rounded away.
+    Pelvic incidence is the sum of two other features, so that volumes depend on rounding in the sixth dimension.
 
     Returns
     -------
@@ -252,22 +248,7 @@ def make_xor() -> DataSet:
 
 
 def make_circles(n: int = 100, noise: float = 0.05, factor: float = 0.5, seed: int = 0) -> DataSet:
-    """Make two circles, one inside of the other, by scikit-learn's generator.
-
-    Parameters
-    ----------
-    n : int, default=100
-        Points in all.
-    noise : float, default=0.05
-        Standard deviation of what is added to each coordinate.
-    factor : float, default=0.5
-        Radius of the inner circle; that of the outer one is 1.
-    seed : int, default=0
-
-    Returns
-    -------
-    DataSet
-        Labels ``outer`` and ``inner``.
+    """Make n points on two concentric circles, labels ``outer`` and ``inner``, by `sklearn.datasets.make_circles`.
 
     Examples
     --------
@@ -281,20 +262,7 @@ def make_circles(n: int = 100, noise: float = 0.05, factor: float = 0.5, seed: i
 
 
 def make_moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> DataSet:
-    """Make two half circles that reach into each other, by scikit-learn's generator.
-
-    Parameters
-    ----------
-    n : int, default=200
-        Points in all.
-    noise : float, default=0.1
-        Standard deviation of what is added to each coordinate.
-    seed : int, default=0
-
-    Returns
-    -------
-    DataSet
-        Labels ``upper`` and ``lower``.
+    """Make n points on two interleaving half circles, ``upper`` and ``lower``, by `sklearn.datasets.make_moons`.
 
     Examples
     --------
@@ -308,10 +276,10 @@ def make_moons(n: int = 200, noise: float = 0.1, seed: int = 0) -> DataSet:
 
 
 def make_credit(n: int = 800, seed: int = 0) -> tuple["pd.DataFrame", NDArray[np.str_]]:
-    """Make a table of loans as a bank might have it: numbers, categories, dates and gaps.
+    """Make a table of loans as a bank might have it: numbers, categories, dates and missing values.
 
-    A hidden score decides: what a month of the loan takes of the income, savings, the housing together with the years
-    in the job, and what the loan is for. One loan in twenty ends the other way.
+    A hidden score decides: monthly rate by income, savings, housing with years in the job, and purpose. 5 % of the
+    labels are flipped.
 
     Parameters
     ----------
@@ -322,7 +290,7 @@ def make_credit(n: int = 800, seed: int = 0) -> tuple["pd.DataFrame", NDArray[np
     Returns
     -------
     table : pandas.DataFrame of shape (n, 9)
-        Without the labels. Savings are not known of one loan in eight, years in the job of one in fifteen.
+        Without the labels; 1/8 of the savings and 1/15 of the years in the job are missing.
     labels : ndarray of shape (n,)
         ``repaid`` or ``default``.
 
@@ -366,7 +334,7 @@ def make_credit(n: int = 800, seed: int = 0) -> tuple["pd.DataFrame", NDArray[np
 
 
 class _Remote(NamedTuple):
-    """Data set that is not part of any package: which files may hold it, and its number at OpenML."""
+    """Data set that is not part of any package: its files, and its number at OpenML."""
 
     name: str
     files: tuple[str, ...]
@@ -377,7 +345,7 @@ class _Remote(NamedTuple):
 
 
 def _load(remote: _Remote) -> tuple[Table, str]:
-    """Return the rows of a data set, from a local file if there is one, and where they come from."""
+    """Return the rows of a data set, from a local file if there is one, and their source."""
     folder = os.environ.get(FOLDER)
     for file in remote.files:
         path = Path(folder or "") / file
@@ -404,10 +372,11 @@ def _fetched(remote: _Remote, folder: str | None) -> Any:
 
 
 def _adult() -> tuple[Columns, str]:
-    """Return the columns of Adult, rows without gaps alone."""
+    """Return the columns of Adult, without rows with missing values."""
     rows, source = _load(_ADULT)
-    parts = [rows] if len(rows) <= _ADULT_RAW_ROWS else [rows[:_ADULT_RAW_ROWS], rows[-_ADULT_RAW_ROWS:]]
-    for part in parts:  # OpenML has the test rows, too, in front
+    # Some files hold the test rows, too, and OpenML has them in front; 32,561 rows are the training part.
+    parts = [rows] if len(rows) <= 32_561 else [rows[:32_561], rows[-32_561:]]
+    for part in parts:
         full = [row for row in part if "?" not in row]
         counts = Counter(row[-1] for row in full)
         if counts == {"<=50K": 22654, ">50K": 7508}:
@@ -437,7 +406,7 @@ def _vertebral_of_frame(frame: Any) -> Table:
 
 
 def _texts(frame: Any) -> Table:
-    """Return a frame as texts, numbers without a needless fraction, gaps as UCI marks them."""
+    """Return a frame as texts: numbers with 17 digits at most, ``?`` for missing values as in UCI's files."""
     columns = [
         ["?" if value != value else f"{value:.17g}" if isinstance(value, float) else str(value) for value in column]
         for column in (frame[name].tolist() for name in frame.columns)
@@ -459,7 +428,7 @@ def _adult_values(columns: Columns, names: Sequence[str], coded: bool) -> FloatA
 
 
 def _counted(data: DataSet, expected: dict[str, int]) -> DataSet:
-    """Return the data if labels are as many as they should be."""
+    """Return the data if the number of each label is as expected."""
     if data.counts == expected:
         return data
     raise InputError(f"{data.source} has labels {data.counts}; expected {expected}. Take the complete {data.name}.")

@@ -1,8 +1,7 @@
-"""Metrics of selective classification: how well a confidence tells right labels from wrong ones.
+"""Metrics of selective classification: how well a confidence separates right labels from wrong ones.
 
-A selective classifier answers only where its confidence reaches a threshold. Coverage is the share of rows that it
-answers, risk the share of wrong labels among them. The metrics are for the outputs of any classifier; all take them
-in two ways:
+A selective classifier abstains below a threshold of its confidence. Coverage is the share of rows that it accepts,
+risk the share of wrong labels among them. The metrics are for the outputs of any classifier; all take them in two ways:
 
 - ``f(y_true, y_pred, confidence)``: predicted labels, and any score by which to rank them;
 - ``f(y_true, y_proba)``: probabilities; the label is the most probable one, the confidence its probability.
@@ -12,8 +11,8 @@ Ties: rows of equal confidence can only be accepted together. Where a metric nee
 the mean over all orders; the order of the rows never matters.
 
 Weights: `sample_weight` holds frequencies. A row of weight 3 counts as the row repeated three times; real weights
-continue this smoothly; a row of weight 0 does not count. `aurc`, `e_aurc` and `augrc` read the sum of the weights
-as the number of rows n: scaling all weights changes their value by O(1/n). The others do not depend on the scale.
+continue this smoothly; a row of weight 0 does not count. `aurc`, `e_aurc` and `augrc` take the sum of the weights
+for the number of rows n: scaling all weights changes their value by O(1/n). The others do not depend on the scale.
 
 References
 ----------
@@ -65,7 +64,7 @@ def risk_coverage_curve(
     pos_label : str or number, optional
         Class of one-dimensional probabilities; by default the greater of the two. Not used otherwise.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts: nonnegative, 1 by default.
+        Frequency weights: nonnegative, 1 by default.
 
     Returns
     -------
@@ -79,7 +78,7 @@ def risk_coverage_curve(
     Notes
     -----
     From one threshold to the next the expected number of errors rises linearly, as it does if tied rows are accepted
-    in random order: that is the curve which the other metrics read.
+    in random order: the other metrics use that curve.
 
     Examples
     --------
@@ -290,7 +289,7 @@ def coverage_at_risk(
     if not (isinstance(max_risk, Real) and 0 <= max_risk <= 1):
         raise InputError(f"max_risk is {max_risk!r}; expected a number from 0 to 1, such as the default 0.05.")
     curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
-    # The errors that may still be made: linear within each tie group, nonnegative where the risk is low enough.
+    # The allowed errors minus those made: linear within each tie group, nonnegative where the risk is low enough.
     allowance = float(max_risk) * curve.accepted - curve.errors
     allowance[np.abs(allowance) <= _RISK_SLACK * curve.accepted] = 0.0
     last = int(np.flatnonzero(allowance >= 0.0)[-1])
@@ -347,7 +346,7 @@ def reliability_curve(
     sample_weight: ArrayLike | None = None,
     n_bins: int = 15,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return how sure and how right a classifier is, over bins of equal width: what a reliability diagram shows.
+    """Return mean confidence and accuracy over bins of equal width, for a reliability diagram.
 
     Parameters
     ----------
@@ -361,7 +360,7 @@ def reliability_curve(
     accuracies : ndarray of shape (n_bins,)
         Share of right labels in each bin; NaN where a bin is empty.
     weights : ndarray of shape (n_bins,)
-        How many rows each bin holds, by their weights.
+        Sum of the weights in each bin.
 
     Examples
     --------
@@ -383,7 +382,7 @@ def reliability_curve(
 
 
 class _Outcomes(NamedTuple):
-    """Errors of the rows that count, their confidence, and how often each counts."""
+    """Errors, confidence and weight of the rows with a weight above 0."""
 
     wrong: BoolArray
     confidence: FloatArray

@@ -23,7 +23,7 @@ def test_majority_is_counted_by_hand(parts):
     assert (majority.name, majority.n, majority.n_right) == (MAJORITY, 100, np.count_nonzero(y_test == "a"))
     assert majority.accuracy == majority.n_right / 100
     assert np.isclose(majority.log_loss, -np.log(shares).mean())
-    assert majority.interval[0] < majority.accuracy < majority.interval[1]
+    assert majority.accuracy_interval[0] < majority.accuracy < majority.accuracy_interval[1]
 
 
 def test_logistic_regression_is_that_of_scikit_learn_on_standardised_features(parts):

@@ -178,7 +178,7 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
     results = baseline_results(next(features), train.labels, next(features), data.labels)
     truth = class_numbers(data.labels, model.classes_)
     log_loss = mean_log_loss(model.predict_proba(data.table), truth)
-    return {**found, "log_loss": log_loss, "baselines": [result.to_dict() for result in results]}
+    return {**found, "log_loss": log_loss, "baselines": [result._asdict() for result in results]}
 
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:

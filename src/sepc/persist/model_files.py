@@ -21,26 +21,26 @@ FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the m
 def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
     """Write a fitted classifier to one file, whole or not at all.
 
-    The file holds arrays and JSON, as the page on the model format tells, so that it can be checked and read without
-    running anything from it. A classifier that is loaded gives the same results as the saved one, to the bit.
+    The file holds arrays and JSON, see the page on the model format, and can be checked and read without running
+    anything from it. A classifier that is loaded gives the same results as the saved one, to the bit.
 
     Parameters
     ----------
     clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
         Fitted. Its calibration is saved, too; callbacks are not, nor is a `random_state` that is no number.
     path : path-like
-        A file that is there already is replaced, once the new one is complete.
+        An existing file is replaced, once the new one is complete.
     training_rows : bool, default=True
-        Whether the training records go into the file. Without them all labels, trust, counts and regions stay the
-        same. Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and
-        `honest_proba_` need them. Some of the data stays: isolated records, each of which is a region of its own (the
-        file says how many), and single values, not linked into records, such as the quantiles of each feature in an
-        ensemble. The page on the model format lists them.
+        Whether the file holds the training records. Without them all labels, trust, counts and regions stay the same.
+        Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and `honest_proba_` need
+        them. Some of the data stays: isolated records, each of which is a region of its own (the file has their
+        number), and single values, not linked into records, such as the quantiles of each feature in an ensemble. The
+        page on the model format lists them.
 
     See Also
     --------
     load : Read it.
-    rules_dict : The regions and rules to read for a person.
+    rules_dict : The regions and rules as plain values.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the classifier that was saved.
 
-    Nothing in the file is executed. A file that is damaged or was altered is refused, and so is one that asks for
-    more memory than its size warrants.
+    Nothing in the file is executed. A file that is damaged or was altered is refused, and so is one that needs more
+    memory than its size warrants.
 
     Parameters
     ----------
@@ -91,15 +91,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     header, arrays = FORMAT.read(path)
     try:
         return _KINDS[header["kind"]].unpack(ArrayReader(arrays), header)
-    except Exception as error:  # what obeys the format may still be no model
+    except Exception as error:  # a file of valid format may still hold no valid model
         raise FORMAT.damaged(path) from error
 
 
 def _kind_of(clf: Any, kinds: Collection[str]) -> str:
-    defined_as = (type(clf).__module__, type(clf).__qualname__)
-    for name in kinds:
-        if (_KINDS[name].module, name) == defined_as:
-            return name
+    kind = type(clf).__qualname__
+    if kind in kinds and type(clf).__module__.startswith("sepc."):
+        return kind
     raise InputError(
         f"clf is {clf!r}; expected a fitted {' or '.join(kinds)}. Of another pipeline, save its last step."
     )
@@ -136,17 +135,16 @@ def _own_parameters(pipeline: Any) -> list[str]:
 
 
 class _Kind(NamedTuple):
-    """Where a class that can be saved is defined, which is not imported for that, and the functions that do it."""
+    """Functions for a class that can be saved, which is not imported for that."""
 
-    module: str
     pack: Callable[[ArrayWriter, Any, bool], Header]
     unpack: Callable[[ArrayReader, Header], Any]
 
 
 # A file names one of these classes; nothing else is ever made from a file.
 _KINDS = {
-    "SEPClassifier": _Kind("sepc.estimators.classifier", pack_single, unpack_single),
-    "SEPEnsembleClassifier": _Kind("sepc.estimators.ensemble.ensemble_classifier", pack_ensemble, unpack_ensemble),
-    "TablePipeline": _Kind("sepc.tables.pipeline", _pack_pipeline, _unpack_pipeline),
+    "SEPClassifier": _Kind(pack_single, unpack_single),
+    "SEPEnsembleClassifier": _Kind(pack_ensemble, unpack_ensemble),
+    "TablePipeline": _Kind(_pack_pipeline, _unpack_pipeline),
 }
 _CLASSIFIERS = ("SEPClassifier", "SEPEnsembleClassifier")

@@ -36,7 +36,7 @@ class ArrayWriter:
 class ArrayReader:
     """Named arrays of a file; all names begin with a prefix.
 
-    Its methods raise a ValueError, or a KeyError, for what is not there or breaks a rule.
+    Its methods raise a KeyError for a missing array, and a ValueError for an invalid one.
     """
 
     def __init__(self, arrays: Arrays, prefix: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Regions and rules of a fitted classifier as plain values, for a person to read."""
+"""Regions and rules of a fitted classifier as plain values."""
 
 import math
 from typing import Any
@@ -39,19 +39,19 @@ def rules_dict(clf: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        `classes` with their numbers of training records, `features`, `parameters`, `versions`, `trust`: how the
-        regions are read, in words; and `policy`: shares of the classes and costs that were stated, else None.
+        `classes` with their numbers of training records, `features`, `parameters`, `versions`, `trust`: the trust
+        method in words; and `policy`: stated class priors and costs, else None.
 
-        Of a `SEPClassifier` also `rules`, in words; `unit`, what distances are measured in; and `problems`, one of
+        Of a `SEPClassifier` also `rules`, in words; `unit` of distances; and `problems`, one of
         all classes, or one for each class against the rest where labels are decided by counts. A problem lists its
         `regions` as `regions()` does, with centre and reach of each feature in the original units, the number of
         isolated records and why the partition ended.
 
-        Of a `SEPEnsembleClassifier` also `leaning`, what is added to the log probability of each label, and `members`
+        Of a `SEPEnsembleClassifier` also `leaning`, the intercept of the log probability of each label, and `members`
         with their features, weights and regions. The reach of a region is in the original units, whatever the member
         looks at; None where it goes beyond all training records, and for isolated records.
 
-        Of a `TablePipeline` what its classifier has, and `columns`: what was made of the raw columns, in sentences.
+        Of a `TablePipeline` also `columns`: the encoding of the raw columns, in sentences.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _common(clf: TrustClassifier) -> dict[str, Any]:
 def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     model = clf.model_
     in_words = rules_in_words(model.grows)
-    # Where densities decide, the rules only say which region and which counts go with a record.
+    # Where densities decide, the rules only select the region and the counts of a record.
     decides = "would be decided, by the paper, by" if isinstance(model, DensityModel) else "is decided by"
     problems, read_as = [], model.component_names()
     for problem, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
@@ -159,7 +159,7 @@ def _ends(features: list[str], extent: Extent) -> dict[str, dict[str, Any]]:
 
 
 def _for_json(value: Any) -> Any:
-    """Return a value that JSON can hold: no number becomes None, and what is no value its text."""
+    """Return a value that JSON can hold: None for NaN and infinity, the text of other objects."""
     value = plain(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None

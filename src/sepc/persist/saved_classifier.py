@@ -68,7 +68,7 @@ def pack_single(writer: ArrayWriter, clf: SEPClassifier, training_rows: bool) ->
 
 
 def unpack_single(reader: ArrayReader, header: Header) -> SEPClassifier:
-    """Return a classifier as it was."""
+    """Return the classifier that was saved."""
     clf, summary = unpack_common(reader, header, SEPClassifier)
     require(header["trust"] in TRUST_METHODS and header["unit"] in ("standard deviations", "units"), "trust or unit")
     records = unpack_records(reader, summary) if summary.has_rows else None

@@ -21,12 +21,11 @@ from sepc.promises import TrustThreshold
 
 Fitted = TypeVar("Fitted", bound=TrustClassifier)
 
-LIBRARIES = ("pandas", "polars")
 _STATED = ("class_prior", "costs")
 
 
 class TrainingSummary(NamedTuple):
-    """Classes, features and number of training records of a saved model, which its arrays have to fit."""
+    """Classes, features and number of training records of a saved model, to check its arrays by."""
 
     classes: NDArray[Any]
     class_count: IntArray
@@ -55,7 +54,7 @@ def pack_common(writer: ArrayWriter, clf: TrustClassifier, training_rows: bool) 
     writer.put("class_count", clf.class_count_)
     if clf._calibration is not None:
         scores, codes = clf._calibration.scores, clf._calibration.codes
-        # The order says which record got which score; the sets do not depend on it.
+        # Sorted unless rows are saved: the order would link scores to records; label sets do not depend on it.
         order = slice(None) if training_rows else np.lexsort((scores, codes))
         writer.put("calibration_scores", scores[order])
         writer.put("calibration_codes", codes[order])
@@ -83,7 +82,7 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
     clf.classes_, clf.class_count_, clf.n_features_in_ = classes, class_count, summary.dim
     if require_flag(header["features_have_names"]):
         clf.feature_names_in_ = np.array(features, dtype=object)
-    require(header["frames"] in LIBRARIES, "library of data frames")
+    require(header["frames"] in ("pandas", "polars"), "library of data frames")
     clf._frames = FrameMaker(header["frames"])
     clf._calibration = _unpacked_calibration(reader, len(classes))
     clf._promise = TrustThreshold.from_dict(header["promise"]) if "promise" in header else None
@@ -91,7 +90,7 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
 
 
 def _packed_promise(promise: Any) -> Header:
-    """Return a promise as JSON; one of another kind than ours has no form in a file."""
+    """Return a promise as JSON; refuse one of another class."""
     if not isinstance(promise, TrustThreshold):
         raise InputError(
             f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold, which can be saved. "
@@ -108,7 +107,7 @@ def _unpacked_calibration(reader: ArrayReader, n_classes: int) -> LabelScores | 
     return LabelScores(scores, reader.integers("calibration_codes", (len(scores),), 0, n_classes), n_classes)
 
 
-# More than any table has.
+# Row numbers are smaller in any table.
 MOST_ROWS = 1 << 48
 
 
@@ -130,7 +129,7 @@ def unpack_records(reader: ArrayReader, summary: TrainingSummary) -> TrainingRec
 
 
 def _unpacked_gaps(reader: ArrayReader, shape: tuple[int, int]) -> BoolArray | None:
-    """Return where values are missing, None where none are."""
+    """Return flags of missing values, None if there are none."""
     if "gaps" not in reader:
         return None
     gaps = unpacked(reader.bits("gaps", (shape[0], None), shape[1]), shape[1])
@@ -154,7 +153,7 @@ def unpack_outline(reader: ArrayReader, summary: TrainingSummary) -> Outline:
 
 
 def pack_labels(writer: ArrayWriter, classes: NDArray[Any]) -> Header:
-    """Put class labels into an array if they are numbers or texts of NumPy; return them if they are Python's texts."""
+    """Put class labels into an array if they are numbers or NumPy's texts; return Python's texts."""
     if classes.dtype == object and all(type(label) is str for label in classes.tolist()):
         return {"texts": classes.tolist()}
     if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind == "f"):
@@ -177,7 +176,7 @@ def unpack_labels(reader: ArrayReader, header: Header) -> NDArray[Any]:
 
 
 def pack_parameters(parameters: Mapping[str, Any]) -> Header:
-    """Return the parameters that a file can hold; warn of the others."""
+    """Return the parameters that a file can hold; warn about the others."""
     own = {name: plain(value) for name, value in parameters.items() if name not in _STATED}
     kept = {name: value for name, value in own.items() if _can_be_kept(value)}
     for name in own.keys() - kept.keys():

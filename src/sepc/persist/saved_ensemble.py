@@ -58,7 +58,7 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
     writer.put("spread", ensemble.strangeness.spread)
     pack_calibration(writer.under("calibration"), ensemble.strangeness.calibration)
     if ensemble.records_by_view is not None:
-        ensemble = replace(ensemble, known={})  # rules that are only made to be packed are not kept
+        ensemble = replace(ensemble, known={})  # do not cache the rules that are computed below
     n_members = len(ensemble.members)
     members = [_pack_member(writer.under(f"member{m}"), ensemble, m, training_rows) for m in range(n_members)]
     return pack_common(writer, clf, training_rows) | {
@@ -106,7 +106,7 @@ def _pack_part(writer: ArrayWriter, ensemble: EnsembleModel, m: int, k: int, tra
 
 
 def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifier:
-    """Return an ensemble as it was."""
+    """Return the ensemble that was saved."""
     clf, summary = unpack_common(reader, header, SEPEnsembleClassifier)
     n = len(header["members"])
     require(n >= 1, "members")
@@ -140,7 +140,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
 
 
 def _unpacked_strangeness(reader: ArrayReader, n_members: int, summary: TrainingSummary) -> Strangeness:
-    """Return what tells strange points."""
+    """Return the detector of strange points."""
     calibration = unpack_calibration(reader.under("calibration"), len(summary.classes), summary.n)
     if calibration is None:
         raise ValueError("calibration")
@@ -218,7 +218,7 @@ def _require_isolated_exist(member: Member, codes: IntArray) -> None:
 def _stored_rules(
     readers: list[ArrayReader], members: list[Member], summary: TrainingSummary
 ) -> dict[tuple[int, int], list[Rules]]:
-    """Return the rules of all parts of all members, whose training points were left out."""
+    """Return the rules of all parts of all members, saved without training points."""
     rules = {}
     for m, (reader, member) in enumerate(zip(readers, members, strict=True)):
         for k, part in enumerate(member.parts):

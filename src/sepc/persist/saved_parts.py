@@ -26,7 +26,7 @@ from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require, require
 
 Header = dict[str, Any]
 
-# The folder of the counts of training points inside a file.
+# Prefix of the counts of training points in a file.
 COUNTS = "counts"
 
 _LARGEST_PRODUCT = float(np.finfo(np.float64).max)
@@ -53,7 +53,7 @@ def pack_partition(writer: ArrayWriter, p: Partition, dim: int) -> Header:
 def unpack_partition(
     reader: ArrayReader, header: Header, dim: int, n_rows: int, n_sides: int, numbers_end: int | None = None
 ) -> Partition:
-    """Return a partition of at most `n_rows` points with numbers below `numbers_end`, which is `n_rows` by default."""
+    """Return a partition of at most `n_rows` points, with row numbers below `numbers_end`, by default `n_rows`."""
     end = n_rows if numbers_end is None else numbers_end
     centers = reader.numbers("centers", (None, dim))
     n = len(centers)
@@ -61,6 +61,8 @@ def unpack_partition(
     sides, iterations = reader.integers("sides", (n,), 0, n_sides), reader.integers("iterations", (n,), 0, n_rows + 2)
     reader.integers("members", (None,), 0, end)
     members = reader.split("members", reader.integers("member_ends", (n,), 0, n_rows + 1))
+    reader.integers("isolated", (None,), 0, end)
+    isolated = reader.split("isolated", reader.integers("isolated_ends", (n_sides,), 0, n_rows + 1))
     normals = reader.numbers("normals", (None, dim), _LARGEST_PRODUCT)
     offsets = reader.numbers("offsets", (len(normals),), _LARGEST_PRODUCT)
     require(isinstance(header["stopped"], str), "reason to stop")
@@ -69,7 +71,7 @@ def unpack_partition(
             Block(int(sides[k]), members[k], Ellipsoid(centers[k], axes[k], radii[k]), int(iterations[k]))
             for k in range(n)
         ),
-        isolated=_isolated_rows(reader, n_rows, n_sides, end),
+        isolated=tuple(isolated),
         hyperplanes=tuple(Hyperplane(*plane) for plane in zip(normals, offsets.tolist(), strict=True)),
         n_iter=require_integer(header["n_iter"]),
         stopped=header["stopped"],
@@ -77,13 +79,8 @@ def unpack_partition(
     )
 
 
-def _isolated_rows(reader: ArrayReader, n_rows: int, n_sides: int, end: int) -> tuple[IntArray, ...]:
-    reader.integers("isolated", (None,), 0, end)
-    return tuple(reader.split("isolated", reader.integers("isolated_ends", (n_sides,), 0, n_rows + 1)))
-
-
 def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool, growing: bool) -> None:
-    """Put counts of training points into arrays, those of grown ellipsoids if they are `growing`; no points."""
+    """Put counts of training points into arrays, of grown ellipsoids too if `growing`; no points."""
     for name, array in counts.isolated._asdict().items():
         writer.put(f"isolated_{name}", array)
     if isinstance(counts, RecordCounts) and training_rows:
@@ -92,10 +89,8 @@ def pack_counts(writer: ArrayWriter, counts: TrainingCounts, training_rows: bool
     stored = StoredCounts.of(counts, growing) if isinstance(counts, RecordCounts) else counts
     if not isinstance(stored, StoredCounts):
         raise TypeError(f"{type(stored).__name__} cannot be saved")
-    writer.put("patterns", stored.patterns)
-    writer.put("pattern_counts", stored.pattern_counts)
-    writer.put("held", stored.held)
-    writer.put("totals", stored.totals)
+    for name in ("patterns", "pattern_counts", "held", "totals"):
+        writer.put(name, getattr(stored, name))
     if stored.outside is not None:
         gauges = [of_side for outside in stored.outside for of_side in outside]
         writer.put("gauges", np.concatenate([np.empty(0), *gauges]))
@@ -113,7 +108,7 @@ def unpack_rules(
     counted: Any,
     grows: bool,
 ) -> Rules:
-    """Return the rules of a partition whose training points are there."""
+    """Return the rules of a partition, saved with its training points."""
     n_sides = len(p.isolated)
     stack, isolated = _stack(p, points.shape[1]), _isolated(reader, points.shape[1], len(points), n_sides)
     patterns = reader.bits("patterns", (len(points), n_words(len(stack))), len(stack))
@@ -124,7 +119,7 @@ def unpack_rules(
 def unpack_stored_rules(
     reader: ArrayReader, p: Partition, labels: Sequence[str], dim: int, n_rows: int, all_counted: bool, grows: bool
 ) -> Rules:
-    """Return the rules of a partition of `n_rows` points that were left out."""
+    """Return the rules of a partition of `n_rows` points, saved without these."""
     require(not grows or "gauges" in reader or "grid_counts" in reader, "gauges")
     stack, n_sides = _stack(p, dim), len(p.isolated)
     patterns = reader.bits("patterns", (None, n_words(len(stack))), len(stack))
@@ -181,24 +176,24 @@ def unpack_densities(reader: ArrayReader, dim: int, n_classes: int) -> LocalDens
 
 
 def pack_groups(writer: ArrayWriter, groups: IntArray | None) -> None:
-    """Put which component each region belongs to into an array, if any are merged."""
+    """Put the component of each region into an array, if any are merged."""
     if groups is not None and is_any_merged(groups):
         writer.put("groups", groups)
 
 
 def unpack_groups(reader: ArrayReader, densities: LocalDensities, partitions: Sequence[Partition]) -> IntArray:
-    """Return which component each region belongs to, shape (n_regions,)."""
+    """Return the component of each region, shape (n_regions,)."""
     n = len(densities.codes)
     groups = reader.integers("groups", (None,), 0, n) if "groups" in reader else np.arange(n)
     numbers, first = np.unique(groups, return_index=True)
     in_order = len(numbers) == len(densities.codes) and bool((np.diff(first) > 0).all())
     codes = densities.codes[groups]
-    require(in_order and bool((np.diff(codes) >= 0).all()), "regions that are read as one")
+    require(in_order and bool((np.diff(codes) >= 0).all()), "merged regions")
     problems, sides = deciding_problem(np.arange(densities.n_classes), len(partitions))
     for k, (problem, side) in enumerate(zip(problems.tolist(), sides.tolist(), strict=True)):
         n_ellipsoids = sum(block.side == side for block in partitions[problem].blocks)
         # The isolated points of a class are one more.
-        require(0 <= np.count_nonzero(codes == k) - n_ellipsoids <= 1, "regions that are read as one")
+        require(0 <= np.count_nonzero(codes == k) - n_ellipsoids <= 1, "merged regions")
     return groups
 
 
@@ -239,7 +234,7 @@ def unpack_calibration(reader: ArrayReader, n_classes: int, n_rows: int) -> Cali
 
 
 def pack_fit(writer: ArrayWriter, fit: DensityFit[LocalDensities], is_calibrated: bool, training_rows: bool) -> None:
-    """Put densities, and what held-out records show of them, into arrays."""
+    """Put densities, their calibration and the densities of the folds into arrays."""
     pack_densities(writer.under("densities"), fit.whole)
     pack_groups(writer, fit.groups)
     if not is_calibrated:
@@ -260,7 +255,7 @@ def unpack_fit(
     partitions: Sequence[Partition],
     is_calibrated: bool,
 ) -> DensityFit[LocalDensities]:
-    """Return densities, and what held-out records show of them."""
+    """Return densities, their calibration and the densities of the folds."""
     n_classes = len(class_count)
     densities = unpack_densities(reader.under("densities"), dim, n_classes)
     groups = unpack_groups(reader, densities, partitions)

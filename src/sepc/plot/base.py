@@ -1,4 +1,4 @@
-"""What all displays share: axes to draw on, and for curves of several models the table behind them."""
+"""Bases of the displays: axes to draw on, and curves of several models with the table behind them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -8,6 +8,7 @@ import numpy as np
 from sepc.common.errors import InputError, SepcError
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import FloatArray
+from sepc.plot.scores import last_step
 
 
 class Display:
@@ -30,10 +31,6 @@ class Display:
         ax : matplotlib Axes, optional
             A new figure by default.
 
-        Returns
-        -------
-        self
-
         Examples
         --------
         >>> from matplotlib.figure import Figure
@@ -46,7 +43,7 @@ class Display:
         return self
 
     def _on(self, ax: Any) -> Any:
-        """Take the axes that are given, or those of a new figure."""
+        """Set and return the axes: those given, or those of a new figure."""
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure
         return self.ax_
@@ -58,14 +55,43 @@ class Display:
 class CurvesDisplay(Display):
     """Base of displays with a curve for each of several models."""
 
+    from_estimators: Callable[..., Self]
+
     def __init__(self, curves: Sequence[Any]) -> None:
         self.curves = tuple(curves)
 
+    @classmethod
+    def from_estimator(cls, clf: Any, X: Any, y: Any, *, name: str | None = None, **options: Any) -> Self:
+        """Show any classifier, by its trust score or, if it has none, by its largest probability.
+
+        Parameters
+        ----------
+        clf : fitted classifier
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            True labels.
+        name : str, optional
+            By default the name of its class, or of that of the last step of a pipeline.
+        **options
+            `sample_weight`, `ax`, and `n_bins` or `reference`, as for `from_estimators`.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sepc import SEPClassifier
+        >>> from sepc.plot import RiskCoverageDisplay
+        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
+        >>> display = RiskCoverageDisplay.from_estimator(clf, [[1.0], [4.0], [7.0]], [0, 0, 1], ax=Figure().subplots())
+        >>> display.curves[0].name, display.curves[0].risks.round(2).tolist()
+        ('SEPClassifier', [0.0, 0.0, 0.33])
+        """
+        return cls.from_estimators({name or type(last_step(clf)).__name__: clf}, X, y, **options)
+
     def _frame(
-        self, columns: dict[str, Callable[[Any], FloatArray]], held: Callable[[Any], Any] = lambda _: slice(None)
+        self, columns: dict[str, Callable[[Any], FloatArray]], rows: Callable[[Any], Any] = lambda _: slice(None)
     ) -> Any:
-        """Return a table of the rows of the curves that are `held`, with the name of the model in front."""
-        values = {name: [column(curve)[held(curve)] for curve in self.curves] for name, column in columns.items()}
+        """Return a table of some rows of each curve, by default all, with the name of the model in front."""
+        values = {name: [column(curve)[rows(curve)] for curve in self.curves] for name, column in columns.items()}
         lengths = map(len, next(iter(values.values())))
         names = [curve.name for curve, n in zip(self.curves, lengths, strict=True) for _ in range(n)]
         return FrameMaker().frame({"model": names, **{name: np.concatenate(of) for name, of in values.items()}})

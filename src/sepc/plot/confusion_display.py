@@ -1,4 +1,4 @@
-"""ConfusionDisplay: which labels are taken for which, and which records are left to a person."""
+"""ConfusionDisplay: confusion matrix of a classifier that may abstain."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -17,15 +17,15 @@ from sepc.plot.style import TINY, cell_size, fitting_size, ink_on, label_axes, p
 
 @dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
-    """Confusion matrix with one more column: records whose label is not trusted enough to be given.
+    """Confusion matrix with one more column: records on which the classifier abstains.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_classes, n_classes + 1)
-        Rows are true labels, columns the given ones; the last one is for no label at all.
+        Rows are true labels, columns the given ones; the last one is for abstentions.
     classes : ndarray of shape (n_classes,)
     normalize : {"true", "pred", "all"} or None, default=None
-        What the entries are shares of; None for counts.
+        Entries as shares of the row, of the column or of all records; None for counts.
     answered, right : float
         Share of the records that were given a label, and of right ones among these (NaN if there are none).
 
@@ -78,18 +78,14 @@ class ConfusionDisplay(Display):
         y_pred : array-like of shape (n,)
             As `SEPClassifier.predict_or_abstain` returns them.
         abstain_label : object, default=None
-            What stands for no label in `y_pred`; None stands for NaN, too.
+            Entry of `y_pred` for an abstention; None stands for NaN, too.
         labels : array-like of shape (n_classes,), optional
-            All classes, in the order in which to show them; by default the sorted labels of both.
+            All classes, in the order of rows and columns; by default the sorted labels of both.
         normalize : {"true", "pred", "all"} or None, default=None
             Show shares of the row, of the column or of all records; None for counts.
         sample_weight : array-like of shape (n,), optional
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        ConfusionDisplay
 
         Examples
         --------
@@ -108,15 +104,14 @@ class ConfusionDisplay(Display):
             raise InputError(
                 f"y_true has {len(truth)} entries and y_pred {len(given)}; expected the same number, at least 1."
             )
-        silent = np.array([_is_same(value, abstain_label) for value in given])
-        classes = _classes(labels, truth, [value for value, no in zip(given, silent, strict=True) if not no])
+        abstained = np.array([_is_same(value, abstain_label) for value in given])
+        classes = _classes(labels, truth, [value for value, no in zip(given, abstained, strict=True) if not no])
         number = {label: k for k, label in enumerate(classes.tolist())}
-        asked = np.array([number[value] for value in truth])
-        said = np.array([len(number) if no else number[value] for value, no in zip(given, silent, strict=True)])
-        every = range(len(number) + 1)
-        options = {"labels": every, "sample_weight": sample_weight}
-        matrix = confusion_matrix(asked, said, normalize=normalize, **options)[:-1]
-        counts = confusion_matrix(asked, said, **options)[:-1]
+        rows = np.array([number[value] for value in truth])
+        columns = np.array([len(number) if no else number[value] for value, no in zip(given, abstained, strict=True)])
+        options = {"labels": range(len(number) + 1), "sample_weight": sample_weight}
+        matrix = confusion_matrix(rows, columns, normalize=normalize, **options)[:-1]
+        counts = confusion_matrix(rows, columns, **options)[:-1]
         n, n_given = counts.sum(), counts[:, :-1].sum()
         right = float(np.trace(counts) / n_given) if n_given else np.nan
         display = cls(matrix, classes, normalize=normalize, answered=float(n_given / n), right=right)
@@ -134,7 +129,7 @@ class ConfusionDisplay(Display):
         sample_weight: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Show any classifier that answers only where it is sure enough.
+        """Show any classifier, with abstentions below a trust.
 
         Parameters
         ----------
@@ -148,10 +143,6 @@ class ConfusionDisplay(Display):
             trust, as strange or contested.
         normalize, sample_weight, ax
             As for `from_predictions`.
-
-        Returns
-        -------
-        ConfusionDisplay
 
         Examples
         --------
@@ -170,7 +161,7 @@ class ConfusionDisplay(Display):
         return cls.from_predictions(y, given, labels=labels, normalize=normalize, sample_weight=sample_weight, ax=ax)
 
     def frame(self) -> Any:
-        """Return one row per entry of the matrix; `predicted` is missing where no label was given.
+        """Return one row per entry of the matrix; `predicted` is missing for abstentions.
 
         Returns
         -------
@@ -210,7 +201,7 @@ class ConfusionDisplay(Display):
         return f"predicted label\n({percent(self.answered)} answered{of_these})"
 
     def _colours(self) -> FloatArray:
-        """Return the colours of the entries: blue for labels, grey for none."""
+        """Return the colours of the entries: blue for labels, grey for abstentions."""
         from matplotlib import colormaps
 
         # Up to 0.9 of the scale: its dark end is too dark to differ from black.
@@ -243,7 +234,7 @@ def _is_same(value: Any, other: Any) -> bool:
 
 
 def _classes(labels: Any, truth: list[Any], given: list[Any]) -> NDArray[Any]:
-    """Return all classes; refuse values that are none."""
+    """Return all classes; refuse other values."""
     found = {*truth, *given}
     if labels is None:
         try:

@@ -30,7 +30,7 @@ _WITHIN: dict[str, Any] = {"facecolor": (0.45, 0.45, 0.45), "edgecolor": "white"
 
 
 class Node(NamedTuple):
-    """A region, or a class: its name, its label, and how many records it holds."""
+    """A region, or a class: its name, its label, and its number of records."""
 
     name: str
     label: Any
@@ -38,7 +38,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """Two nodes that overlap, by number; how many records both hold, and how far they overlap."""
+    """Two nodes that overlap, by number; the number of records in both, and a measure of the overlap."""
 
     a: int
     b: int
@@ -61,10 +61,10 @@ class LandscapeDisplay(Display):
     edges : sequence of Edge
     classes : ndarray of shape (n_classes,)
     n_left_out : int, default=0
-        How many regions are not shown.
+        Number of regions that are not drawn.
     measure : str, default="margin"
-        What `Edge.overlap` is: "margin", that of `sepc.geometry.Separation` (-1 for a common centre, 0 for regions that
-        only touch), or "ovl", the likeness of two classes (their overlapping coefficient).
+        Meaning of `Edge.overlap`: "margin", that of `sepc.geometry.Separation` (-1 for a common centre, 0 for regions
+        that only touch), or "ovl", the likeness of two classes (their overlapping coefficient).
 
     Attributes
     ----------
@@ -96,22 +96,16 @@ class LandscapeDisplay(Display):
 
     @classmethod
     def from_estimator(cls, clf: Any, *, max_regions: int = 24, ax: Any = None) -> Self:
-        """Show which regions of a classifier overlap, by its `landscape_`.
-
-        Regions of all other labels ("not ...") are not shown.
+        """Show which regions of a classifier overlap, by its `landscape_`; of one-vs-rest problems not the rest's.
 
         Parameters
         ----------
         clf : SEPClassifier
             Fitted; or a pipeline that ends in one.
         max_regions : int, default=24
-            How many regions to show, those with the most records.
+            Number of regions to draw, those with the most records.
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        LandscapeDisplay
 
         Examples
         --------
@@ -128,25 +122,21 @@ class LandscapeDisplay(Display):
         every = _region_nodes(fitted)
         shown = set(sorted(every, key=lambda node: (-node.n_records, node.name))[:max_regions])
         nodes = [node for node in every if node in shown]
-        edges = _edges(nodes, fitted.class_graph, "region_a region_b n_common margin")
+        edges = _edges(nodes, fitted.class_graph)
         return cls(nodes, edges, fitted.model.classes, n_left_out=len(every) - len(nodes)).plot(ax)
 
     @classmethod
     def from_landscape(cls, view: DataLandscape, *, ax: Any = None) -> Self:
-        """Show which classes of a data set overlap, by what `sepc.landscape` returned.
+        """Show which classes of a data set overlap, each as its minimum-volume ellipsoid.
 
-        Each class is seen as its minimum-volume ellipsoid. `n_common` counts the records of two classes that lie in
-        both ellipsoids.
+        `n_common` counts the records of two classes that lie in both ellipsoids.
 
         Parameters
         ----------
         view : DataLandscape
+            As `sepc.landscape` returns it.
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        LandscapeDisplay
 
         Examples
         --------
@@ -234,7 +224,7 @@ class LandscapeDisplay(Display):
         return self.ax_.add_patch(Rectangle(place, 1.0, 1.0, **{**look, "facecolor": colour}))
 
     def _draw_numbers(self, cell: tuple[float, float]) -> None:
-        """Write how many records two regions share into their cell, if it is large enough to be read."""
+        """Write the number of records in two regions into their cell, if that is large enough to be read."""
         longest = max((len(str(edge.n_common)) for edge in self.edges), default=1)
         size = fitting_size(cell, longest)
         if size < 4.5:  # too small to read, in points
@@ -252,9 +242,9 @@ class LandscapeDisplay(Display):
         looks = {"overlap of two labels": _BETWEEN, "overlap within a label": _WITHIN}
         entries = [Patch(label=name, **look) for name, look in looks.items() if (look is _WITHIN) in kinds]
         one = self.n_left_out == 1
-        left_out = f"{self.n_left_out} smaller {'region is' if one else 'regions are'} not shown"
-        title = left_out if self.n_left_out else None
-        title = title if entries or title else "no overlaps"
+        title = None if entries else "no overlaps"
+        if self.n_left_out:
+            title = f"{self.n_left_out} smaller {'region is' if one else 'regions are'} not shown"
         small = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False}
         self.ax_.legend(handles=entries, loc="upper right", title=title, **small)
 
@@ -273,9 +263,9 @@ def _region_nodes(fitted: FittedLandscape) -> list[Node]:
     return sorted(nodes, key=lambda node: (order.index(node.label), -node.n_records, node.name))
 
 
-def _edges(nodes: Sequence[Node], table: Any, names: str) -> list[Edge]:
+def _edges(nodes: Sequence[Node], table: Any) -> list[Edge]:
     number = {node.name: k for k, node in enumerate(nodes)}
-    columns = (np.asarray(table[name]).tolist() for name in names.split())
+    columns = (np.asarray(table[name]).tolist() for name in ("region_a", "region_b", "n_common", "margin"))
     return [
         Edge(number[a], number[b], n_common, overlap)
         for a, b, n_common, overlap in zip(*columns, strict=True)

@@ -13,7 +13,7 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import has_gaps, new_points
 from sepc.estimators.classifier import SEPClassifier
 from sepc.plot.base import Display
-from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, outline, plane_of
+from sepc.plot.planes import Line, Outline, Plane, class_regions, isolated_points, lines, plane_of
 from sepc.plot.scores import labels_of, partitioned, prepared
 from sepc.plot.style import (
     GREY,
@@ -35,16 +35,7 @@ _DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 0.9}
 
 
 class Shading(NamedTuple):
-    """Labels and trust all over the picture.
-
-    Attributes
-    ----------
-    x, y : ndarray of shape (n,)
-        Places along the axes.
-    label : ndarray of int, shape (n, n)
-        Number of the class at each place, the rows along y.
-    trust : ndarray of shape (n, n)
-    """
+    """Labels (numbers of classes) and trust on a grid, both of shape (n, n), the rows along y."""
 
     x: FloatArray
     y: FloatArray
@@ -61,7 +52,7 @@ class PartitionDisplay(Display):
     outlines : sequence of Outline
         One ellipse for each region of a class.
     points : ndarray of shape (n, 2)
-        As they are shown.
+        In units of the plot.
     codes : ndarray of int, shape (n,), or None
         Their classes, as numbers; None if they are not known.
     isolated : sequence of (ndarray of shape (2,), label)
@@ -125,35 +116,29 @@ class PartitionDisplay(Display):
     ) -> Self:
         """Show the regions of a classifier.
 
-        Ellipsoids of more than two features are shown by their shadows on the plane: a point outside of a shadow is
-        outside of the ellipsoid, but one inside of it need not be inside.
+        Ellipsoids of more than two features are projected onto the plane: a point outside of a projection is outside
+        of the ellipsoid, but one inside of it need not be inside.
 
         Parameters
         ----------
         clf : SEPClassifier
             Fitted; or a pipeline that ends in one.
         X : array-like of shape (n, n_features), optional
-            Points to show. By default the training points, if the classifier keeps them (`sepc.save` may leave them
-            out).
+            Points to draw. By default the training points, if the classifier has them (see `sepc.save`).
         y : array-like of shape (n,), optional
             Their labels; without them they are grey.
         features : pair of int or str, "principal" or None, default=None
-            What the axes are: two features, by number or name, in their original units; or the first two principal
-            directions of the training points, in the units that the classifier measures in, with their shares of the
-            variance. By default both features if there are two. If there are more, the principal directions: they show
-            most of the spread, and favour no feature.
+            The axes: two features, by number or name, in their original units; or the first two principal components
+            of the training points, in the classifier's units, with their shares of the variance. By default both
+            features if there are two, else the principal components.
         hyperplanes : bool, default=False
             Whether to draw the hyperplanes between the labels, of two features only.
         shade : bool, default=False
             Whether to colour the background by label, the paler the lower the trust; of two features only.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are not drawn.
+            Number of the largest regions to name; names without room are not drawn.
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        PartitionDisplay
 
         Examples
         --------
@@ -173,7 +158,10 @@ class PartitionDisplay(Display):
         _require_two_features(fitted, hyperplanes=hyperplanes, shade=shade)
         classes = model.classes.tolist()
         display = cls(
-            outlines=[outline(plane, name, classes[k], block) for name, k, block in class_regions(fitted)],
+            outlines=[
+                Outline(name, classes[k], len(block.members), *plane.project(block.ellipsoid))
+                for name, k, block in class_regions(fitted)
+            ],
             points=plane.place(shown),
             codes=codes,
             isolated=[(plane.place(point), label) for point, label in isolated_points(model)],
@@ -193,12 +181,8 @@ class PartitionDisplay(Display):
         ax : matplotlib Axes, optional
             A new figure by default.
         n_names : int, default=6
-            How many of the largest regions to name; names without room are not drawn.
+            Number of the largest regions to name; names without room are not drawn.
         legend : bool, default=True
-
-        Returns
-        -------
-        self
 
         Examples
         --------
@@ -233,10 +217,9 @@ class PartitionDisplay(Display):
         Returns
         -------
         pandas.DataFrame
-            `n_points` are the training points that it was built on; `x` and `y` its centre, as shown; `x_reach` and
-            `y_reach` how far it goes from there along each axis. ``correlation`` is its tilt: with the matrix S of
-            the squares of both reaches and ``x_reach * y_reach * correlation``, it is where ``z @ inv(S) @ z <= 1`` for
-            the way z from the centre.
+            `n_points` are the training points that it was built on. The ellipse is the set of points at z from its
+            center (`x`, `y`) with ``z @ inv(S) @ z <= 1``, for S with the diagonal ``x_reach**2``, ``y_reach**2`` and
+            ``x_reach * y_reach * correlation`` beside it.
 
         Examples
         --------
@@ -361,7 +344,7 @@ class PartitionDisplay(Display):
 
 
 def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray, IntArray | None]:
-    """Return the points to show, in the model's units, and their classes as numbers; none with missing values."""
+    """Return the points to draw, in the model's units, and their classes as numbers; none with missing values."""
     if X is None:
         if y is not None:
             raise InputError("y is given without X; expected both, or neither for the training points.")
@@ -381,8 +364,8 @@ def _with_a_place(points: FloatArray, codes: IntArray | None) -> tuple[FloatArra
     return points[whole], None if codes is None else codes[whole]
 
 
-def _require_two_features(clf: SEPClassifier, **asked: bool) -> None:
-    wanted = [name for name, value in asked.items() if value]
+def _require_two_features(clf: SEPClassifier, **options: bool) -> None:
+    wanted = [name for name, value in options.items() if value]
     if wanted and clf.n_features_in_ != 2:
         raise InputError(
             f"{wanted[0]} is True, but the classifier has {clf.n_features_in_} features; expected 2. On a plane, each "

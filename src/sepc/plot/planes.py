@@ -1,4 +1,4 @@
-"""Plane that a partition is shown in: two features, or two principal directions."""
+"""Projections of a partition: onto two features, or onto two principal directions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,9 @@ from sepc.partitions.blocks import Block
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plane:
-    """Two orthonormal directions in the units of a model, and the units in which they are shown.
+    """Two orthonormal directions in the units of a model, the columns of `basis`, shape (d, 2), and units of the plot.
 
-    Attributes
-    ----------
-    basis : ndarray of shape (d, 2)
-        Orthonormal columns.
-    scale, origin : ndarray of shape (2,)
-        A place w in the directions is shown at ``w * scale + origin``.
-    names : pair of str
-        Of the two axes.
+    Coordinates w along the directions are drawn at ``w * scale + origin``. `names` are those of the two axes.
     """
 
     basis: FloatArray
@@ -35,21 +28,21 @@ class Plane:
     names: tuple[str, str]
 
     def place(self, Z: FloatArray) -> FloatArray:
-        """Return where points in the model's units are shown, shape (n, 2)."""
+        """Return the coordinates in the plot of points in the model's units, shape (n, 2)."""
         return np.asarray((Z @ self.basis) * self.scale + self.origin)
 
     def back(self, shown: FloatArray) -> FloatArray:
-        """Return places of the plane in the model's units, shape (n, d): the inverse of `place` if d is 2."""
+        """Return points of the plot in the model's units, shape (n, d): the inverse of `place` if d is 2."""
         return np.asarray(((shown - self.origin) / self.scale) @ self.basis.T)
 
     def project(self, E: Ellipsoid) -> tuple[FloatArray, FloatArray]:
-        """Return the ellipse that an ellipsoid is shown as: centre, and the factor that maps the unit disc to it."""
+        """Return the projection of an ellipsoid: its center, and the factor that maps the unit disc to it."""
         flat = E.shadow(self.basis)
         return flat.center * self.scale + self.origin, self.scale[:, None] * flat.axes * flat.radii
 
 
 class Outline(NamedTuple):
-    """The ellipse that one region is shown as: ``{center + factor @ u : |u| <= 1}``."""
+    """Projection of one region: the ellipse ``{center + factor @ u : |u| <= 1}``."""
 
     region: str
     label: Any
@@ -65,19 +58,19 @@ class Outline(NamedTuple):
 
     @property
     def reach(self) -> FloatArray:
-        """Distance that it goes from the centre along each axis, shape (2,)."""
+        """Largest distance from the center along each axis, shape (2,)."""
         return np.asarray(np.sqrt(np.square(self.factor).sum(axis=1)))
 
 
 class Line(NamedTuple):
-    """The line ``{x : normal @ x == offset}`` that a hyperplane of two features is, and whose problem it solves."""
+    """Hyperplane of two features, ``{x : normal @ x == offset}``, and the label that it separates; None if binary."""
 
     normal: FloatArray
     offset: float
     label: Any
 
     def across(self, x_limits: tuple[float, float], y_limits: tuple[float, float]) -> FloatArray:
-        """Return the ends of the part within some limits, shape (2, 2); NaN, or of no length, if it is beyond them."""
+        """Return the ends of the segment within some limits, shape (2, 2); NaN, or of length 0, outside of them."""
         low, high = np.array([x_limits, y_limits]).T
         size = high - low
         normal = self.normal * size  # in units of the box, which is then the unit square
@@ -114,13 +107,8 @@ def isolated_points(model: PartitionModel) -> Iterator[tuple[FloatArray, Any]]:
                 yield point, of_side[side]
 
 
-def outline(plane: Plane, region: str, label: Any, block: Block) -> Outline:
-    """Return the projection of a region onto a plane."""
-    return Outline(region, label, len(block.members), *plane.project(block.ellipsoid))
-
-
 def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
-    """Yield the hyperplanes of a classifier of two features, as they are shown."""
+    """Yield the hyperplanes of a classifier of two features, in units of the plot."""
     labels = [None] if len(clf.partitions_) == 1 else clf.classes_.tolist()
     for label, found in zip(labels, clf.partitions_, strict=True):
         for normal, offset in found.hyperplanes:
@@ -129,15 +117,9 @@ def lines(clf: SEPClassifier, plane: Plane) -> Iterator[Line]:
 
 
 def plane_of(model: PartitionModel, features: Any, Z: FloatArray) -> Plane:
-    """Return the plane of two features, or of the first two principal directions.
+    """Return the plane of two features, or of the first two principal directions of points Z in the model's units.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    features : pair of int or str, "principal" or None
-        None stands for both features if there are two, and for "principal" if there are more.
-    Z : ndarray of shape (n, d)
-        Points, in the model's units, whose principal directions are meant.
+    `features` are two names or numbers, "principal", or None: both features if there are two, else "principal".
     """
     d = len(model.features)
     if d < 2:

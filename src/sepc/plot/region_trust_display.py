@@ -1,4 +1,4 @@
-"""RegionTrustDisplay: what each region holds, and how far it is trusted."""
+"""RegionTrustDisplay: records of each label in each region, and the trust there."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -31,7 +31,7 @@ class RegionTrustDisplay(Display):
         The classes, and "other labels" if those are not distinguished.
     classes : ndarray of shape (n_classes,)
     counted : str
-        What is counted, for the axis.
+        Title of the axis of counts.
 
     Attributes
     ----------
@@ -75,13 +75,9 @@ class RegionTrustDisplay(Display):
         y : array-like of shape (n,), optional
             Their true labels.
         max_regions : int, default=12
-            How many regions to show, those with the most points; the rest is one more, "others".
+            Number of regions to draw, those with the most points; the others are pooled in one more, "others".
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        RegionTrustDisplay
 
         Examples
         --------
@@ -100,7 +96,7 @@ class RegionTrustDisplay(Display):
         return cls(*arguments)._pooled(max_regions).plot(ax)
 
     def frame(self) -> Any:
-        """Return one row per region: how many points, how many of each label, and the trust.
+        """Return one row per region: number of points, of all labels and of each, and the trust.
 
         Returns
         -------
@@ -119,7 +115,7 @@ class RegionTrustDisplay(Display):
         )
 
     def _pooled(self, n: int) -> Self:
-        """Keep the n regions with the most points, the most trusted first; make one of all others, at the end."""
+        """Keep the n regions with the most points, the most trusted first; pool the others at the end."""
         size = self.counts.sum(axis=1)
         by_size = np.lexsort((self.regions, -size))
         kept, rest = by_size[:n], by_size[n:]
@@ -166,7 +162,7 @@ class RegionTrustDisplay(Display):
         return bars
 
     def _draw_legend(self) -> None:
-        """Put the legend above the bars and the line, in room made for it."""
+        """Put the legend above the bars and the line; the limits of the axes make room for it."""
         entries = [*self.bars_, self.line_]
         longest = max(len(short(group)) for group in self.groups)
         columns = 4 if longest <= 5 else 3 if longest <= 12 else 2
@@ -189,7 +185,7 @@ def _of_points(clf: Any, X: Any, y: Any, display: str) -> tuple[Any, ...]:
 
 
 def _of_training(clf: Any, display: str) -> tuple[Any, ...]:
-    """Take the counts of training points from `regions`; of several classes, not the regions of the rests."""
+    """Take the counts of training points from `regions`; of one-vs-rest problems, not the regions of the rest."""
     if isinstance(last_step(clf), SEPEnsembleClassifier):
         raise InputError(
             "X and y are not given, and clf is an ensemble, whose trust belongs to points, not to regions. Pass test "

@@ -1,4 +1,4 @@
-"""ReliabilityDisplay: whether labels are right as often as their confidence says."""
+"""ReliabilityDisplay: share of right labels against their confidence."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -9,20 +9,14 @@ from sepc.common.intervals import exact_interval
 from sepc.common.typing import FloatArray
 from sepc.metrics import expected_calibration_error, reliability_curve
 from sepc.plot.base import CurvesDisplay
-from sepc.plot.scores import model_name, predictions
+from sepc.plot.scores import predictions
 from sepc.plot.style import GREY, TINY, height_of, label_axes, short, style
 
 
 class ReliabilityCurve(NamedTuple):
-    """The bins of one model.
+    """Bins of one model, as `sepc.metrics.reliability_curve` returns them, and its expected calibration error.
 
-    Attributes
-    ----------
-    name : str
-    confidences, accuracies, counts : ndarray of shape (n_bins,)
-        As `sepc.metrics.reliability_curve` returns them.
-    ece : float
-        Expected calibration error.
+    `confidences`, `accuracies` and `counts` have the shape (n_bins,).
     """
 
     name: str
@@ -49,9 +43,9 @@ class ReliabilityCurve(NamedTuple):
 class ReliabilityDisplay(CurvesDisplay):
     """Reliability diagram of the predicted labels of one or several models.
 
-    Records are put into bins of equal width by the confidence in their label. On the diagonal, labels are right as
-    often as they are said to be. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom show the
-    number of records in each bin, written above the fullest one. The legend gives the expected calibration error.
+    Records are binned by the confidence in their label, in bins of equal width. A calibrated classifier lies on the
+    diagonal. Vertical lines are 95 % intervals (Clopper-Pearson); bars at the bottom show the number of records in
+    each bin, written above the fullest one. The legend gives the expected calibration error.
 
     Parameters
     ----------
@@ -98,13 +92,9 @@ class ReliabilityDisplay(CurvesDisplay):
         y_true, y_pred, confidence, labels, sample_weight, n_bins
             As for `sepc.metrics.expected_calibration_error`: labels with their confidence, or probabilities alone.
         name : str, optional
-            What to call the model.
+            Of the model.
         ax : matplotlib Axes, optional
             A new figure by default.
-
-        Returns
-        -------
-        ReliabilityDisplay
 
         Examples
         --------
@@ -116,48 +106,6 @@ class ReliabilityDisplay(CurvesDisplay):
         """
         options = {"labels": labels, "sample_weight": sample_weight, "n_bins": n_bins}
         return cls([_curve(y_true, y_pred, confidence, name or "model", **options)]).plot(ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        clf: Any,
-        X: Any,
-        y: Any,
-        *,
-        name: str | None = None,
-        sample_weight: Any = None,
-        n_bins: int = 15,
-        ax: Any = None,
-    ) -> Self:
-        """Show any classifier, by its trust score or, if it has none, by its largest probability.
-
-        Parameters
-        ----------
-        clf : fitted classifier
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-            True labels.
-        name : str, optional
-            What to call it; by default the name of its class.
-        sample_weight, n_bins, ax
-            As for `from_predictions`.
-
-        Returns
-        -------
-        ReliabilityDisplay
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> from sepc import SEPClassifier
-        >>> X, y = [[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1]
-        >>> clf = SEPClassifier(trust="raw").fit(X, y)
-        >>> display = ReliabilityDisplay.from_estimator(clf, X, y, ax=Figure().subplots())
-        >>> display.curves[0].name, round(display.curves[0].ece, 3)
-        ('SEPClassifier', 0.022)
-        """
-        named = {name or model_name(clf): clf}
-        return cls.from_estimators(named, X, y, sample_weight=sample_weight, n_bins=n_bins, ax=ax)
 
     @classmethod
     def from_estimators(
@@ -176,12 +124,11 @@ class ReliabilityDisplay(CurvesDisplay):
         ----------
         models : dict
             Fitted classifiers by name.
-        X, y, sample_weight, n_bins, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ReliabilityDisplay
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight, n_bins, ax
+            As for `from_predictions`.
 
         Examples
         --------
@@ -201,8 +148,8 @@ class ReliabilityDisplay(CurvesDisplay):
         Returns
         -------
         pandas.DataFrame
-            Limits of the bin (it holds its upper one), mean confidence in it, share of right labels with its 95 %
-            interval, and how many records it holds.
+            Limits of the bin, which includes the upper one, its mean confidence, share of right labels with 95 %
+            interval, and number of records.
 
         Examples
         --------
@@ -221,7 +168,7 @@ class ReliabilityDisplay(CurvesDisplay):
             "high": lambda curve: curve.intervals()[:, 1],
             "n": lambda curve: curve.counts,
         }
-        return self._frame(columns, held=lambda curve: curve.counts > 0)
+        return self._frame(columns, rows=lambda curve: curve.counts > 0)
 
     def _draw(self, ax: Any) -> None:
         ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.9, linestyle=":", label="as sure as right")

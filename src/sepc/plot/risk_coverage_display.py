@@ -1,4 +1,4 @@
-"""RiskCoverageDisplay: how the share of wrong labels falls as a classifier answers less often."""
+"""RiskCoverageDisplay: share of wrong labels among those accepted, against their share of all records."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -8,7 +8,7 @@ import numpy as np
 from sepc.common.typing import FloatArray
 from sepc.metrics import aurc, risk_coverage_curve
 from sepc.plot.base import CurvesDisplay
-from sepc.plot.scores import model_name, predictions
+from sepc.plot.scores import predictions
 from sepc.plot.style import GREY, TINY, into_emptiest_place, label_axes, short, style
 
 _FIRST = 0.002
@@ -16,14 +16,9 @@ _GID = "sepc risk-coverage"
 
 
 class RiskCurve(NamedTuple):
-    """The curve of one model.
+    """Curve of one model, as `sepc.metrics.risk_coverage_curve` returns it, and the area under it.
 
-    Attributes
-    ----------
-    name : str
-    coverages, risks, thresholds : ndarray of shape (n_thresholds,)
-        As `sepc.metrics.risk_coverage_curve` returns them.
-    aurc : float
+    `coverages`, `risks` and `thresholds` have the shape (n_thresholds,).
     """
 
     name: str
@@ -41,9 +36,9 @@ class RiskCurve(NamedTuple):
 class RiskCoverageDisplay(CurvesDisplay):
     """Risk against coverage, of one or several models.
 
-    A model answers where it is surest. Coverage is the share of records that it answers, risk the share of wrong labels
-    among these. Marks are what thresholds can achieve; between them, and where many records are equally sure, the line
-    shows what to expect if these are answered in random order. The legend gives the area under each curve (AURC).
+    Records are accepted in the order of their confidence. Coverage is the share that is accepted, risk the share of
+    wrong labels among these. Marks are the coverages that thresholds can achieve; between them the line shows the
+    expected risk of accepting tied records in random order. The legend gives the area under each curve (AURC).
 
     Parameters
     ----------
@@ -91,15 +86,11 @@ class RiskCoverageDisplay(CurvesDisplay):
         y_true, y_pred, confidence, labels, sample_weight
             As for `sepc.metrics.risk_coverage_curve`: labels with their confidence, or probabilities alone.
         name : str, optional
-            What to call the model.
+            Of the model.
         reference : bool, default=False
-            Whether to add what a perfect and a random order of the same labels would give.
+            Whether to add the curves of a perfect and of a random order of the same labels.
         ax : matplotlib Axes, optional
             Axes with other curves keep them. A new figure by default.
-
-        Returns
-        -------
-        RiskCoverageDisplay
 
         Examples
         --------
@@ -111,47 +102,6 @@ class RiskCoverageDisplay(CurvesDisplay):
         """
         curve = _curve(y_true, y_pred, confidence, name or "model", labels=labels, sample_weight=sample_weight)
         return cls([curve]).plot(ax, reference=reference)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        clf: Any,
-        X: Any,
-        y: Any,
-        *,
-        name: str | None = None,
-        sample_weight: Any = None,
-        reference: bool = False,
-        ax: Any = None,
-    ) -> Self:
-        """Show the curve of any classifier, by its trust score or, if it has none, by its largest probability.
-
-        Parameters
-        ----------
-        clf : fitted classifier
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-            True labels.
-        name : str, optional
-            What to call it; by default the name of its class.
-        sample_weight, reference, ax
-            As for `from_predictions`.
-
-        Returns
-        -------
-        RiskCoverageDisplay
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> from sepc import SEPClassifier
-        >>> clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        >>> display = RiskCoverageDisplay.from_estimator(clf, [[1.0], [4.0], [7.0]], [0, 0, 1], ax=Figure().subplots())
-        >>> display.curves[0].name, display.curves[0].risks.round(2).tolist()
-        ('SEPClassifier', [0.0, 0.0, 0.33])
-        """
-        named = {name or model_name(clf): clf}
-        return cls.from_estimators(named, X, y, sample_weight=sample_weight, reference=reference, ax=ax)
 
     @classmethod
     def from_estimators(
@@ -170,12 +120,11 @@ class RiskCoverageDisplay(CurvesDisplay):
         ----------
         models : dict
             Fitted classifiers by name.
-        X, y, sample_weight, reference, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        RiskCoverageDisplay
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight, reference, ax
+            As for `from_predictions`.
 
         Examples
         --------
@@ -195,18 +144,14 @@ class RiskCoverageDisplay(CurvesDisplay):
         return cls(curves).plot(ax, reference=reference)
 
     def plot(self, ax: Any = None, *, reference: bool = False) -> Self:
-        """Draw it, beside the curves that the axes have already.
+        """Draw it, beside the curves that the axes already have.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             A new figure by default.
         reference : bool, default=False
-            Whether to add what a perfect and a random order of the same labels would give.
-
-        Returns
-        -------
-        self
+            Whether to add the curves of a perfect and of a random order of the same labels.
 
         Examples
         --------
@@ -232,7 +177,7 @@ class RiskCoverageDisplay(CurvesDisplay):
         return self
 
     def frame(self) -> Any:
-        """Return one row per model and threshold: coverage, risk, and the confidence from which records are answered.
+        """Return one row per model and threshold: coverage, risk, and the lowest confidence that is accepted.
 
         Returns
         -------
@@ -277,7 +222,7 @@ def _curve(y_true: Any, y_pred: Any, confidence: Any, name: str, **options: Any)
 
 
 def _draw_references(ax: Any, error: float, colour: str) -> None:
-    """Draw what the same share of errors gives in a perfect and in a random order."""
+    """Draw the curves of a perfect and of a random order with the same share of errors."""
     x = np.linspace(_FIRST, 1.0, 500)
     look = {"color": colour, "linewidth": 0.8, "alpha": 0.6}
     known = set(ax.get_legend_handles_labels()[1])

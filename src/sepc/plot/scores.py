@@ -1,4 +1,4 @@
-"""Labels and confidences of any classifier for new points, with or without a trust score."""
+"""Labels and confidences by any classifier, with or without a trust score."""
 
 from typing import Any
 
@@ -13,19 +13,7 @@ from sepc.estimators.classifier import SEPClassifier
 
 
 def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the label of each point, and how sure it is: its trust, or the largest probability.
-
-    Parameters
-    ----------
-    clf : fitted classifier
-        With `trust_score` or `predict_proba`.
-    X : array-like of shape (n, n_features)
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    confidence : ndarray of shape (n,)
-    """
+    """Return the label of each point, and its confidence: its trust, or the largest probability."""
     if hasattr(clf, "trust_score"):
         return np.asarray(clf.predict(X)), np.asarray(clf.trust_score(X))
     if hasattr(clf, "predict_proba"):
@@ -36,18 +24,13 @@ def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
     )
 
 
-def model_name(clf: Any) -> str:
-    """Return what to call a classifier: the name of its class, or of the last step's if it is a pipeline."""
-    return type(last_step(clf)).__name__
-
-
 def last_step(clf: Any) -> Any:
-    """Return the last step of a pipeline; what is no pipeline, as it is."""
+    """Return the last step of a pipeline; any other estimator itself."""
     return clf[-1] if isinstance(clf, Pipeline) else clf
 
 
 def partitioned(clf: Any, display: str) -> SEPClassifier:
-    """Return the SEPClassifier that is meant: `clf` itself, or the last step of a pipeline."""
+    """Return the SEPClassifier: `clf` itself, or the last step of a pipeline."""
     last = last_step(clf)
     if not isinstance(last, SEPClassifier):
         raise InputError(
@@ -59,7 +42,7 @@ def partitioned(clf: Any, display: str) -> SEPClassifier:
 
 
 def prepared(clf: Any, X: Any) -> Any:
-    """Return the points as the last step of a pipeline gets them; as they are if there is no pipeline."""
+    """Return the points transformed by all but the last step of a pipeline; unchanged if there is no pipeline."""
     # By steps: a slice of a pipeline is made by its constructor, and subclasses may have one of their own.
     for _, step in clf.steps[:-1] if isinstance(clf, Pipeline) else ():
         X = X if step in (None, "passthrough") else step.transform(X)
@@ -96,6 +79,6 @@ def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def require_positive(value: Any, name: str) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Refuse anything but a whole number of at least 1."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise InputError(f"{name} is {value!r}; expected a whole number, at least 1.")

@@ -10,7 +10,7 @@ from sepc.common.typing import FloatArray
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; without the yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Lists of different lengths: what looks alike in one way differs in another.
+# Lists of different lengths: two looks that agree in one of them differ in another.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 _LINES = ("-", "--", "-.", ":")
 _HATCHES = ("", "///", "...", "\\\\\\", "xxx")
@@ -34,18 +34,7 @@ def style(k: int) -> Style:
 
 
 def class_styles(classes: Iterable[Any]) -> dict[Any, Style]:
-    """Return the look of each class, the same in all displays.
-
-    Parameters
-    ----------
-    classes : iterable of labels
-        In the order of ``clf.classes_``.
-
-    Returns
-    -------
-    dict
-        A `Style` for each label.
-    """
+    """Return the look of each class, the same in all displays; classes in the order of ``clf.classes_``."""
     return {plain(label): style(k) for k, label in enumerate(classes)}
 
 
@@ -62,24 +51,24 @@ def ink_on(rgb: FloatArray) -> str:
 
 
 def short(name: Any, n: int = 18) -> str:
-    """Return a name as text of at most n characters; the middle of longer ones is left out."""
+    """Return a name as text of at most n characters; longer ones lose their middle."""
     text, tail = str(name), (n - 1) // 2
     return literal(text if len(text) <= n else f"{text[: n - 1 - tail]}…{text[len(text) - tail :]}")
 
 
 def literal(text: str) -> str:
-    r"""Return what makes matplotlib show a text as it is: no formula, and a legend entry whatever it begins with."""
+    r"""Return a text escaped for matplotlib: no formula, and a legend entry even if it begins with ``_``."""
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def settle(ax: Any) -> Any:
-    """Let the layout of the figure take place; return the box of the axes, in pixels."""
+    """Apply the layout of the figure; return the box of the axes, in pixels."""
     ax.figure.figure.draw_without_rendering()
     return ax.get_window_extent()
 
 
 def height_of(legend: Any, ax: Any) -> float:
-    """Return the share of the height of the axes that their legend takes, half at most."""
+    """Return the height of the legend as a share of that of the axes, at most 0.5."""
     box = settle(ax)
     return min(float(legend.get_window_extent().height / box.height), 0.5)
 
@@ -104,7 +93,7 @@ def cell_size(ax: Any, n_columns: int, n_rows: int) -> tuple[float, float]:
 
 
 def into_emptiest_place(legend: Any, ax: Any, points: FloatArray) -> None:
-    """Move a legend to where it hides the fewest points."""
+    """Move a legend to the place where it hides the fewest points."""
     box, own = settle(ax), legend.get_window_extent()
     across, up = ((ax.transData.transform(points) - [box.x0, box.y0]) / [box.width, box.height]).T
     width, height = own.width / box.width + 0.03, own.height / box.height + 0.03
@@ -119,7 +108,7 @@ def into_emptiest_place(legend: Any, ax: Any, points: FloatArray) -> None:
 
 
 def legend_entry(label: Any, **look: Any) -> Any:
-    """Return a line for a legend, which is drawn nowhere else."""
+    """Return a line that is drawn in a legend only."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=short(label), **look)

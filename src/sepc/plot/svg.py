@@ -38,7 +38,7 @@ def page_settings() -> Iterator[None]:
 def new_axes(width: float, height: float) -> Any:
     """Return the axes of a figure of some size in inches, whose pixels are the units of its SVG.
 
-    Room for numbers of eight digits and for titles is fixed: to find it anew would take half of the time of drawing.
+    Margins are fixed, for numbers of eight digits and titles: a layout engine would take half of the drawing time.
     """
     from matplotlib.figure import Figure
 
@@ -46,16 +46,10 @@ def new_axes(width: float, height: float) -> Any:
 
 
 def as_svg(figure: Any, name: str, title: str) -> ET.Element:
-    """Return a figure as an SVG element for a page; to be called within `page_settings`.
+    """Return a figure as an SVG element for a page, with a title for screen readers; call it within `page_settings`.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    name : str
-        Put before all ids, so that they are unique on a page with several pictures: an artist with the gid "dots" is
-        the element "<name>-dots".
-    title : str
-        What a screen reader says.
+    The name is put before all ids, so that they are unique on a page with several pictures: an artist with the gid
+    "dots" is the element "<name>-dots".
     """
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
@@ -75,14 +69,9 @@ def by_id(svg: ET.Element, id_: str) -> ET.Element:
 
 
 def place_in(ax: Any, x: float, y: float) -> tuple[float, float]:
-    """Return where a point of some axes lies in the SVG of their figure, once that is made."""
+    """Return the coordinates of a point of some axes in the SVG of their figure, once that is made."""
     right, up = ax.transData.transform((x, y)).tolist()
     return right, float(ax.figure.bbox.height) - up
-
-
-def markup(svg: ET.Element) -> str:
-    """Return an element as text that can stand in HTML."""
-    return ET.tostring(svg, encoding="unicode")
 
 
 def _on_a_page(key: str, value: str, name: str) -> str:

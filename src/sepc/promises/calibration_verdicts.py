@@ -12,7 +12,7 @@ from sepc.common.validation import known_labels
 
 
 class PartRecords(NamedTuple):
-    """Calibration records as tests see them: number of the part, -1 for none; trust; loss; whether wrong, eligible."""
+    """Calibration records for tests: number of the part, -1 for none; trust; loss; flags of wrong and eligible ones."""
 
     part: IntArray
     trust: FloatArray
@@ -28,8 +28,8 @@ class PartRecords(NamedTuple):
 class CalibrationVerdicts(NamedTuple):
     """Predictions and trust of a classifier for calibration records, and their true labels.
 
-    `classes` are the labels that it knows as texts, `keys` the same as they are; `label` is what was predicted;
-    `eligible` are the records that some threshold accepts; `key` is that of the model.
+    `keys` are the labels that it knows, `classes` the same as texts; `label` is the prediction; `eligible` flags the
+    records that some threshold accepts; `key` is that of the model.
     """
 
     classes: list[str]
@@ -67,7 +67,7 @@ class CalibrationVerdicts(NamedTuple):
                 "1. Scale other scores into this range, for all records alike."
             )
         known = np.asarray(getattr(clf, "classes_", predicted))
-        # Of a classifier without classes_ it is not known which labels it may give besides.
+        # Without classes_, a classifier may know labels that it has not predicted here.
         _require_known(labels, known.tolist(), unknown_labels if hasattr(clf, "classes_") else "wrong")
         wrong = np.array([a != b for a, b in zip(labels, predicted.tolist(), strict=True)], dtype=bool)
         trust = trust if trust.dtype == np.float32 else trust.astype(np.float64)
@@ -75,7 +75,7 @@ class CalibrationVerdicts(NamedTuple):
         return cls([str(key) for key in keys], keys, predicted, labels, trust, wrong, eligible, main_region, key)
 
     def costs(self, matrix: FloatArray) -> FloatArray:
-        """Return what each label costs, shape (n,)."""
+        """Return the cost of each prediction, shape (n,)."""
         number = {label: k for k, label in enumerate(self.keys)}
         given = np.array([number[label] for label in self.label.tolist()])
         true = np.array([number[label] for label in self.truth])

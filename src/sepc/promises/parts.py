@@ -1,16 +1,16 @@
 """Parts of the records, each with a promise of its own: by label, by region or by group.
 
-Which part a record belongs to depends on nothing but the record and the classifier, and every record is in one part.
-So, given the number of calibration records of each part, these are independent draws from the part, and parts are
-independent: promises that fail with the probabilities r1, r2, ... all hold with (1 - r1) (1 - r2) ....
+The part of a record depends on nothing but the record and the classifier, and every record is in exactly one part. So,
+given the number of calibration records of each part, these are independent draws from the part, and parts are
+independent: promises that fail with the probabilities r1, r2, ... all hold with probability (1 - r1) (1 - r2) ....
 
-Regions: one that can be expected to have too few calibration records to get a share of the risk, by how many training
-records shaped it, is pooled with all others like it of the same label. The calibration records have no say in that: a
-region that is pooled because few of them fell into it would be underrated in the pool.
+Regions: those whose expected number of calibration records, by their share of the training records, is too small for a
+share of the risk are pooled by label. That must not depend on the calibration records: a pool of the regions that few
+of these fell into would be biased.
 
-Groups that overlap: the part of a record is the combination of its groups. What is promised in each combination holds
-in each group, which is made of some of them. A threshold for each group would promise nothing of records in two groups,
-which are a chosen few of each.
+Overlapping groups: the part of a record is the combination of its groups. A promise for each combination holds in each
+group, which is a union of combinations. A threshold for each group would promise nothing of records in two groups, a
+selected subset of each.
 """
 
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ NO_GROUP = "none of the groups"
 
 
 def other_regions(label: Any) -> str:
-    """Return the name of the pool of a label's regions that are not signed by themselves."""
+    """Return the name of the pool of a label's regions without a promise of their own, where others have one."""
     return f"other regions of {label}"
 
 
 def all_regions(label: Any) -> str:
-    """Return the name of the pool of a label's regions where none is signed by itself."""
+    """Return the name of the pool of all of a label's regions, where none has a promise of its own."""
     return f"all regions of {label}"
 
 
@@ -78,7 +78,7 @@ class Groups:
         return {self._name(row): self._of(row) for row in np.unique(self.values, axis=0)}
 
     def _name(self, row: BoolArray) -> str:
-        """Return the name of a combination; it says so where there are other groups."""
+        """Return the name of a combination; it ends in "only" where there are other groups."""
         return " & ".join(self._of(row)) + (" only" if row.any() and not row.all() else "")
 
     def _of(self, row: BoolArray) -> list[str]:
@@ -86,7 +86,7 @@ class Groups:
 
 
 def _as_array(groups: Sequence[Any]) -> NDArray[Any]:
-    """Return a list as an array of the objects that it holds: NumPy would make texts of a list with one text."""
+    """Return a list as an array of its objects: NumPy would convert all to texts if one is a text."""
     if not len(groups) or not isinstance(groups[0], list | tuple):
         return np.fromiter(groups, dtype=object, count=len(groups))
     if len({len(row) if isinstance(row, list | tuple) else -1 for row in groups}) > 1:
@@ -97,7 +97,7 @@ def _as_array(groups: Sequence[Any]) -> NDArray[Any]:
 
 
 def _text(value: Any) -> str | None:
-    """Return a group as a text, whole numbers alike whether they came as floats or not; None where it is missing."""
+    """Return a group as a text, whole numbers alike as floats and integers; None where it is missing."""
     if _is_missing(value) or value != value:
         return None
     value = plain(value)
@@ -105,7 +105,7 @@ def _text(value: Any) -> str | None:
 
 
 def _require_clear_names(names: list[str]) -> None:
-    """Refuse names of groups by which two combinations could read alike."""
+    """Refuse names of groups by which two combinations could have the same name."""
     unclear = [n for n in names if " & " in n or n.endswith(" only") or n == NO_GROUP or names.count(n) > 1]
     if unclear or not names:
         found = f"the group {unclear[0]!r}" if unclear else "no column"
@@ -117,10 +117,11 @@ def _require_clear_names(names: list[str]) -> None:
 
 def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
     if values.dtype == object:
-        flat = [value is True or (not _is_missing(value) and value == 1) for value in values.ravel().tolist()]
-        is_yes = np.array(flat, dtype=bool).reshape(values.shape)
-        flat = [value is False or (not _is_missing(value) and value == 0) for value in values.ravel().tolist()]
-        is_no = np.array(flat, dtype=bool).reshape(values.shape)
+        flat = values.ravel().tolist()
+        is_yes, is_no = (
+            np.array([not _is_missing(value) and value == flag for value in flat], dtype=bool).reshape(values.shape)
+            for flag in (1, 0)
+        )
     else:
         is_yes, is_no = values == 1, values == 0
     bad = np.argwhere(~(is_yes | is_no))
@@ -139,7 +140,7 @@ def _is_missing(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts by name, and which of them a record belongs to; `keys` are the labels that names are the texts of."""
+    """Parts by name, and the assignment of records to them; `keys` are labels, whose texts are the names."""
 
     by: str
     names: tuple[str, ...]
@@ -147,7 +148,7 @@ class Parts:
     keys: tuple[Any, ...] = ()
 
     def of(self, label: NDArray[Any], main_region: NDArray[Any] | None, groups: Any) -> NDArray[np.int64]:
-        """Return the part of each record, by what was predicted, shape (n,); -1 where it is in none."""
+        """Return the part of each record, by its prediction, shape (n,); -1 where it is in none."""
         if groups is not None and self.by not in (GROUP, GROUPS):
             raise InputError(
                 f"groups were given for a promise by {self.by}; expected none. Leave groups out, or make a promise "
@@ -192,7 +193,7 @@ def texts_of(label: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def required_regions(main_region: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the regions of verdicts; an error where they have none."""
+    """Return the regions of verdicts; raise an error where they have none."""
     if main_region is None or (len(main_region) and main_region[0] is None):
         raise InputError(
             "by='region' needs a region that gives each label its probability, and this classifier names none: an "

@@ -1,9 +1,9 @@
 """Preview of promises from held-out predictions of the training records: an estimate, and no promise.
 
-Partitions of the calibrated classifier and the ensemble have judged every training record held out. From these
-predictions calibration sets of several sizes are drawn, and a promise is made with each. The records chose the
-classifier's settings and calibrated it, which makes the estimate optimistic; the partitions that judged them had fewer
-records than the classifier has, which makes it pessimistic. A promise takes records that had no part in any of it.
+Calibration sets of several sizes are drawn with replacement from the out-of-fold predictions of a calibrated classifier
+or an ensemble, and a promise is made with each. The records chose the classifier's settings and calibrated it, which
+makes the estimate optimistic; the partitions that predicted them had fewer records, which makes it pessimistic. A
+promise needs records that were not used for any of that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,26 +19,18 @@ from sepc.common.text import many, percent
 from sepc.common.typing import IntArray
 from sepc.common.validation import require_share
 from sepc.model.decision import decide_by_probability
-from sepc.promises.asked_parts import Asked, asked_promise
 from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
 from sepc.promises.parts import LABEL, texts_of
+from sepc.promises.promise_request import PromiseRequest, promise_request
 from sepc.promises.selection import part_promises
 from sepc.promises.trust_threshold import model_of
 
 
 class PreviewRow(NamedTuple):
-    """What promises of one part would be like with some number of calibration records.
+    """Estimate for one part, a label or ``all labels``, with `n_calibration` records of all parts together.
 
-    Attributes
-    ----------
-    part : str
-        A label, or ``all labels``.
-    n_calibration : int
-        Calibration records of all parts together.
-    promised : float
-        Share of the calibration sets that allow a promise.
-    accepted : float
-        Share of the part's records that is accepted, in the mean over these sets; 0 where nothing is promised.
+    `promised` is the share of calibration sets that allow a promise, `accepted` the mean share of the part's records
+    that is accepted, 0 where nothing is promised.
     """
 
     part: str
@@ -57,9 +49,9 @@ class PromisePreview:
         For each part and each number of calibration records.
     n_needed : dict of str to int or None
         The least of these numbers from which on four of five calibration sets allow a promise of the part; None if
-        that takes more, or cannot be.
+        none of them suffices.
     n_left_out : int
-        Training records behind the estimate, each judged by a partition that had not seen it.
+        Training records behind the estimate, with out-of-fold predictions.
     confidence : float
 
     Examples
@@ -130,7 +122,7 @@ def preview_promise(
     max_error, confidence, max_cost, costs
         As for `select_min_trust`.
     by : {"label"}, optional
-        Estimates of regions and groups take records of their own.
+        Regions and groups need calibration records.
     sizes : sequence of int, default=(100, 200, 400, 800, 1600, 3200)
         Numbers of calibration records to try.
 
@@ -161,24 +153,24 @@ def preview_promise(
     if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
         raise InputError(f"sizes is {sizes!r}; expected numbers of calibration records, such as (100, 400).")
     cal = _held_out(clf)
-    asked = asked_promise(clf, cal, by, float(confidence), max_error, max_cost, costs)
-    records, names = asked.records(cal), asked.parts.names
+    request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs)
+    records, names = request.records(cal), request.parts.names
     rows = []
     for n in sorted({int(n) for n in sizes}):
-        shares = _drawn(records, asked, float(confidence), n)
+        shares = _drawn(records, request, float(confidence), n)
         rows += [PreviewRow(name, n, *of_part) for name, of_part in zip(names, shares, strict=True)]
     enough = {row.part: row.n_calibration for row in reversed(rows) if row.promised >= 0.8}
     return PromisePreview(tuple(rows), {name: enough.get(name) for name in names}, len(cal.trust), float(confidence))
 
 
-def _drawn(records: PartRecords, asked: Asked, confidence: float, n: int) -> list[tuple[float, float]]:
+def _drawn(records: PartRecords, request: PromiseRequest, confidence: float, n: int) -> list[tuple[float, float]]:
     """Return for each part the share of drawn calibration sets with a promise, and the share that it accepts."""
-    rng, names, n_draws = np.random.default_rng(n), asked.parts.names, 100
+    rng, names, n_draws = np.random.default_rng(n), request.parts.names, 100
     promised, accepted = np.zeros(len(names)), np.zeros(len(names))
     of_part = np.bincount(records.part, minlength=len(names))
     for _ in range(n_draws):
         rows = rng.integers(len(records.part), size=n)
-        for k, part in enumerate(part_promises(records.taken(rows), names, asked.criteria, confidence)):
+        for k, part in enumerate(part_promises(records.taken(rows), names, request.criteria, confidence)):
             if part.min_trust is not None:
                 promised[k] += 1.0
                 sure = records.eligible & (records.part == k) & (records.trust >= part.min_trust)
@@ -187,7 +179,7 @@ def _drawn(records: PartRecords, asked: Asked, confidence: float, n: int) -> lis
 
 
 def _held_out(clf: Any) -> CalibrationVerdicts:
-    """Return verdicts on training records by partitions that had not seen them."""
+    """Return out-of-fold predictions of the training records, as verdicts."""
     model = model_of(clf)
     last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
     points: IntArray = np.empty(0, dtype=np.int64)
@@ -198,7 +190,11 @@ def _held_out(clf: Any) -> CalibrationVerdicts:
     elif hasattr(model, "held_out_probabilities"):
         points, proba = model.held_out_probabilities()
     if not len(points):
-        raise _nothing_was_held_out(clf)
+        raise InputError(
+            f"{type(clf).__name__} has no verdicts on records that were left out; expected a fitted SEPClassifier with "
+            "trust='local', an SEPEnsembleClassifier, or a pipeline of one, with its training records. Use "
+            "select_min_trust with calibration records."
+        )
     decision = decide_by_probability(proba, policy=model.policy)
     truth = model.records.codes[points]
     return CalibrationVerdicts(
@@ -211,12 +207,4 @@ def _held_out(clf: Any) -> CalibrationVerdicts:
         eligible=~decision.contested,
         main_region=None,
         key=None,
-    )
-
-
-def _nothing_was_held_out(clf: Any) -> InputError:
-    return InputError(
-        f"{type(clf).__name__} has no verdicts on records that were left out; expected a fitted SEPClassifier with "
-        "trust='local', an SEPEnsembleClassifier, or a pipeline of one, with its training records. Use "
-        "select_min_trust with calibration records."
     )

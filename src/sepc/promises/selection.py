@@ -10,9 +10,9 @@ import numpy as np
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
 from sepc.common.validation import require_share
-from sepc.promises.asked_parts import asked_promise
 from sepc.promises.calibration_verdicts import CalibrationVerdicts, PartRecords
 from sepc.promises.criteria import CostLimit, Criterion, equal_share, shared_risks
+from sepc.promises.promise_request import promise_request
 from sepc.promises.safe_thresholds import SafeThreshold
 from sepc.promises.trust_threshold import (
     PROMISED,
@@ -47,10 +47,10 @@ def select_min_trust(
     Parameters
     ----------
     clf : classifier
-        Fitted, with `predict` and `trust_score`. If it has `assess` too, records that no threshold would accept, as
-        they are strange or contested, are refused here as well; else ``trust >= min_trust`` accepts.
+        Fitted, with `predict` and `trust_score`. If it has `assess` too, strange and contested records are refused
+        at any trust; else ``trust >= min_trust`` accepts.
     X_cal : array-like of shape (n, n_features)
-        Records that it has not been fitted to, drawn independently from where it will be used.
+        Calibration records that were not used in training, drawn independently from the population in use.
     y_cal : array-like of shape (n,)
         Their labels.
     max_error : float or dict, default=0.05
@@ -58,29 +58,29 @@ def select_min_trust(
         others. Where groups overlap, the smallest of a record's groups counts.
     confidence : float, default=0.95
     by : {"label", "region"} or array-like of shape (n,) or (n, n_groups), optional
-        What the promise is made for: each label that is given; each region of these, by the one that gives most of the
-        label's probability; or each group of records. Groups are a vector, or a table of yes and no where they overlap,
-        and are given again at prediction.
+        Parts with a promise each: predicted labels; their regions, by the one that gives most of the label's
+        probability; or groups of records. Groups are a vector, or a table of booleans where they overlap, and are
+        passed again at prediction.
     max_cost : float or dict, optional
-        In place of `max_error`: what an accepted label may be expected to cost.
+        In place of `max_error`: the largest expected cost of an accepted label.
     costs : dict or array-like, optional
-        ``costs[true][given]``, as for `SEPClassifier.under`. By default those that the classifier was told.
+        ``costs[true][given]``, as for `SEPClassifier`. By default those that were stated to the classifier.
     unknown_labels : {"error", "wrong"}, default="error"
-        What to do with a label that the classifier does not know: refuse it, or count it as wrong, which it is.
+        Refuse labels that the classifier does not know, or count them as wrong.
 
     Returns
     -------
     TrustThreshold
-        With `parts` where it is asked for by label, region or group.
+        With `parts` if `by` is given.
 
     Notes
     -----
-    A second threshold from the same records, for another `max_error`, has a promise of its own; that both hold is
-    promised only with the sum of the two risks. Choosing between classifiers by their thresholds voids the promise.
-    So does another `min_typicality` than the default, or ``allow_outside=False``: it accepts other records.
+    A second threshold from the same records, for another `max_error`, has a promise of its own; both hold with a
+    confidence of one minus the sum of the two risks. Choosing between classifiers by their thresholds voids the
+    promise. So does another `min_typicality` than the default, or ``allow_outside=False``: it accepts other records.
 
-    The risk is shared out equally over the parts that have enough calibration records for their share; the others get
-    nothing. Regions that can be expected to have too few, by their share of the training records, are pooled by label.
+    The risk is shared equally by the parts that have enough calibration records for their share; the others get
+    nothing. Regions with too few expected ones, by their share of the training records, are pooled by label.
 
     Examples
     --------
@@ -107,25 +107,25 @@ def select_min_trust(
         raise InputError(
             f"max_error is {max_error!r} and max_cost {max_cost!r}; expected one of them. Make a promise for each."
         )
-    asked = asked_promise(clf, cal, by, float(confidence), max_error, max_cost, costs, unknown_labels)
-    records, parts = asked.records(cal, by), asked.parts
+    request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs, unknown_labels)
+    records, parts = request.records(cal, by), request.parts
     prior = getattr(getattr(model_of(clf), "policy", None), "prior", None)
     stated: dict[str, Any] = {
         "n_calibration": len(cal.trust),
         "class_prior": None if prior is None else tuple(prior.tolist()),
-        "costs": None if asked.costs is None else tuple(map(tuple, asked.costs.tolist())),
+        "costs": None if request.costs is None else tuple(map(tuple, request.costs.tolist())),
         "made_on": date.today().isoformat(),
         "key": cal.key,
         "stated": stated_of(clf),
     }
     if by is not None:
-        found = part_promises(records, parts.names, asked.criteria, float(confidence))
+        found = part_promises(records, parts.names, request.criteria, float(confidence))
         of_parts = dict(zip(parts.keys or parts.names, found, strict=True))
         return TrustThreshold.of_parts(of_parts, by=parts.by, columns=parts.columns, **stated)
     if max_cost is None:
-        one = _error_promise(records, asked.criteria[0], float(confidence), has_prior=prior is not None)
+        one = _error_promise(records, request.criteria[0], float(confidence), has_prior=prior is not None)
     else:
-        (one,) = part_promises(records, parts.names, asked.criteria, float(confidence))
+        (one,) = part_promises(records, parts.names, request.criteria, float(confidence))
         one = replace(one, message=f"{one.message}, with a confidence of {percent(confidence)}")
     return replace(one, part="", coverage=one.n_accepted / len(cal.trust), **stated)
 
@@ -161,7 +161,7 @@ def part_promises(
     parts = [records.taken(records.eligible & (records.part == k)) for k in range(len(names))]
     risk = 1.0 - confidence
     risks = shared_risks([len(mine.trust) for mine in parts], criteria, risk)
-    # What a part that got nothing would get if it had enough records, beside those that have.
+    # The share of one more part, if it had enough records.
     one_more = equal_share(risk, sum(share > 0.0 for share in risks) + 1)
     promises = []
     for name, mine, criterion, share in zip(names, parts, criteria, risks, strict=True):
@@ -207,7 +207,7 @@ def _promise(
 
 
 def _in_words(part: TrustThreshold, n_wrong: int) -> str:
-    """Return what is promised of a part, or why nothing is; `n_wrong` of all its records are wrong."""
+    """Return the promise of a part in words, or why there is none; `n_wrong` of all its records are wrong."""
     records = many(part.n_calibration, "record")
     if part.min_trust is not None:
         lost = f"{part.n_errors:,} wrong" if part.cost is None else f"a mean cost of {part.cost:.3g}"

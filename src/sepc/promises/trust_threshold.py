@@ -15,7 +15,7 @@ from sepc.model.assessment import Assessment
 from sepc.promises.parts import ALL, GROUP, GROUPS, LABEL, REGION, Parts
 
 PROMISED, TOO_FEW, TOO_MANY_WRONG, TOO_DEAR = "promised", "too few records", "too many wrong", "too dear"
-# What differs between parts: the columns of the table of parts.
+# Attributes that differ between parts: the columns of the table of parts.
 _OF_PART = (
     "part",
     "status",
@@ -44,20 +44,20 @@ class TrustThreshold(Promise):
     Attributes
     ----------
     min_trust : float or None
-        Accept a label where its trust is at least this, and nothing else speaks against it. It lies just above the
-        highest trust that is refused. None if no threshold can promise it, and where there are parts.
+        Accept a label if its trust is at least this and it is neither strange nor contested. It lies just above the
+        highest trust that is refused. None if no threshold passes the tests, and where there are parts.
     max_error : float or None
         The promise: among accepted labels the share of wrong ones is at most this. None where a cost is bounded, and
         where it differs by part.
     confidence : float
-        With which it holds; of parts, with which the promises of all of them hold together.
+        Of the promise; of parts, that the promises of all of them hold together.
     n_calibration, n_accepted, n_errors : int
         Calibration records, of a part those that some trust accepts; accepted ones; wrong ones among these.
     coverage : float
         Share of the calibration records that is accepted.
     error_bound : float or None
-        Upper bound on the error, or the cost, at this threshold, at the level at which it was tested; Clopper and
-        Pearson's for errors. It shows how close the choice was. What is promised is the limit.
+        Upper bound on the error, or the cost, at this threshold, at the level at which it was tested (for errors that
+        of Clopper and Pearson). The promise is the limit.
     message : str
         The same in a sentence.
     class_prior : tuple of float, or None
@@ -65,18 +65,18 @@ class TrustThreshold(Promise):
     made_on, made_from : str
         The day, as in 2026-03-01, and the calibration records, where somebody has named them; else empty.
     part : str
-        What it is promised for: a label, a region such as ``malignant#2`` or ``other regions of malignant``, a group,
-        or a combination of groups. Empty for all labels.
+        A label, a region such as ``malignant#2`` or ``other regions of malignant``, a group, or a combination of
+        groups. Empty for all labels.
     status : {"promised", "too few records", "too many wrong", "too dear"}
     n_more : int or None
-        How many more records it takes if none of all is wrong; None unless they are too few.
+        Number of further records that would suffice if none of all is wrong; None unless they are too few.
     max_cost, cost : float or None
-        The promise where a cost is bounded: what an accepted label costs on average; what they cost among the
-        calibration records.
+        The promised limit where a cost is bounded, on the mean cost of accepted labels; the mean among the calibration
+        records.
     by : {"all", "label", "region", "group", "groups"}
     parts : dict of part to TrustThreshold
-        By label as it is, by name of the region, or by group. Empty for all labels together: a threshold is a promise
-        with one part, itself.
+        By label, name of the region, or group. Empty for all labels together: a threshold is a promise with one part,
+        itself.
     columns : tuple of str
         Names of groups that may overlap.
     costs : tuple of tuple of float, or None
@@ -172,28 +172,22 @@ class TrustThreshold(Promise):
 
     @property
     def bounds(self) -> str:
-        """What is bounded: "error" or "cost"."""
+        """Kind of the limit: "error" or "cost"."""
         return "error" if self.costs is None and self.max_cost is None else "cost"
 
     @property
     def limit(self) -> float:
-        """What is promised: the largest share of wrong labels, or the largest mean cost."""
+        """The promised limit: the largest share of wrong labels, or the largest mean cost."""
         limit = self.max_error if self.max_cost is None else self.max_cost
         assert limit is not None
         return limit
 
     def limit_in_words(self) -> str:
-        """Return what is promised, in a few words.
-
-        Examples
-        --------
-        >>> TrustThreshold(0.9, 0.05, 0.95, 200, 150, 1, 0.75, 0.04, "Fine.").limit_in_words()
-        'at most 5 % wrong'
-        """
+        """Return the limit in a few words, such as "at most 5 % wrong"."""
         return f"at most {percent(self.limit)} wrong" if self.max_cost is None else f"at most {self.limit:g} on average"
 
     def limits(self, assessment: Assessment, groups: Any = None) -> FloatArray:
-        """Return the trust from which on each label is accepted, shape (n,); infinite where nothing is promised."""
+        """Return the least trust at which each label is accepted, shape (n,); infinite without a promise."""
         if self.part:
             raise InputError(
                 f"this is what is promised of {self.part} alone; expected the promises of all parts, which know what "
@@ -318,7 +312,7 @@ def stated_of(clf: Any) -> dict[str, Any] | None:
 
 
 def warn_if_stated_otherwise(min_trust: Any, clf: Any) -> None:
-    """Warn where a promise was made with other class priors or costs than the classifier's now."""
+    """Warn if a promise was made with other class priors or costs than the classifier's now."""
     if isinstance(min_trust, Promise) and getattr(min_trust, "stated", None) != stated_of(clf):
         warn(
             "the promise does not hold here: it was made with other shares of the classes, or other costs. Find one "

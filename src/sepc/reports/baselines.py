@@ -1,8 +1,7 @@
-"""Baselines beside a model's result: what the majority class and a logistic regression get on the same test records."""
+"""Baselines for a model's test result: the majority class and a logistic regression, on the same records."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,59 +19,23 @@ from sepc.common.typing import FloatArray
 MAJORITY, LOGISTIC = "majority class", "logistic regression"
 
 
-@dataclass(frozen=True)
-class BaselineResult:
-    """Result of a plain method on test records.
-
-    Attributes
-    ----------
-    name : str
-        "majority class" or "logistic regression".
-    n, n_right : int
-        Test records, and how many of them got their true label.
-    accuracy : float
-        Share of these.
-    log_loss : float
-        Mean of the negative log probability of the true label; see `mean_log_loss`.
-    """
+class BaselineResult(NamedTuple):
+    """Result of a baseline on n test records; the interval is the exact 95 % interval of the accuracy."""
 
     name: str
     n: int
     n_right: int
     accuracy: float
+    accuracy_interval: list[float]
     log_loss: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Exact 95 % interval of the accuracy."""
-        return exact_interval(self.n_right, self.n)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for JSON."""
-        return {
-            "name": self.name,
-            "n": self.n,
-            "n_right": self.n_right,
-            "accuracy": self.accuracy,
-            "accuracy_interval": list(self.interval),
-            "log_loss": self.log_loss,
-        }
 
 
 def baseline_results(
     X_train: ArrayLike, y_train: ArrayLike, X_test: ArrayLike, y_test: ArrayLike
 ) -> tuple[BaselineResult, BaselineResult]:
-    """Return what two plain methods get on test records, having learned from the same training records as a model.
+    """Return the results of two baselines on test records, fitted to the same training records as a model.
 
-    Parameters
-    ----------
-    X_train : array-like of shape (n, d)
-        Features, as the model's classifier sees them.
-    y_train : array-like of shape (n,)
-        Labels, of two classes or more.
-    X_test : array-like of shape (m, d)
-    y_test : array-like of shape (m,)
-        A label that training never had counts as wrong.
+    A test label that training never had counts as wrong.
 
     Returns
     -------
@@ -86,7 +49,7 @@ def baseline_results(
     if not len(truth):
         raise InputError("there are no test records; expected at least one, to compare baselines on.")
     impute = SimpleImputer(strategy="median", keep_empty_features=True)
-    # Enough for standardised features; where it is not, the last step is good enough to compare with.
+    # 300 iterations suffice for standardised features; if not, the last one is good enough for a comparison.
     logistic = make_pipeline(impute, StandardScaler(), LogisticRegression(max_iter=300))
     methods = {MAJORITY: DummyClassifier(strategy="prior"), LOGISTIC: logistic}
     first, second = (_result(name, method, train, codes, test, truth) for name, method in methods.items())
@@ -94,20 +57,10 @@ def baseline_results(
 
 
 def mean_log_loss(proba: FloatArray, truth: NDArray[np.int64]) -> float:
-    """Return the mean negative log probability of the true labels.
+    """Return the mean negative log probability of the true labels: numbers of classes, -1 for none of them.
 
-    Probabilities count as at least the machine precision, as in `sklearn.metrics.log_loss`, so that one of 0 is very
-    bad and not the end of all comparisons. That is also the probability of a label that the classifier does not know.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n, n_classes)
-    truth : ndarray of int, shape (n,)
-        Number of the true class; -1 for a label that is none of the classes.
-
-    Returns
-    -------
-    float
+    Probabilities are clipped at the machine precision, as in `sklearn.metrics.log_loss`; so is that of a label that the
+    classifier does not know.
     """
     of_the_true = np.where(truth < 0, 0.0, proba[np.arange(len(truth)), truth])
     return float(-np.log(np.maximum(of_the_true, np.finfo(np.float64).eps)).mean())
@@ -125,6 +78,6 @@ def _result(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         method.fit(X, codes)
-    n_right = int(np.count_nonzero(method.predict(X_test) == truth))
+    n, n_right = len(truth), int(np.count_nonzero(method.predict(X_test) == truth))
     log_loss = mean_log_loss(method.predict_proba(X_test), truth)
-    return BaselineResult(name, len(truth), n_right, n_right / len(truth), log_loss)
+    return BaselineResult(name, n, n_right, n_right / n, list(exact_interval(n_right, n)), log_loss)

@@ -1,4 +1,4 @@
-"""Columns of a report: which matter to the labels, and what each holds in the test records."""
+"""Columns of a report: their importance to the labels, and their values in the test records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Labels that are listed by name; further ones are counted.
+# Further labels are counted, not named.
 _N_LABELS = 6
 _OF_ONE = (
     "A label wins against its strongest rival by the log odds between their best regions, and each column adds a term "
@@ -38,12 +38,9 @@ _ONLY_COUNTS = "This reading of the regions counts records: no column adds a ter
 def column_importance(subject: Subject) -> dict[str, Any]:
     """Return which columns the labels of the test records rest on, ready for JSON.
 
-    Returns
-    -------
-    dict
-        ``note``, a sentence on what is measured; ``columns``, a table with the mean absolute term of each column, the
-        largest first, and ``groups``, a table with the columns of largest terms where each region decides, or each
-        label in an ensemble. Both are None for a model that only counts.
+    ``note``, a sentence on what is measured; ``columns``, a table with the mean absolute term of each column, the
+    largest first; and ``groups``, a table with the columns of largest terms where each region decides, or each label in
+    an ensemble. Both tables are None for a model that only counts.
     """
     found = column_terms(subject)
     if found is None:
@@ -58,13 +55,9 @@ def column_importance(subject: Subject) -> dict[str, Any]:
 
 
 class ColumnTerms(NamedTuple):
-    """What columns add to the log odds of the labels of n test records, and who gave them these labels.
+    """Terms of the columns in the log odds of the test records' labels, shape (n, n_columns), and their deciders.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, n_columns)
-    deciders : ndarray of str, shape (n,)
-        The region that gives a label most of its probability; of an ensemble the label itself.
+    A decider is the region that gives a label most of its probability; in an ensemble the label itself.
     """
 
     values: FloatArray
@@ -72,10 +65,9 @@ class ColumnTerms(NamedTuple):
 
 
 def column_terms(subject: Subject) -> ColumnTerms | None:
-    """Return what each column adds to the log odds of each test record's label against its strongest rival.
+    """Return the term of each column in the log odds of each test record's label against its strongest rival.
 
-    Columns are those of `Subject.words`; what an encoder made of one column is added up. None for a model that only
-    counts.
+    Terms of the features that an encoder made of one column are added up. None for a model that only counts.
     """
     model = subject.model
     if isinstance(model, EnsembleModel):
@@ -118,8 +110,8 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
     for decider, n in Counter(found.deciders.tolist()).most_common():
         sizes = np.abs(found.values[found.deciders == decider]).mean(axis=0)
         most = np.argsort(-sizes, kind="stable")[:3].tolist()
-        told = [f"{names[j]} ({percent(sizes[j] / sizes.sum())})" for j in most if sizes[j] > 0.0]
-        rows.append([decider, n, listed(told)])
+        named = [f"{names[j]} ({percent(sizes[j] / sizes.sum())})" for j in most if sizes[j] > 0.0]
+        rows.append([decider, n, listed(named)])
     columns = [
         ("decider", "deciding region", "text") if by_region else ("decider", "predicted label", "label"),
         ("n_records", "test records", "count"),
@@ -129,10 +121,7 @@ def _groups(names: Sequence[str], found: ColumnTerms, by_region: bool) -> dict[s
 
 
 def column_profile(subject: Subject) -> dict[str, Any]:
-    """Return one row for each column of the test records, as they were handed in: a table, ready for JSON.
-
-    Records that were trained on have no part in it.
-    """
+    """Return one row for each column of the test records as they were passed, without training records: a table."""
     columns = [
         ("column", "column", "text"),
         ("n_missing", "missing", "count"),
@@ -146,8 +135,8 @@ def column_profile(subject: Subject) -> dict[str, Any]:
     for name, values in zip(subject.columns, subject.cells, strict=True):
         known = [value for value in values if value is not None]
         labels = [subject.labels[code] for value, code in zip(values, subject.truth, strict=True) if value is not None]
-        told = _numbers if all(_is_number(value) for value in known) else _ordered if name in ordered else _values
-        reach, by_label = told(known, labels, subject.labels) if known else ("", "")
+        describe = _numbers if all(_is_number(value) for value in known) else _ordered if name in ordered else _values
+        reach, by_label = describe(known, labels, subject.labels) if known else ("", "")
         rows.append([name, len(values) - len(known), len(set(known)), reach, beyond.get(name), by_label])
     return table(columns, rows)
 
@@ -163,7 +152,7 @@ def _numbers(known: list[Any], labels: list[str], every: list[str]) -> tuple[str
 
 
 def _ordered(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
-    """Return the first and the last of dates, and the middle one of each label."""
+    """Return the range of dates, and the median of each label."""
     dates, of = np.array(known, dtype=object), np.array(labels, dtype=object)
     middles = [
         f"{label} {sorted(of_label)[len(of_label) // 2]}" for label in every if len(of_label := dates[of == label])
@@ -172,14 +161,14 @@ def _ordered(known: list[Any], labels: list[str], every: list[str]) -> tuple[str
 
 
 def _values(known: list[Any], labels: list[str], every: list[str]) -> tuple[str, str]:
-    """Return the most frequent values with their shares, and how frequent the first of them is for each label."""
+    """Return the most frequent values with their shares, and the share of the first of them for each label."""
     counts = Counter(map(str, known))
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "values")
+    frequent = shortened([f"{value} ({percent(n / len(known))})" for value, n in ranked], 3, "values")
     first = ranked[0][0]
     is_first, of = np.array([str(value) == first for value in known]), np.array(labels, dtype=object)
     shares = [f"{percent(is_first[of == label].mean())} of {label}" for label in every if (of == label).any()]
-    return told, f"{first}: {shortened(shares, _N_LABELS, 'labels')}"
+    return frequent, f"{first}: {shortened(shares, _N_LABELS, 'labels')}"
 
 
 def _digits(value: float) -> str:
@@ -188,7 +177,7 @@ def _digits(value: float) -> str:
 
 
 def _beyond_training(subject: Subject) -> dict[str, int]:
-    """Return how many test records lie beyond the range of the training records in each column of numbers."""
+    """Return the number of test records beyond the range of the training records in each column of numbers."""
     points, _ = subject.training
     if not len(points):
         return {}

@@ -1,4 +1,4 @@
-"""Report: one dict, three forms."""
+"""Report: one dict, as HTML, Markdown and JSON."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from typing import Any
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
+from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.reports.forms import as_html, as_markdown
 from sepc.reports.record_verdicts import OnStep
 from sepc.reports.subject import Subject
 from sepc.reports.summary import summary
 
-_N_RECORDS, _N_RECORDS_OF_ENSEMBLE = 200, 25
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
 
 
@@ -26,7 +26,7 @@ class Report:
     Parameters
     ----------
     content : dict
-        As `to_dict` gives it.
+        As `to_dict` returns it.
 
     Examples
     --------
@@ -42,9 +42,9 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
 
-        ``records`` holds all test records by columns; in its ``truth`` and ``label``, and in ``n_classes``, numbers are
-        places in ``labels``, and ``refusal`` says why a label is not accepted whatever its trust. ``verdicts`` explains
-        some of them one by one; lists of values follow ``columns``.
+        ``records`` holds all test records by columns: ``truth`` and ``label`` are indices of ``labels``, and
+        ``refusal`` is the reason why a label is not accepted at any trust. ``verdicts`` explains some of them one by
+        one; lists of values are in the order of ``columns``.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class Report:
         Parameters
         ----------
         path : path-like
-            Its ending says in which form: ``.html``, ``.md`` or ``.json``.
+            With the suffix ``.html``, ``.md`` or ``.json`` of its form.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Report:
         """
         form = _form_of(path)
         text = {"html": self.html, "markdown": self.markdown, "json": self._json}[form]()
-        # What is no text, such as half of a surrogate pair in a label, is shown by its number.
+        # Invalid code points, such as half of a surrogate pair in a label, are shown by their number.
         whole = text.encode("utf-8", "backslashreplace")
         with written_whole(path) as file:
             file.write(whole)
@@ -108,10 +108,10 @@ class Report:
         return json.dumps(self._content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
     def __repr__(self) -> str:
-        result, told = self._content["results"], len(self._content["verdicts"])
+        result, n_explained = self._content["results"], len(self._content["verdicts"])
         return (
             f"Report {self._content['title']!r} on {many(result['n_records'], 'test record')}: right on "
-            f"{percent(result['accuracy'])}, {many(told, 'verdict')} told one by one"
+            f"{percent(result['accuracy'])}, {many(n_explained, 'verdict')} told one by one"
         )
 
     def _repr_html_(self) -> str:
@@ -145,16 +145,16 @@ def report(
         Their true labels.
     title : str, optional
     date : str, optional
-        Shown as it is. No clock is read: the same input gives the same report, byte for byte.
+        Shown unchanged. No clock is read: the same input gives the same report, byte for byte.
     min_trust : float, optional
         Trust from which a label is accepted, unless it is strange or contested; a reader of the page can move it. By
-        default 0 for a classifier with costs (`SEPClassifier.under`), which then decide, else 0.95. What a signed
-        promise accepts is shown beside it.
+        default 0 for a classifier with costs, which then decide, else 0.95. Results of a signed promise are shown
+        beside it.
     max_records : int, optional
-        Verdicts that are shown one by one, with an explanation: wrong ones and those of little trust first. By default
-        200; of an ensemble, which takes several times as long to explain, 25.
+        Number of verdicts with an explanation: wrong ones and those of little trust first. By default 200, for an
+        ensemble 25, as its explanations take several times as long.
     training_rows : bool, default=True
-        Whether training records may be shown. If not, the report has nothing of them: no neighbours, no rows.
+        Whether training records may be shown, as neighbours and by row number.
     rows_from : int, default=0
         Number of the first training row in texts and tables: 0 as in Python, 1 as in files.
     on_step : callable, optional
@@ -178,9 +178,9 @@ def report(
     subject = Subject.of(clf, X_test, y_test)
     if min_trust is None:
         min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
-    subject.verdicts.accepted(min_trust)  # a wrong one is refused before anything is computed
+    subject.verdicts.accepted(min_trust)  # an invalid one is refused before anything is computed
     if max_records is None:
-        max_records = _N_RECORDS if subject.ensemble is None else _N_RECORDS_OF_ENSEMBLE
+        max_records = 25 if isinstance(subject.model, EnsembleModel) else 200
     return Report(
         summary(
             subject,

@@ -16,26 +16,16 @@ from sepc.reports.report_tables import cell, exact, number, plain_methods, score
 if TYPE_CHECKING:
     import jinja2
 
-# What would end a script element, start another one, or is no line of JavaScript.
+# Characters that could end a script element or start another one, or are not allowed in a line of JavaScript.
 _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-# What Markdown or HTML would read as more than text.
+# Characters with a meaning in Markdown or HTML.
 _SPECIAL = re.compile(r"([\\`*_\[\]{}|~#$!])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _FOR_THE_SCRIPT = ("labels", "n_classes", "columns", "min_trust", "records", "verdicts", "neighbours", "training_rows")
 
 
 def as_html(content: dict[str, Any]) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    content : dict
-        As `Report.to_dict` gives it.
-
-    Returns
-    -------
-    str
-    """
+    """Return a report's content (`Report.to_dict`) as one page."""
     environment, rightly = _environment("a report as HTML"), _rightly(content)
     safe = environment.filters["safe"]
     # The colour and the marker that `sepc.plot.class_styles` has for each label.
@@ -47,24 +37,14 @@ def as_html(content: dict[str, Any]) -> str:
         payload=safe(embedded({**{name: content[name] for name in _FOR_THE_SCRIPT}, "looks": looks})),
         pictures={name: [safe(picture) for picture in made] for name, made in pictures(content, rightly).items()},
         look_of=dict(zip(content["labels"], looks, strict=True)),
-        said_rightly=rightly,
+        rightly=rightly,
         scores=scores(content["results"]),
         plain_methods=plain_methods(content),
     )
 
 
 def as_markdown(content: dict[str, Any]) -> str:
-    """Return the text.
-
-    Parameters
-    ----------
-    content : dict
-        As `Report.to_dict` gives it.
-
-    Returns
-    -------
-    str
-    """
+    """Return a report's content (`Report.to_dict`) as Markdown."""
     text = (
         _environment("a report as Markdown")
         .get_template("report.md.j2")
@@ -74,14 +54,14 @@ def as_markdown(content: dict[str, Any]) -> str:
             plain_methods=plain_methods(content),
             confusion=_confusion(content["results"]["confusion"]),
             abstained=_abstained(content),
-            values_of=lambda told: _values(content, told),
+            values_of=lambda verdict: _values(content, verdict),
         )
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def escaped(text: Any) -> str:
-    r"""Return a text that Markdown shows as it is, on one line."""
+    r"""Return a text escaped for Markdown, on one line."""
     one_line = " ".join(str(text).split())
     return re.sub("[&<>]", lambda found: _ENTITIES[found[0]], _SPECIAL.sub(r"\\\1", one_line))
 
@@ -104,7 +84,7 @@ def _confusion(confusion: dict[str, Any]) -> dict[str, Any]:
 
 
 def _abstained(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the records that are left to a person, the least trusted first."""
+    """Return the records on which the classifier abstains, the least trusted first."""
     records, min_trust = content["records"], content["min_trust"]
     outcome = zip(records["refusal"], records["trust"], strict=True)
     refused = [why or (LOW_TRUST if trust < min_trust else None) for why, trust in outcome]
@@ -125,15 +105,16 @@ def _abstained(content: dict[str, Any]) -> dict[str, Any]:
     return table(columns, [[shown[key][i] for key, *_ in columns] for _, i in left], explained=False)
 
 
-def _values(content: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Return what a record holds, beside its smallest change and its nearest training records."""
-    held, known, change = {"this record": told["values"]}, content["neighbours"], told["counterfactual"]
+def _values(content: dict[str, Any], verdict: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a record, beside those of its counterfactual and its nearest training records."""
+    values, known, change = {"this record": verdict["values"]}, content["neighbours"], verdict["counterfactual"]
     if change:
-        held[f"to be {change['label']}"] = change["values"]
-    rows = [str(near["row"]) for near in told["neighbours"]]
-    held.update({f"row {row}": known[row] for row in rows if row in known})
-    columns = [("feature", "feature", "text"), *((title, title, "number") for title in held)]
-    return table(columns, [list(row) for row in zip(content["columns"], *held.values(), strict=True)], explained=False)
+        values[f"to be {change['label']}"] = change["values"]
+    rows = [str(near["row"]) for near in verdict["neighbours"]]
+    values.update({f"row {row}": known[row] for row in rows if row in known})
+    columns = [("feature", "feature", "text"), *((title, title, "number") for title in values)]
+    rows_of = zip(content["columns"], *values.values(), strict=True)
+    return table(columns, [list(row) for row in rows_of], explained=False)
 
 
 @cache

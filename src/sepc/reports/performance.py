@@ -1,4 +1,4 @@
-"""Scores, tables and curves of test records: all of them from `sepc.metrics`, or counted."""
+"""Scores, tables and curves of test records."""
 
 from typing import Any
 
@@ -15,8 +15,6 @@ from sepc.reports.subject import Subject
 
 # The default of `expected_calibration_error`.
 N_BINS = 15
-# Points of the curve that a picture needs at most.
-_N_ON_CURVE = 500
 THRESHOLDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
@@ -50,7 +48,7 @@ def results(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def at(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return what is accepted from a trust on, and how right it is."""
+    """Return coverage and accuracy of a trust threshold."""
     accepted = subject.accepted(min_trust)
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     n_right = int(np.count_nonzero(accepted & subject.right))
@@ -66,15 +64,15 @@ def at(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def baselines(subject: Subject) -> list[dict[str, Any]]:
-    """Return what two plain methods get on the same test records; none of a model without its training records."""
+    """Return the results of two baselines on the same test records; none for a model without training records."""
     points, codes = subject.training
     if not len(points):
         return []
-    return [one.to_dict() for one in baseline_results(points, codes, subject.points, subject.known_truth)]
+    return [one._asdict() for one in baseline_results(points, codes, subject.points, subject.known_truth)]
 
 
 def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return how many records are refused for each reason, and how right their labels would have been."""
+    """Return the number of records refused for each reason, and the accuracy of their labels."""
     why = subject.refusals(min_trust)
     columns = [
         ("refusal", "why not accepted", "text"),
@@ -86,7 +84,7 @@ def refusals(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def confusion(subject: Subject, min_trust: float) -> dict[str, Any]:
-    """Return how often each true label got each label, with a last column for records that were not accepted."""
+    """Return the confusion matrix, with a last column for records that were not accepted."""
     given = np.where(subject.accepted(min_trust), subject.predicted, subject.n_classes)
     counts = np.zeros((len(subject.labels), subject.n_classes + 1), dtype=np.int64)
     np.add.at(counts, (subject.truth, given), 1)
@@ -154,7 +152,7 @@ def _reasons(subject: Subject, min_trust: float) -> dict[str, Any]:
 
 
 def _reliability(subject: Subject) -> list[dict[str, Any]]:
-    """Return bins of equal width, each with its upper edge; empty ones are left out."""
+    """Return the bins of equal width that are not empty; each includes its upper edge."""
     trust, accuracy, count = metrics.reliability_curve(subject.truth, subject.predicted, subject.trust, n_bins=N_BINS)
     return [
         {
@@ -170,14 +168,15 @@ def _reliability(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _curve(subject: Subject) -> dict[str, list[float]]:
-    """Return what each threshold accepts as a share of all records, and the share of errors among these."""
+    """Return the coverage of each threshold, as a share of all records, and the share of errors among these."""
     can_be = subject.accepted(0.0)
     if not can_be.any():
         return {"coverage": [], "risk": [], "threshold": []}
     outcome = (values[can_be] for values in (subject.truth, subject.predicted, subject.trust))
     coverage, risk, threshold = metrics.risk_coverage_curve(*outcome)
     coverage = coverage * (np.count_nonzero(can_be) / len(can_be))
-    some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), _N_ON_CURVE)).round().astype(int))
+    # 500 points are enough for a picture.
+    some = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), 500)).round().astype(int))
     return {"coverage": coverage[some].tolist(), "risk": risk[some].tolist(), "threshold": threshold[some].tolist()}
 
 

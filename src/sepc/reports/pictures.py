@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
@@ -12,22 +12,14 @@ from sepc.plot.planes import Outline
 from sepc.plot.reliability_display import ReliabilityCurve, ReliabilityDisplay
 from sepc.plot.risk_coverage_display import RiskCoverageDisplay, RiskCurve
 from sepc.plot.style import COLOURS, GREY, SMALL, TINY, label_axes, short
-from sepc.plot.svg import as_svg, by_id, markup, new_axes, page_settings, place_in
+from sepc.plot.svg import as_svg, by_id, new_axes, page_settings, place_in
 from sepc.reports.performance import N_BINS
 
 _SIZE = (4.7, 3.6)
 
 
 def pictures(content: dict[str, Any], rightly: Sequence[bool]) -> dict[str, list[str]]:
-    """Return the pictures of a report by name, as SVG that stands in a page.
-
-    Parameters
-    ----------
-    content : dict
-        As `Report.to_dict` gives it.
-    rightly : sequence of bool
-        For each test record, whether its label is right.
-    """
+    """Return the pictures of a report by name, as SVG for its page; `rightly` flags test records with right labels."""
     promised = content["promise"] or {"bars": []}
     with page_settings():
         found = {
@@ -36,7 +28,7 @@ def pictures(content: dict[str, Any], rightly: Sequence[bool]) -> dict[str, list
             "reliability": [_reliability(content["results"], content["card"]["model"])],
             "promise": [_promise(promised)] if promised["bars"] else [],
         }
-        return {name: [markup(svg) for svg in drawn] for name, drawn in found.items()}
+        return {name: [tostring(svg, encoding="unicode") for svg in drawn] for name, drawn in found.items()}
 
 
 def _regions(content: dict[str, Any], number: int, rightly: Sequence[bool]) -> Element:
@@ -127,14 +119,9 @@ def _promise(promised: dict[str, Any]) -> Element:
 def _draw_promises(bars: Sequence[dict[str, Any]], is_error: bool, accepted_ax: Any, lost_ax: Any) -> None:
     """Draw one line for each part of a promise on two axes that share their height.
 
-    Parameters
-    ----------
-    bars : sequence of dict
-        Each with ``name``, ``accepted`` (a share), ``loss``, its interval from ``low`` to ``high`` and the promised
-        ``limit``; all but the name may be None. Parts without a limit are drawn in a weaker colour.
-    is_error : bool
-        Whether the loss is the share of wrong labels, and not a cost.
-    accepted_ax, lost_ax : matplotlib Axes
+    A bar has a ``name``, ``accepted`` (a share), ``loss`` (the share of wrong labels where `is_error`, else a cost),
+    its interval from ``low`` to ``high`` and the promised ``limit``; all but the name may be None. Parts without a
+    limit are drawn in a weaker colour.
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -168,7 +155,7 @@ def _draw_promises(bars: Sequence[dict[str, Any]], is_error: bool, accepted_ax: 
 
 
 def _most(bars: Sequence[dict[str, Any]]) -> float:
-    """Return the end of the scale of losses: intervals of a few records reach far beyond what matters."""
+    """Return the end of the scale of losses, at most 3.15 times the largest limit: intervals may be much longer."""
     ends = [bar[key] for bar in bars for key in ("loss", "high", "limit") if bar[key] is not None]
     limits = [bar["limit"] for bar in bars if bar["limit"] is not None]
     return max(1.05 * min(max(ends, default=1.0), 3.0 * max(limits, default=1.0)), 1e-9)

@@ -1,4 +1,4 @@
-"""Results of the promise that a model keeps: what it accepts of each part, and how often that is wrong."""
+"""Results of a signed promise on test records: coverage and errors of each part."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,24 +13,9 @@ from sepc.promises.parts import EVERYTHING, GROUP, GROUPS, LABEL, REGION, texts_
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
-# Regions shown where the promise is not by region: most of them, and the fewest test records of each.
-_MOST_REGIONS, _LEAST_RECORDS = 12, 10
-
 
 class Part(NamedTuple):
-    """Test records of one label, region or group.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        What it is.
-    members : ndarray of bool, shape (n,)
-    limit : float or None
-        What is promised of it; None where nothing is.
-    why : str
-        What the promise says of it.
-    """
+    """Test records of one label, region or group, with the promised limit, None without a promise, and its status."""
 
     name: str
     kind: str
@@ -40,19 +25,10 @@ class Part(NamedTuple):
 
 
 def promise_results(subject: Subject, groups: Any = None) -> dict[str, Any] | None:
-    """Return what a model's promise accepts of the test records, ready for JSON; None without a promise.
+    """Return the results of a model's promise on the test records, ready for JSON; None without a promise.
 
-    Parameters
-    ----------
-    subject : Subject
-    groups : array-like of shape (n,) or (n, n_groups), optional
-        Of the test records, where the promise goes by groups.
-
-    Returns
-    -------
-    dict or None
-        ``text``, what is promised; ``bounds``, error or cost; ``table`` with one row for each part of the promise, and
-        for labels and regions besides; ``bars``, the same for a picture.
+    ``text``, the promise; ``bounds``, error or cost; ``table``, one row for each part of the promise, and for labels
+    and regions besides; ``bars``, the same for a picture. A promise by groups needs those of the test records.
     """
     promise = subject.clf.promise
     if promise is None:
@@ -96,7 +72,7 @@ def _in_words(promise: TrustThreshold) -> str:
 
 
 def _parts(subject: Subject, promise: TrustThreshold, groups: Any) -> Iterator[Part]:
-    """Yield the parts of the promise, then labels and regions where the promise does not go by them."""
+    """Yield the parts of the promise, then labels and up to 12 regions of 10 records or more if these are not parts."""
     by, which = promise.by, promise.part_of(subject.verdicts, groups)
     kind = "group" if by in (GROUP, GROUPS) else by
     for k, part in enumerate(promise.thresholds):
@@ -110,8 +86,8 @@ def _parts(subject: Subject, promise: TrustThreshold, groups: Any) -> Iterator[P
     regions = subject.verdicts.main_region
     if by != REGION and len(regions) and regions[0] is not None:
         names, counts = np.unique(regions.astype(str), return_counts=True)
-        for k in np.lexsort((names, -counts))[:_MOST_REGIONS].tolist():
-            if counts[k] < _LEAST_RECORDS:
+        for k in np.lexsort((names, -counts))[:12].tolist():
+            if counts[k] < 10:
                 break
             yield Part(str(names[k]), REGION, np.asarray(regions == names[k]), None, "")
 

@@ -16,7 +16,7 @@ def choose(subject: Subject, most: int) -> IntArray:
     """Return the rows of at most `most` test records, ascending.
 
     All wrong ones as far as there is room, the surest first; then the least trusted, until half of the places are
-    taken; the others from all over the rest, evenly by trust.
+    taken; then some of the rest, evenly spaced by trust.
     """
     n = len(subject.truth)
     if n <= most:
@@ -35,39 +35,27 @@ def verdicts(
 ) -> dict[str, Any]:
     """Explain the verdicts on some test records.
 
-    Parameters
-    ----------
-    subject : Subject
-    rows : ndarray of int
-    training_rows : bool
-        Whether training records may be shown.
-    rows_from : int, default=0
-        Number of the first training row.
-    on_step : callable, optional
-        Called as ``on_step(n_done, n_total)``.
-
-    Returns
-    -------
-    dict
-        ``verdicts``, one for each row; ``neighbours``, the values of the training records that they speak of, by row
-        number, in the order of the columns. Empty if they may not be shown.
+    ``verdicts``, one for each row; ``neighbours``, the values of the training records that they name, by row number
+    (from `rows_from` on), in the order of the columns; none of these unless `training_rows`. `on_step` is called as
+    ``on_step(n_done, n_total)``.
     """
-    told, values = [], {}
+    found, values = [], {}
     for done, row in enumerate(rows.tolist(), 1):
         explanation = subject.clf.explain(subject.record(row))
         near = explanation.neighbours if training_rows else ()
-        # The text names them, too.
+        # Before the text is made, which names them, too.
         why = replace(explanation, neighbours=tuple(n._replace(row=n.row + rows_from) for n in near)).to_dict()
-        told.append(_verdict(subject, row, why, training_rows))
+        found.append(_verdict(subject, row, why, training_rows))
         values.update({str(near["row"]): near["values"] for near in why["neighbours"]})
         if on_step is not None:
             on_step(done, len(rows))
     aligned = {row: [short(held.get(name)) for name in subject.columns] for row, held in values.items()}
-    return {"verdicts": told, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
+    return {"verdicts": found, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
 
 
 def _verdict(subject: Subject, row: int, why: dict[str, Any], training_rows: bool) -> dict[str, Any]:
     change, text = why["counterfactual"], why["text"]
+    members = sorted(why.get("voices", []), key=lambda member: -abs(member["evidence"]))
     if change is not None and not training_rows and _is_a_training_record(subject, change["point"]):
         change, text = None, _without_its_change(text)
     return {
@@ -81,21 +69,15 @@ def _verdict(subject: Subject, row: int, why: dict[str, Any], training_rows: boo
         ],
         "counterfactual": None if change is None else _change(subject, change),
         "shares": [_row(x, "feature", "value", "reference", "share") for x in why.get("features", [])[:6]],
-        "voices": [_opinion(one) for one in _strongest(why.get("voices", []))],
+        "voices": [
+            {**_row(x, "member", "evidence", "region", "n_label", "n_others"), "label": str(x["label"])}
+            for x in members[:6]
+        ],
     }
-
-
-def _opinion(one: dict[str, Any]) -> dict[str, Any]:
-    """Return what one member of an ensemble says."""
-    return {**_row(one, "member", "evidence", "region", "n_label", "n_others"), "label": str(one["label"])}
 
 
 def _row(values: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: short(values[key]) for key in keys}
-
-
-def _strongest(opinions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(opinions, key=lambda one: -abs(one["evidence"]))[:6]
 
 
 def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
@@ -111,10 +93,10 @@ def _change(subject: Subject, change: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
-    """Return whether a changed record is a training record, to 1e-6 standard deviations: isolated ones are regions."""
+    """Return whether a counterfactual is a training record, to 1e-6 standard deviations; an isolated one may be."""
     return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < 1e-6).any())
 
 
 def _without_its_change(text: str) -> str:
-    told, _, _ = text.rpartition("The smallest change found")
-    return f"{told}The smallest change found leads to a training record, which is not told here."
+    before, _, _ = text.rpartition("The smallest change found")
+    return f"{before}The smallest change found leads to a training record, which is not told here."

@@ -1,4 +1,4 @@
-"""Regions of a report: projections of them and of test records, as numbers to draw, and a table of what each holds."""
+"""Regions of a report: projections of them and of test records, as numbers to draw, and a table of regions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +17,6 @@ from sepc.plot.planes import Plane, principal_plane
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject, short
 
-# Features whose pairs are drawn, and the absolute correlation from which two show the same.
-_N_FEATURES = 4
-_SAME = 0.9
-# The frame exceeds the range of the points by 6 % of it, and for ellipses by at most another 50 %.
-_MARGIN, _MOST = 0.06, 0.5
 _COLUMNS = (
     ("region", "region", "text"),
     ("label", "label", "label"),
@@ -39,27 +34,18 @@ _COLUMNS = (
 
 
 def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
-    """Return what is needed to draw regions and test records onto pairs of features and the principal directions.
+    """Return projections of regions and test records onto pairs of features and the principal directions.
 
-    Parameters
-    ----------
-    subject : Subject
-    shown : ndarray of int
-        Rows of the test records to draw; those with missing values have no place, and are not drawn.
-
-    Returns
-    -------
-    dict
-        ``note``, ``records`` (the rows), and ``views``, those that separate the classes best first: each with a title,
-        two axes (title and range), ``points`` and ``ellipses`` (region, label, centre and a factor of shape (2, 2): the
-        ellipse is the centre plus the factor times the unit disc).
+    ``note``, ``records`` (those of the rows `shown` that have no missing values), and ``views``, those that separate
+    the classes best first: each with a title, two axes (title and range), ``points`` and ``ellipses`` (region, label,
+    center and a factor of shape (2, 2): the ellipse is the center plus the factor times the unit disc).
     """
     scene = _Scene.of(subject)
     has_place = np.asarray(~np.isnan(scene.points).any(axis=1))
-    left_out, shown = int(np.count_nonzero(~has_place[shown])), shown[has_place[shown]]
+    n_incomplete, shown = int(np.count_nonzero(~has_place[shown])), shown[has_place[shown]]
     note = scene.note
-    if left_out:
-        note = f"{note} {many(left_out, 'record')} with missing values cannot be drawn.".strip()
+    if n_incomplete:
+        note = f"{note} {many(n_incomplete, 'record')} with missing values cannot be drawn.".strip()
     drawn = [_view(scene, title, plane, shown) for title, plane in _planes(scene)]
     return {"note": note, "records": shown.tolist(), "views": drawn}
 
@@ -68,8 +54,8 @@ def views(subject: Subject, shown: IntArray) -> dict[str, Any]:
 class _Scene:
     """Ellipsoids and points in the units ``(x - mean) / scale``.
 
-    Training points choose what is drawn, test records are drawn. Features that are numbers, not values of a category
-    that are there or not, are `measures`.
+    Training points choose the planes, test records are drawn. `measures` are the features that are numbers, not
+    indicators of a category.
     """
 
     note: str
@@ -85,45 +71,49 @@ class _Scene:
 
     @classmethod
     def of(cls, subject: Subject) -> "_Scene":
-        """Return the whole of one classifier, or the weightiest member of an ensemble that looks at plain values."""
-        model = subject.model
+        """Return the whole of one classifier, or the member of an ensemble with the most weight on plain values."""
+        model, (training, codes) = subject.model, subject.training
         if isinstance(model, PartitionModel):
-            return cls("", model.unit, model.rules, *_of_features(subject, np.arange(len(model.features))))
-        assert isinstance(model, EnsembleModel)
-        seen = [m for m, member in enumerate(model.members) if member.plan.view == PLAIN]
-        best = max(seen, key=lambda m: (model.stack.weights[m], -m))
-        some = model.members[best].plan.features
-        name = member_name(best, subject.named(some))
-        note = (
-            f"An ensemble has no regions of its own. These are the regions of one part of {name}, which has the "
-            "largest weight among the members that look at plain values."
+            note, rules, some = "", model.rules, np.arange(len(model.features))
+        else:
+            assert isinstance(model, EnsembleModel)
+            plain = [m for m, member in enumerate(model.members) if member.plan.view == PLAIN]
+            best = max(plain, key=lambda m: (model.stack.weights[m], -m))
+            rules, some = model.rules(best, 0), model.members[best].plan.features
+            note = (
+                "An ensemble has no regions of its own. These are the regions of one part of "
+                f"{member_name(best, subject.named(some))}, which has the largest weight among the members that look "
+                "at plain values."
+            )
+        measures = np.zeros(len(model.features), dtype=bool)
+        for word in subject.words:
+            measures[word.at.start] = not word.is_level
+        return cls(
+            note=note,
+            unit=model.unit,
+            rules=rules,
+            features=[model.features[j] for j in some.tolist()],
+            measures=measures[some],
+            mean=model.mean[some],
+            scale=model.scale[some],
+            training=training[:, some],
+            codes=codes,
+            points=subject.points[:, some],
         )
-        return cls(note, model.unit, model.rules(best, 0), *_of_features(subject, some))
-
-
-def _of_features(
-    subject: Subject, some: IntArray
-) -> tuple[list[str], BoolArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray]:
-    model, (training, codes) = subject.model, subject.training
-    names = [model.features[j] for j in some.tolist()]
-    measures = np.zeros(len(model.features), dtype=bool)
-    for word in subject.words:
-        measures[word.at.start] = not word.is_level
-    return names, measures[some], model.mean[some], model.scale[some], training[:, some], codes, subject.points[:, some]
 
 
 def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
-    """Yield what the regions are seen along, each with a title; those that separate the classes best first."""
+    """Yield the planes to project onto, each with a title; those that separate the classes best first."""
     if len(scene.features) == 1:
         (name,) = scene.features
-        # There is nothing to see along the second axis.
+        # The second axis is constant.
         yield name, Plane(np.array([[1.0, 0.0]]), np.append(scene.scale, 1.0), np.append(scene.mean, 0.0), (name, ""))
         return
     points = scene.training
     if len(points) < 2:
         points = scene.points[~np.isnan(scene.points).any(axis=1)]
     principal = [("principal directions", principal_plane(points, scene.unit))] if len(points) > 1 else []
-    # Features that say whether a value is there put all records onto a few dots.
+    # Indicators put all records onto a few dots.
     if principal and np.count_nonzero(scene.measures) < 2:
         yield from principal
         return
@@ -136,18 +126,18 @@ def _planes(scene: _Scene) -> Iterator[tuple[str, Plane]]:
 
 
 def _separating(scene: _Scene) -> list[int]:
-    """Return the features that separate the classes best, without highly correlated ones; two at least."""
+    """Return the 2 to 4 features that separate the classes best, with absolute correlations below 0.9 if possible."""
     order = np.argsort(np.where(scene.measures, -_separation(scene), np.inf), kind="stable").tolist()
     alike = _correlation(scene.training)
     chosen: list[int] = []
     for j in order:
-        if len(chosen) < _N_FEATURES and scene.measures[j] and (alike[j, chosen] < _SAME).all():
+        if len(chosen) < 4 and scene.measures[j] and (alike[j, chosen] < 0.9).all():
             chosen.append(j)
     return chosen if len(chosen) > 1 else order[:2]
 
 
 def _separation(scene: _Scene) -> FloatArray:
-    """Return which share of each feature's variance lies between the classes, shape (d,)."""
+    """Return the share of each feature's variance that lies between the classes (eta squared), shape (d,)."""
     total = np.square(scene.training - scene.training.mean(axis=0)).sum(axis=0) if len(scene.training) else 0.0
     within = np.zeros(len(scene.features))
     for code in np.unique(scene.codes):
@@ -193,14 +183,14 @@ def _short(values: FloatArray) -> list[list[float]]:
 
 
 def _of_labels(rules: list[Rules]) -> list[tuple[Rules, int]]:
-    """Return the ellipsoids of labels, not those of rests; of many, those with the most records."""
+    """Return the ellipsoids of labels, not those of the rest in one-vs-rest problems; 60 with the most records."""
     found = [(r, k) for r in rules for k in range(len(r.names)) if len(rules) == 1 or r.sides[k] == 0]
     found.sort(key=lambda pair: -int(pair[0].held[pair[1]].sum()))
     return found[:60]
 
 
 def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray]:
-    """Return the centre and a factor of the projection, as it is shown; of an interval, a disc of some height."""
+    """Return the center and the factor of the projection in units of the plot; of an interval, a disc of height 1."""
     E = rules.stack[k]
     if E.dim > 1:
         return plane.project(E)
@@ -208,27 +198,26 @@ def _ellipse(rules: Rules, k: int, plane: Plane) -> tuple[FloatArray, FloatArray
 
 
 def _frame(points: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and the upper ends of both axes."""
+    """Return the limits of both axes: the range of the points, plus at most 50 % for ellipses, and 6 % of margin."""
     shown = next((some for some in (points, ends) if len(some)), np.zeros((1, 2)))
     first, last = shown.min(axis=0), shown.max(axis=0)
     size = np.where(last > first, last - first, 1.0)
-    around = np.vstack([shown, np.clip(ends, first - _MOST * size, last + _MOST * size)])
-    return around.min(axis=0) - _MARGIN * size, around.max(axis=0) + _MARGIN * size
+    around = np.vstack([shown, np.clip(ends, first - 0.5 * size, last + 0.5 * size)])
+    return around.min(axis=0) - 0.06 * size, around.max(axis=0) + 0.06 * size
 
 
 def regions_table(subject: Subject) -> dict[str, Any]:
-    """Return one row per region: its name, its label, what it holds, how far it is trusted, where it lies."""
+    """Return one row per region: name, label, training records, trust and place."""
     frame = subject.clf.regions()
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
     if have.get("read_as") == have["region"]:
-        del have["read_as"]  # each by itself
+        del have["read_as"]  # none is merged
     if set(have.get("n_regions", ())) <= {1}:
         have.pop("n_regions", None)
     have["label"] = [str(label) for label in have["label"]]
     have["purity"] = [n / (n + m) if n + m else None for n, m in zip(have["n_label"], have["n_others"], strict=True)]
-    ensemble = subject.ensemble
-    if ensemble is not None:
-        have["member"] = _members(subject, ensemble)
+    if isinstance(subject.model, EnsembleModel):
+        have["member"] = _members(subject, subject.model)
     elif "where" not in have:  # a table has it in its own columns
         have["where"] = _places(subject, frame)
     columns = [column for column in _COLUMNS if column[0] in have]
@@ -236,7 +225,7 @@ def regions_table(subject: Subject) -> dict[str, Any]:
 
 
 def _places(subject: Subject, frame: Any) -> list[str]:
-    """Say from where to where each region reaches, in the features whose range there holds fewest training records."""
+    """Return the range of each region in the three features whose range there holds the fewest training records."""
     features = subject.model.features
     low, high = (
         np.array([frame[f"{name} {end}"].to_list() for name in features], dtype=np.float64).T for end in ("low", "high")
@@ -244,10 +233,10 @@ def _places(subject: Subject, frame: Any) -> list[str]:
     order = np.argsort(_within(subject, low, high), axis=1, kind="stable")
     points, _ = subject.training
     if len(points):
-        # An ellipsoid reaches beyond its records, but not where no record is.
+        # An ellipsoid may reach beyond the range of all records.
         smallest, largest = subject.model.original(np.stack([points.min(axis=0), points.max(axis=0)]))
         low, high = np.clip(low, smallest, largest), np.clip(high, smallest, largest)
-    # Three digits of what the feature varies by: an ellipsoid that is flat has a nominal thickness.
+    # Three digits of the standard deviation: a flat ellipsoid has a nominal thickness.
     digits = np.maximum(2 - np.floor(np.log10(subject.model.scale)).astype(int), 0).tolist()
     return [
         "; ".join(_reach(features[j], low[i, j], high[i, j], digits[j]) for j in order[i, :3].tolist())
@@ -262,7 +251,7 @@ def _reach(feature: str, low: float, high: float, digits: int) -> str:
 
 
 def _within(subject: Subject, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return how many training records have each feature in the range of each region, shape (n_regions, n_features)."""
+    """Return the number of training records in the range of each region and feature, shape (n_regions, n_features)."""
     points, _ = subject.training
     if not len(points):
         return (high - low) / subject.model.scale

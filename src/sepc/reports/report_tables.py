@@ -1,4 +1,4 @@
-"""Tables and scores as plain data, with what their titles mean, and numbers as a reader sees them."""
+"""Tables and scores as plain data, with the meanings of their titles, and numbers as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _SCORES = {
     "calibration error (ECE)": "ece",
     "Brier score": "brier",
 }
-# By the title under which a score or a column of a table stands.
+# By the title of a score, or of a column of a table.
 MEANINGS = {
     "AURC": "area under the risk-coverage curve: the labels are accepted in the order of their trust, and the share of "
     "errors among those accepted is averaged over all coverages, from the surest label alone to all of them; 0 is best",
@@ -62,25 +62,18 @@ MEANINGS = {
 
 
 def table(columns: Sequence[tuple[str, str, str]], rows: list[list[Any]], explained: bool = True) -> dict[str, Any]:
-    """Return a table.
+    """Return a table of rows that are ready for JSON, with the meanings of the titles where `explained`.
 
-    Parameters
-    ----------
-    columns : sequence of (str, str, str)
-        Key, title and kind of each column: "text", "label" (of the data), "count", "share", "meter" (a share that is
-        drawn, too), "number" or "exact" (with all its digits).
-    rows : list of lists
-        Values that are ready for JSON.
-    explained : bool, default=True
-        Whether to add what the titles mean, where that is known.
+    Columns are (key, title, kind), the kind one of "text", "label" (of the data), "count", "share", "meter" (a share
+    that is drawn, too), "number" and "exact" (with all its digits).
     """
     known = MEANINGS if explained else {}
-    told = [{"key": key, "title": title, "kind": kind, "meaning": known.get(title, "")} for key, title, kind in columns]
-    return {"columns": told, "rows": rows}
+    titled = [{"key": key, "title": name, "kind": kind, "meaning": known.get(name, "")} for key, name, kind in columns]
+    return {"columns": titled, "rows": rows}
 
 
 def cell(value: Any, kind: str) -> str:
-    """Return a value as a reader sees it."""
+    """Return a value of a table as text."""
     if value is None:
         return NOTHING
     if kind in ("share", "meter"):
@@ -93,7 +86,7 @@ def cell(value: Any, kind: str) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a number with four digits that matter; what is no number as it is."""
+    """Return a number with four significant digits; an integer with all of them."""
     if value is None:
         return NOTHING
     rounded = f"{value:.4g}" if isinstance(value, float) else ""

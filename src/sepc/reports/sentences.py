@@ -1,4 +1,4 @@
-"""Sentences of a report: whether trust and thresholds keep what they claim, and what stated costs come to."""
+"""Sentences of a report: calibration of trust and thresholds, and mean costs."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from sepc.common.intervals import exact_interval
 from sepc.common.text import many, percent
 from sepc.reports.subject import Subject
 
-# Bands of the trust, the surest first: from where on, and what it is called.
+# Bands of the trust, the highest first: lower limit and name.
 _BANDS = ((0.99, "99 % or more"), (0.9, "90 to 99 %"), (0.0, "less than 90 %"))
 
 
 def trust_bands(subject: Subject) -> list[dict[str, Any]]:
-    """Return how many test records got a label of each band of the trust, and how many of these are right."""
+    """Return the number of test records in each band of the trust, and of right labels among these."""
     bands, upper = [], np.inf
     for low, words in _BANDS:
         here = (subject.trust >= low) & (subject.trust < upper)
@@ -27,17 +27,17 @@ def trust_bands(subject: Subject) -> list[dict[str, Any]]:
 
 
 def trust_in_words(bands: list[dict[str, Any]]) -> str:
-    """Return sentences on how often labels were right, and on whether their trust says so.
+    """Return sentences on the accuracy of labels in each band of the trust, and on its calibration.
 
-    A band holds if its mean trust is in the exact 95 % interval of the share that is right.
+    A band is calibrated if its mean trust is in the exact 95 % interval of the share that is right.
     """
-    told: list[str] = []
+    parts: list[str] = []
     for band in bands:
         n, n_right = band["n_records"], band["n_right"]
-        start = "of" if told else "Of"
-        trust = band["words"] if told else f"a trust of {band['words']}"
+        start = "of" if parts else "Of"
+        trust = band["words"] if parts else f"a trust of {band['words']}"
         rightly = f"{n_right:,} {'was' if n_right == 1 else 'were'} right ({percent(n_right / n)})"
-        told.append(f"{start} {many(n, 'label')} with {trust}, {rightly}")
+        parts.append(f"{start} {many(n, 'label')} with {trust}, {rightly}")
     too_much = [band["words"] for band in bands if band["trust"] > band["interval"][1]]
     too_little = [band["words"] for band in bands if band["trust"] < band["interval"][0]]
     if not too_much and not too_little:
@@ -48,25 +48,15 @@ def trust_in_words(bands: list[dict[str, Any]]) -> str:
             for how, which in (("much", too_much), ("little", too_little))
             if which
         )
-    return f"{'; '.join(told)}. {verdict}"
+    return f"{'; '.join(parts)}. {verdict}"
 
 
 def claim_warning(n_right: int, n_accepted: int, min_trust: float) -> str | None:
-    """Return a warning if accepted labels are right less often than their threshold claims, else None.
+    """Return a warning if accepted labels of test records are right less often than their threshold claims, else None.
 
-    A threshold of 0.95 claims that of the labels with at least this trust 95 % or more are right. Chance alone must not
-    set it off: the warning comes where the whole exact 95 % interval of the share that is right lies below the
-    threshold, which happens to a claim that holds at most once in 40 times.
-
-    Parameters
-    ----------
-    n_right, n_accepted : int
-        Among test records that the model has not learned from.
-    min_trust : float
-
-    Returns
-    -------
-    str or None
+    A threshold of 0.95 claims that of the labels with at least this trust 95 % or more are right. The warning comes
+    where the whole exact 95 % interval of the share that is right lies below the threshold; by chance alone, a claim
+    that holds gets it with a probability of at most 1/40.
     """
     low, high = exact_interval(n_right, n_accepted)
     if high >= min_trust:
@@ -80,14 +70,7 @@ def claim_warning(n_right: int, n_accepted: int, min_trust: float) -> str | None
 
 
 def policy_in_words(subject: Subject, min_trust: float) -> str:
-    """Return sentences on what was stated; empty where nothing was.
-
-    Parameters
-    ----------
-    subject : Subject
-    min_trust : float
-        Trust from which a label is accepted.
-    """
+    """Return sentences on the stated class priors and costs; empty where nothing was stated."""
     return " ".join(part for part in (_shares(subject), _costs(subject, min_trust)) if part)
 
 

@@ -1,4 +1,4 @@
-"""Results by subgroup: how right and how often accepted labels are for each value of a column of categories."""
+"""Results by subgroup: accuracy and coverage for each value of a column of categories."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,19 +14,12 @@ from sepc.common.typing import BoolArray
 from sepc.reports.report_tables import table
 from sepc.reports.subject import Subject
 
-# Values of a column that have a row of their own, the most frequent ones; the others are one group.
+# The most frequent values of a column have a row of their own; the others are one group.
 N_VALUES = 8
 
 
 class Subgroup(NamedTuple):
-    """Test records with one value of a column.
-
-    Attributes
-    ----------
-    column, value : str
-    members : ndarray of bool, shape (n,)
-        Which test records belong to it.
-    """
+    """Test records with one value of a column: flags of shape (n,)."""
 
     column: str
     value: str
@@ -36,17 +29,8 @@ class Subgroup(NamedTuple):
 def subgroup_results(subject: Subject, min_trust: float) -> dict[str, Any]:
     """Return the results of all subgroups of the test records, ready for JSON.
 
-    Parameters
-    ----------
-    subject : Subject
-    min_trust : float
-        Trust from which labels are accepted.
-
-    Returns
-    -------
-    dict
-        ``table``, one row for each value of each column of categories, and ``notes``, sentences on groups whose labels
-        are right less often than those of all other records by more than chance.
+    ``table``, one row for each value of each column of categories, and ``notes``, sentences on subgroups whose labels
+    are right less often than those of all other records by more than chance (Fisher's exact test).
     """
     groups, accepted = list(subgroups(subject)), subject.accepted(min_trust)
     columns = [
@@ -70,8 +54,8 @@ def subgroup_results(subject: Subject, min_trust: float) -> dict[str, Any]:
 def subgroups(subject: Subject) -> Iterator[Subgroup]:
     """Yield the subgroups of all columns that hold categories, column by column, the most frequent value first.
 
-    Those are columns of texts, yes and no, or numbers of at most 6 values; no dates, and no texts that name the record.
-    A column with one value only has no subgroups.
+    Those are columns of texts, booleans, or numbers with at most 6 values; no dates, and no identifiers. A column with
+    one value only has no subgroups.
     """
     is_level = {word.name: word.is_level for word in subject.words}
     for name, values in zip(subject.columns, subject.cells, strict=True):
@@ -88,7 +72,7 @@ def _holds_categories(values: list[Any], is_level: bool) -> bool:
     if is_level or all(isinstance(value, bool) for value in known):
         return True
     are_numbers = all(isinstance(value, (int, float)) for value in known)
-    most = max(0.5 * len(known), 2)  # texts of more values name the records
+    most = max(0.5 * len(known), 2)  # texts with more values are identifiers
     return n_distinct <= (min(most, 6) if are_numbers else most)
 
 
@@ -108,7 +92,7 @@ def _of_column(name: str, texts: NDArray[np.object_]) -> Iterator[Subgroup]:
 
 
 def _right(right: BoolArray, among: BoolArray) -> tuple[int, float | None, str | None]:
-    """Return how many there are, the share of them that is right, and its interval in words."""
+    """Return the number of records, the share that is right, and its interval in words."""
     n, n_right = int(np.count_nonzero(among)), int(np.count_nonzero(right & among))
     if not n:
         return 0, None, None
@@ -117,7 +101,7 @@ def _right(right: BoolArray, among: BoolArray) -> tuple[int, float | None, str |
 
 
 def _standing_out(right: BoolArray, groups: list[Subgroup]) -> list[str]:
-    """Return sentences on groups that are right less often than all other records by more than chance explains."""
+    """Return sentences on groups with a lower accuracy than all other records, by Fisher's exact test."""
     notes = []
     for group in groups:
         counts = [

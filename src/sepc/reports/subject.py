@@ -14,7 +14,6 @@ from sepc.common.frames import FrameMaker, plain
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import known_labels
 from sepc.estimators.base import TrustClassifier
-from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.explanations.vocabulary import Vocabulary, Word
 from sepc.model.assessment import Assessment
 from sepc.model.fitted_model import FittedModel
@@ -24,26 +23,10 @@ from sepc.model.fitted_model import FittedModel
 class Subject:
     """A classifier and its verdicts on test records.
 
-    Attributes
-    ----------
-    clf : estimator
-        As it was handed in.
-    classifier : TrustClassifier
-        `clf`, or its last step where it is a pipeline.
-    X : array or frame of n rows
-        The test records, as they were handed in.
-    columns : list of str
-        What their columns are called.
-    ids : list of int or str
-        What their rows are called.
-    points : ndarray of shape (n, d)
-        The test records in the units of `model`.
-    labels : list of str
-        The classes, and after them true labels that training never had.
-    truth, predicted : ndarray of int, shape (n,)
-        Numbers of labels.
-    proba : ndarray of shape (n, n_classes)
-    verdicts : Assessment
+    `clf` is as it was passed, `classifier` its last step if it is a pipeline. `X` are the n test records as they were
+    passed, with the names `columns` and `ids` of columns and rows; `points` are the same in the units of `model`.
+    `labels` are the classes, and after them true labels that training never had; `truth` and `predicted` are their
+    numbers, shape (n,).
     """
 
     clf: Any
@@ -99,11 +82,6 @@ class Subject:
         return records.points, records.codes
 
     @property
-    def ensemble(self) -> EnsembleModel | None:
-        """Model with all members, where the classifier is an ensemble."""
-        return self.classifier.model_ if isinstance(self.classifier.model_, EnsembleModel) else None
-
-    @property
     def trust(self) -> FloatArray:
         """Trust in the predicted labels, shape (n,)."""
         return self.verdicts.trust
@@ -135,7 +113,7 @@ class Subject:
         return Vocabulary(self.model.features).words
 
     def named(self, features: IntArray) -> list[str]:
-        """Return the columns that some features, by their numbers, belong to."""
+        """Return the columns that some features, given by number, belong to."""
         return [word.name for word in self.words if np.any((features >= word.at.start) & (features < word.at.stop))]
 
     @property
@@ -145,12 +123,12 @@ class Subject:
 
     @property
     def has_costs(self) -> bool:
-        """Whether errors have costs, which decide what is accepted."""
+        """Whether errors have costs, which then decide on acceptance."""
         return self.model.policy is not None and self.model.policy.costs is not None
 
     @property
-    def can_ask(self) -> bool:
-        """Whether asking a person has a price."""
+    def can_review(self) -> bool:
+        """Whether a review has a price."""
         return self.model.policy is not None and self.model.policy.asking is not None
 
     def accepted(self, min_trust: float) -> BoolArray:
@@ -160,12 +138,12 @@ class Subject:
     def refusals(self, min_trust: float) -> NDArray[np.object_]:
         """Return why labels are not accepted, None where they are, shape (n,)."""
         with warnings.catch_warnings():
-            # The warning that the typicality is not known comes once, when the report is made.
+            # `report` has warned once if the typicality is not known.
             warnings.simplefilter("ignore", SepcWarning)
             return self.verdicts.refusals(min_trust)
 
     def record(self, row: int) -> Any:
-        """Return one test record as a table of one row, of the kind that was handed in."""
+        """Return one test record as a table of one row, of the same type as `X`."""
         return _safe_indexing(self.X, [row])
 
     def units(self, record: dict[str, Any]) -> FloatArray:
@@ -175,7 +153,7 @@ class Subject:
 
     @cached_property
     def cells(self) -> list[list[Any]]:
-        """What the test records hold, column by column, ready for JSON."""
+        """Values of the test records, column by column, ready for JSON."""
         if hasattr(self.X, "iloc"):
             columns = [self.X.iloc[:, j].tolist() for j in range(self.X.shape[1])]
         elif hasattr(self.X, "to_series"):
@@ -185,7 +163,7 @@ class Subject:
         return [[as_json(value) for value in column] for column in columns]
 
     def values(self, row: int) -> list[Any]:
-        """Return what one test record holds, ready for JSON."""
+        """Return the values of one test record, ready for JSON."""
         return [column[row] for column in self.cells]
 
 
@@ -218,7 +196,7 @@ def _classifier_of(clf: Any) -> TrustClassifier:
 
 
 def _numbers(clf: Any, X: Any) -> FloatArray:
-    """Return the test records as the classifier itself sees them."""
+    """Return the test records as input of the classifier itself, transformed by the steps before it."""
     for _, step in getattr(clf, "steps", ())[:-1]:
         X = step.transform(X)
     return np.asarray(X, dtype=np.float64)

@@ -48,9 +48,9 @@ def summary(
     on_step: OnStep | None,
     groups: Any = None,
 ) -> dict[str, Any]:
-    """Return everything that a report tells, as plain numbers, texts, lists and dicts, ready for JSON."""
+    """Return the content of a report as plain numbers, texts, lists and dicts, ready for JSON."""
     result, about = results(subject, min_trust), model_card(subject, date)
-    told = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
+    explained = verdicts(subject, choose(subject, max_records), training_rows, rows_from, on_step)
     stated = [text for text in [policy_in_words(subject, min_trust)] if text]
     return {
         "format": 1,
@@ -58,7 +58,7 @@ def summary(
         "summary": " ".join([_in_words(subject, result, about), *stated]),
         "reliability": trust_in_words(result["bands"]),
         "warnings": warnings_of(result),
-        "training": _training_in_words(subject, told, training_rows),
+        "training": _training_in_words(subject, explained, training_rows),
         "min_trust": min_trust,
         "labels": subject.labels,
         "n_classes": subject.n_classes,
@@ -73,7 +73,7 @@ def summary(
         "promise": promise_results(subject, groups),
         "records": _records(subject),
         "training_rows": training_rows,
-        **told,
+        **explained,
         "card": about,
     }
 
@@ -95,12 +95,12 @@ def _records(subject: Subject) -> dict[str, list[Any]]:
 
 
 def refused_in_words(refusals: dict[str, Any]) -> str:
-    """Return how many records are refused for each reason, of a table of these."""
+    """Return the number of records refused for each reason, from a table of these."""
     return listed([f"{n:,} since {why}" for why, n, *_ in refusals["rows"]])
 
 
 def warnings_of(result: dict[str, Any]) -> list[str]:
-    """Return what a reader must know first: claims that do not hold, and plain methods that do better."""
+    """Return warnings: claims that do not hold, and baselines that are as good."""
     at, found = result["at"], []
     claim = claim_warning(at["n_right"], at["n_accepted"], at["min_trust"])
     if claim is not None:
@@ -115,14 +115,14 @@ def warnings_of(result: dict[str, Any]) -> list[str]:
     return found
 
 
-def _training_in_words(subject: Subject, told: dict[str, Any], training_rows: bool) -> str:
-    """Say whether records that the model has learned from can be seen in the report."""
+def _training_in_words(subject: Subject, explained: dict[str, Any], training_rows: bool) -> str:
+    """Return a sentence on the training records that the report shows."""
     if not training_rows:
         return "No training record is shown in this report."
     if subject.model.records is None:
         return "The model was saved without its training records, and none is shown in this report."
     return (
-        f"This report shows all values of {many(len(told['neighbours']), 'training record')}, and names others by "
+        f"This report shows all values of {many(len(explained['neighbours']), 'training record')}, and names others by "
         "their row: pass it on only to those who may see them, or make it without training rows."
     )
 
@@ -146,7 +146,7 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
         accepted = "it accepts all of them."
     with_ = f"With a trust of at least {exact(at['min_trust'])}"
     if subject.has_costs and not at["min_trust"]:
-        with_ = "Where that costs no more than asking a person" if subject.can_ask else "By the least expected cost"
+        with_ = "Where that costs no more than asking a person" if subject.can_review else "By the least expected cost"
     return (
         f"{about['model']} was fitted to {about['n_training']:,} records with {many(about['n_features'], 'feature')} "
         f"in {subject.n_classes} classes ({_named(subject)}) and tested on {many(n, 'record')}. It is right on "
@@ -156,9 +156,9 @@ def _in_words(subject: Subject, result: dict[str, Any], about: dict[str, Any]) -
 
 
 def _beside(baselines: list[dict[str, Any]]) -> str:
-    """Return what plain methods get, as the end of a sentence."""
-    told = [f"the {one['name']} {percent(one['accuracy'])}" for one in baselines]
-    return f"; for comparison, {listed(told).replace('the logistic', 'a logistic')}" if told else ""
+    """Return the accuracy of the baselines, as the end of a sentence."""
+    named = [f"the {one['name']} {percent(one['accuracy'])}" for one in baselines]
+    return f"; for comparison, {listed(named).replace('the logistic', 'a logistic')}" if named else ""
 
 
 def model_card(subject: Subject, date: str | None) -> dict[str, Any]:

@@ -19,15 +19,9 @@ _NAMED = 8
 
 
 def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[str, Any]:
-    """Return findings on the training records, gravest first, and a sentence on what they rest on.
+    """Return findings on the training records, gravest first, with a note on these records.
 
-    Parameters
-    ----------
-    subject : Subject
-    training_rows : bool
-        Whether row numbers of training records may be shown.
-    rows_from : int, default=0
-        Number of the first training row.
+    They name training records by row number, from `rows_from` on, only if `training_rows`.
     """
     model, records = subject.model, subject.model.records
     if records is None:
@@ -36,10 +30,10 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
             "findings": [],
             "pairs": None,
         }
-    # As they came: findings name rows.
+    # In the original order: findings name rows.
     order = np.argsort(records.rows, kind="stable")
     values = model.original(records.points[order])
-    # Units and back leave rounding behind; indicators of categories are known by being 0 or 1.
+    # Standardising leaves rounding errors; indicators of categories must be exactly 0 or 1.
     values = np.where(np.isclose(values, np.rint(values), rtol=1e-12, atol=1e-12), np.rint(values), values)
     X = FrameMaker().frame(dict(zip(model.features, values.T, strict=True)))
     columns = {word.name: model.features[word.at] for word in subject.words}
@@ -47,11 +41,11 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
     found = [
         *of_known_records(subject),
         *of_new_values(subject),
-        *(_told(finding, training_rows) for finding in view.findings),
+        *(_redacted(finding, training_rows) for finding in view.findings),
     ]
     if isinstance(subject.classifier, SEPClassifier):
         of_regions = list(of_fitted_landscape(subject.classifier.landscape_, training_rows, rows_from))
-        # What is found of the regions takes the place of the same on whole classes.
+        # Findings on regions replace those with the same code on whole classes.
         codes = {finding.code for finding in of_regions}
         found = [finding for finding in found if finding.code not in codes] + of_regions
     note = f"{view.title}."
@@ -67,8 +61,8 @@ def findings(subject: Subject, training_rows: bool, rows_from: int = 0) -> dict[
     }
 
 
-def _told(finding: Finding, training_rows: bool) -> Finding:
-    """Return a finding without the rows that it names, where these must not be shown."""
+def _redacted(finding: Finding, training_rows: bool) -> Finding:
+    """Return a finding without row numbers, where these must not be shown."""
     if training_rows or finding.code != "contradictory-duplicates":
         return finding
     return replace(finding, evidence=f"{finding.evidence.partition(', counted from 1 the rows')[0]}.")
@@ -90,7 +84,7 @@ def _pairs(view: DataLandscape) -> dict[str, Any]:
 
 
 def of_new_values(subject: Subject) -> Iterator[Finding]:
-    """Yield a finding on values of categories that the test records have and training never had."""
+    """Yield a finding on values of categories that only the test records have."""
     for _, step in getattr(subject.clf, "steps", ())[:-1]:
         for column, new in step.unseen(subject.X).items():
             named = shortened((f"{value} ({many(n, 'record')})" for value, n in new.items()), _NAMED, "values")
@@ -104,10 +98,7 @@ def of_new_values(subject: Subject) -> Iterator[Finding]:
 
 
 def of_known_records(subject: Subject) -> Iterator[Finding]:
-    """Yield a finding if most of the test records are training records.
-
-    A few equal ones are no wonder where values are few.
-    """
+    """Yield a finding if most of the test records are training records; with few values, some are equal by chance."""
     records, n = subject.model.records, len(subject.points)
     if records is None:
         return
@@ -123,7 +114,7 @@ def of_known_records(subject: Subject) -> Iterator[Finding]:
 
 
 def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, rows_from: int = 0) -> Iterator[Finding]:
-    """Yield findings on the regions, and on training records that stand out."""
+    """Yield findings on the regions, and on outlying training records."""
     yield from fitted.findings
     content = fitted.to_dict()
     rows = {name: sorted({row["row"] + rows_from for row in content[name]}) for name in ("isolated", "outliers")}
@@ -154,7 +145,7 @@ def of_fitted_landscape(fitted: FittedLandscape, training_rows: bool = True, row
         )
 
 
-# Which records, code, severity, title, what it means and what to do.
+# Records, code, severity, title, meaning and remedy.
 RECORD_FINDINGS = (
     (
         "outliers",
@@ -184,7 +175,7 @@ RECORD_FINDINGS = (
 
 
 def _doubtful(impure: list[dict[str, Any]]) -> str:
-    """Return how many records of those in a region of another label have mostly others around them."""
+    """Return a sentence on the neighbours of the records in a region of another label."""
     alone, fewer = (sum(row["n_near_own"] < limit for row in impure) for limit in (1, 5))
     return (
         f"None of the 10 nearest training records has the label of {alone} of these, fewer than half that of {fewer}."

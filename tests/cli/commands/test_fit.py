@@ -74,7 +74,7 @@ class TestComparisons:
         train, new = (pd.DataFrame(read(name)) for name in ("train.csv", "test.csv"))
         encoder = sepc.load("m.sepc")["columns"]
         expected = baseline_results(encoder.transform(train), train.label, encoder.transform(new), new.label)
-        assert test["baselines"] == [result.to_dict() for result in expected]
+        assert test["baselines"] == [result._asdict() for result in expected]
         assert test["log_loss"] > 0.0
 
     def test_results_on_training_rows_have_no_baselines(self, capsys):

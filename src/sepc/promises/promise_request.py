@@ -1,4 +1,4 @@
-"""Which parts a promise is asked for, and what is to be promised of each."""
+"""Requests for a promise: its parts, and the limit of each."""
 
 from collections.abc import Mapping, Sequence
 from reprlib import repr as repr_in_short
@@ -31,29 +31,29 @@ from sepc.promises.parts import (
 from sepc.promises.trust_threshold import model_of
 
 
-class Asked(NamedTuple):
-    """What a promise is asked for: parts, the limit of each, and what labels cost where costs are bounded."""
+class PromiseRequest(NamedTuple):
+    """A request for a promise: parts, the limit of each, and the matrix of costs where these are bounded."""
 
     parts: Parts
     criteria: list[Criterion]
     costs: FloatArray | None
 
     def records(self, cal: CalibrationVerdicts, groups: Any = None) -> PartRecords:
-        """Return calibration records by part, with what each label loses: 1 if it is wrong, or its cost."""
+        """Return calibration records by part, with the loss of each label: 1 if it is wrong, or its cost."""
         part = self.parts.of(cal.label, cal.main_region, groups if self.parts.by in (GROUP, GROUPS) else None)
         loss = cal.wrong.astype(np.float64) if self.costs is None else cal.costs(self.costs)
         return PartRecords(part, cal.trust, loss, cal.wrong, cal.eligible)
 
 
 class _Limits(NamedTuple):
-    """What was asked for: one limit, or one for each part; and what labels cost, where costs are bounded."""
+    """One limit, or one for each part, and the matrix of costs where these are bounded."""
 
     limits: Any
     matrix: FloatArray | None
     classes: list[str]
 
     def criterion(self, limit: float, label: str | None = None) -> Criterion:
-        """Return a limit on the labels that are given in one part, of one label if that is known."""
+        """Return the limit of one part; costs are those of one label if the part has only that."""
         if self.matrix is None:
             return ErrorLimit(limit)
         given = self.matrix if label is None else self.matrix[:, self.classes.index(label)]
@@ -84,7 +84,7 @@ class _Limits(NamedTuple):
         return float(value)
 
 
-def asked_promise(
+def promise_request(
     clf: Any,
     cal: CalibrationVerdicts,
     by: Any,
@@ -93,15 +93,15 @@ def asked_promise(
     max_cost: Any = None,
     costs: Any = None,
     unknown_labels: str = "error",
-) -> Asked:
-    """Return what a promise is asked for, checked; the arguments are those of `select_min_trust`."""
+) -> PromiseRequest:
+    """Return a request, checked; the arguments are those of `select_min_trust`."""
     if max_cost is None:
-        return Asked(*_asked_parts(clf, cal, by, _Limits(max_error, None, cal.classes), confidence), None)
+        return PromiseRequest(*_parts_and_limits(clf, cal, by, _Limits(max_error, None, cal.classes), confidence), None)
     matrix = _cost_matrix(clf, costs, unknown_labels)
-    return Asked(*_asked_parts(clf, cal, by, _Limits(max_cost, matrix, cal.classes), confidence), matrix)
+    return PromiseRequest(*_parts_and_limits(clf, cal, by, _Limits(max_cost, matrix, cal.classes), confidence), matrix)
 
 
-def _asked_parts(
+def _parts_and_limits(
     clf: Any, cal: CalibrationVerdicts, by: Any, limits: _Limits, confidence: float
 ) -> tuple[Parts, list[Criterion]]:
     if by is None:
@@ -136,9 +136,7 @@ def _asked_parts(
 
 def _by_region(clf: Any, cal: CalibrationVerdicts, limits: _Limits, confidence: float) -> tuple[Parts, list[Criterion]]:
     model = model_of(clf)
-    required_regions(cal.main_region)
-    if not isinstance(model, DensityModel):
-        required_regions(None)
+    required_regions(cal.main_region if isinstance(model, DensityModel) else None)
     densities, n = model.densities, int(model.class_count.sum())
     limit_of = dict(zip(cal.classes, limits.of(cal.classes), strict=True))
     labels = [cal.classes[code] for code in densities.codes.tolist()]
@@ -159,7 +157,7 @@ def _by_region(clf: Any, cal: CalibrationVerdicts, limits: _Limits, confidence: 
 
 
 def _cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
-    """Return what it costs to give the label of a column where that of a row is true."""
+    """Return ``costs[true, given]``, as passed or as stated to the classifier."""
     if unknown_labels != "error":
         raise InputError(
             "max_cost needs a price for each true label, and there is none for labels that the classifier does not "
