@@ -3,14 +3,14 @@
 NumPy is slow along short rows: where features are few, sums and extremes take 32 points at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.typing import FloatArray
+from sepc.common.typing import FloatArray, IntArray
 
 S = TypeVar("S", bound=np.generic)
 
@@ -74,3 +74,29 @@ def moved(points: FloatArray, by: FloatArray) -> FloatArray:
     np.add(points[:whole].reshape(-1, 32 * d), np.tile(by, 32), out=result[:whole].reshape(-1, 32 * d))
     np.add(points[whole:], by, out=result[whole:])
     return result
+
+
+class Extents(NamedTuple):
+    """Number of points, smallest and largest values, and means, of each class.
+
+    Attributes
+    ----------
+    n : ndarray of int, shape (n_classes,)
+    low, high, mean : ndarray of shape (n_classes, d)
+    """
+
+    n: IntArray
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+    @classmethod
+    def of(cls, by_class: Sequence[FloatArray]) -> "Extents":
+        """Return the extents of the points of each class, arrays of shape (n, d)."""
+        n = np.array([len(points) for points in by_class])
+        low, high = (np.array([by_column(fold, points) for points in by_class]) for fold in (np.minimum, np.maximum))
+        return cls(n, low, high, np.array([mean_of(points) for points in by_class]))
+
+    def in_units(self, mean: FloatArray, scale: FloatArray) -> "Extents":
+        """Return the same for points in units of `scale` about `mean`."""
+        return Extents(self.n, *((ends - mean) / scale + 0.0 for ends in self[1:]))

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.geometry.chunks import chunks
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents, chunks
 from sepc.model.constants import ALL_SHARES_WEIGH, BEYOND, CLASS_SHARES_WEIGH, UNSEEN
 
 
