@@ -1,4 +1,4 @@
-"""The nearest points of two reduced convex hulls, with a certificate of how near they are to the best."""
+"""The nearest points of two reduced convex hulls, with a certificate, and linear separability."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,6 @@ from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
 from sepc.geometry.checks import as_points, as_vector, same_features
 from sepc.geometry.chunks import chunks
 from sepc.geometry.threads import one_blas_thread
-
-# Up to this number of points they are solved for in one call, as a rule.
-_FEW = 1000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,8 +37,8 @@ class HullPair:
     gap : float
         Certified error, see `certificate`.
     converged : bool
-        Whether `gap` is at most the tolerance asked for. Hulls that miss each other by less than about
-        1e-5 of the range but do not meet may be beyond the reach of float64.
+        Whether `gap` is at most the tolerance. For hulls that are disjoint, but less than about 1e-5 of the
+        range apart, float64 may not suffice.
     n_iter : int
         Iterations: steps of Newton's method on all points, and of the exact solver on small sets of them.
     n_passes : float
@@ -178,14 +175,14 @@ def nearest_of(
     tol: float = 1e-9,
     on_step: Callable[[int, float], None] | None = None,
 ) -> HullPair:
-    """Do what `nearest_points` does for points that are checked already."""
+    """Do what `nearest_points` does, without its checks."""
     # Here, so that importing this module does not load the compiler.
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.small_hulls import nearest_of_few
 
     if caps is None:
-        caps = _usual_caps(len(a), len(b))
-    if len(a) + len(b) <= _FEW:
+        caps = _default_caps(len(a), len(b))
+    if len(a) + len(b) <= 1000:
         pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
         if on_step is not None:
             on_step(pair.n_iter, pair.gap)
@@ -211,21 +208,20 @@ def nearest_of(
 
 
 def _read_only(points: FloatArray) -> FloatArray:
-    """Return a view that no one can write to: kernels are compiled for one kind of arrays."""
+    """Return a read-only view: kernels are compiled for these alone."""
     view = points.view()
     view.setflags(write=False)
     return view
 
 
-def _usual_caps(n_a: int, n_b: int) -> tuple[float, float]:
+def _default_caps(n_a: int, n_b: int) -> tuple[float, float]:
     """Return the paper's caps."""
-    smaller = 1.0 / min(n_a, n_b)
-    return smaller, smaller
+    return (1.0 / min(n_a, n_b),) * 2
 
 
 def _check_caps(cap: Any, n_a: int, n_b: int) -> tuple[float, float]:
     if cap is None:
-        return _usual_caps(n_a, n_b)
+        return _default_caps(n_a, n_b)
     both = (cap, cap) if np.ndim(cap) == 0 else tuple(cap)
     if len(both) != 2:
         raise InputError(f"cap is {cap!r}; expected one number, or a pair: one for A, one for B.")
@@ -246,11 +242,8 @@ def _check_cap(cap: Any, n: int, name: str) -> float:
     return min(max(value, 1.0 / n), 1.0)
 
 
-Mask = BoolArray
-
-
 def linearly_separable(
-    A: ArrayLike, B: ArrayLike, *, unit: ArrayLike | None = None, first: tuple[Mask, Mask] | None = None
+    A: ArrayLike, B: ArrayLike, *, unit: ArrayLike | None = None, first: tuple[BoolArray, BoolArray] | None = None
 ) -> bool:
     """Return whether a hyperplane separates two point sets: whether their convex hulls do not meet.
 
@@ -259,19 +252,15 @@ def linearly_separable(
     A : array-like of shape (n_a, d)
     B : array-like of shape (n_b, d)
     unit : array-like of shape (d,), optional
-        Units of length of the features; 1 by default. They only matter for rounding: hulls meet where they are nearer
-        to each other than 1e-8 of their range in these units.
+        Units of the features; 1 by default. They only matter for rounding: hulls meet where they are nearer to each
+        other than 1e-8 of their range in these units.
     first : tuple of two ndarray of bool, shapes (n_a,) and (n_b,), optional
         Points to begin with: those that probably decide.
 
-    Returns
-    -------
-    bool
-
     Notes
     -----
-    Nearest points are found for the hulls of few points. Where these meet, so do the hulls of all. Else there is a
-    hyperplane between the few, and it separates all, or there are points on the wrong side of it, which join the few.
+    Exact, and large sets are read a few times only: the hulls of subsets are tested. Where these meet, so do the hulls
+    of all points. Else a hyperplane separates the subsets, and either all points, or those on its wrong side are added.
     """
     sets = as_points(A, "A"), as_points(B, "B")
     d = sets[0].shape[1]
@@ -287,11 +276,11 @@ def linearly_separable(
             return False
         normal = pair.normal / (length * pair.distance)
         a, b = (np.concatenate([(x - origin) @ normal for x in chunks(points)]) for points in sets)
-        # It leaves a strip wider than rounding of the points' distances from it.
+        # The margin is wider than the rounding of the points' distances from the hyperplane.
         if a.min() - b.max() > 1e-12 * max(np.abs(a).max(), np.abs(b).max()):
             return True
         more = [np.union1d(rows[0], _lowest(a, share)), np.union1d(rows[1], _lowest(-b, share))]
-        if [len(some) for some in more] == [len(some) for some in rows]:  # all but touching: rounding hides the strip
+        if [len(some) for some in more] == [len(some) for some in rows]:  # all but touching: rounding hides the margin
             return False
         rows, share = more, 2 * share
 
