@@ -14,6 +14,9 @@ from sepc.geometry.checks import as_points, as_vector, same_features
 from sepc.geometry.chunks import chunks
 from sepc.geometry.threads import one_blas_thread
 
+# Number of points of both sets up to which the short path is tried.
+_FEW = 1000
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HullPair:
@@ -182,7 +185,7 @@ def nearest_of(
 
     if caps is None:
         caps = _default_caps(len(a), len(b))
-    if len(a) + len(b) <= 1000:
+    if len(a) + len(b) <= _FEW:
         pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
         if on_step is not None:
             on_step(pair.n_iter, pair.gap)

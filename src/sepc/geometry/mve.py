@@ -24,6 +24,9 @@ from sepc.geometry.threads import one_blas_thread
 if TYPE_CHECKING:
     from sepc.geometry._mve.design import Design
 
+# Number of points up to which the short path is tried.
+_FEW = 1000
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MVE:
@@ -141,7 +144,7 @@ def min_volume_ellipsoid(
 
     # With a singular working set numbers may overflow; the certificate shows it.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if len(X) <= 1000 and X.shape[1] <= FEW_FEATURES:
+        if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
             found = design_search.ellipsoid_of_few(X, length, finest)
             if found is not None:
                 m = MVE(*found, converged=found[2] <= tol)

@@ -35,6 +35,8 @@ from sepc.geometry.chunks import chunk_slices
 
 # Up to this number of entries of a lifted point compiled loops take no longer than BLAS and the calls around it.
 _LOOPS = 60
+# Number of points from which conjugate gradients are faster than a factor of the whole system.
+_MANY = 350
 # Points that are multiplied at a time.
 _PRODUCTS = 1024
 
@@ -201,7 +203,7 @@ def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
     """Return the Newton system of points Z, shape (n, k), with leverages g, in the fastest form."""
     n, k = Z.shape
     dim = n * (n + 1) // 2
-    if k < 350:  # conjugate gradients would take longer
+    if k < _MANY:
         return exact_system(Z, w)
     # Numbers of products, weighted by time: single precision takes half of it, the iterations, eight as a rule, twice.
     core = core_of(g, w)
