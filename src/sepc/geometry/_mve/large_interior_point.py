@@ -12,7 +12,7 @@ time and memory.
 from collections.abc import Iterator
 from functools import cache
 from math import inf, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,15 +192,11 @@ def raw_factor(
     return position, factor
 
 
-class NewtonSystem(Protocol):
-    """A factorised Newton system."""
+def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> "Pairs | CorePairs | Matrices":
+    """Return the factorised Newton system of points Z, shape (n, k), with leverages g, in the fastest form.
 
-    def solve(self, b: FloatArray, residual: float) -> FloatArray:
-        """Return the solution for a right-hand side; iterative methods stop at this relative residual."""
-
-
-def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
-    """Return the Newton system of points Z, shape (n, k), with leverages g, in the fastest form."""
+    Its method `solve` takes a right-hand side, and the relative residual at which iterations stop.
+    """
     n, k = Z.shape
     dim = n * (n + 1) // 2
     if k < _MANY:
@@ -213,7 +209,7 @@ def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
     return CorePairs(Z, g, w, core) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
 
 
-def exact_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
+def exact_system(Z: FloatArray, w: FloatArray) -> "Pairs | Matrices":
     """Return the Newton system in the fastest form without iterations."""
     n, k = Z.shape
     return Pairs(Z, w) if 4 * k <= 3 * n * (n + 1) else Matrices(Z, w)
