@@ -16,9 +16,8 @@ from paper.statements import Expectation, Statement, Values, spread_in_words
 from sepc.common.typing import FloatArray
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
-from sepc.geometry.hulls import nearest_points
+from sepc.geometry.hulls import linearly_separable, nearest_points
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate
 from sepc.landscapes.data_landscape import landscape
 from sepc.model.decision import trust_of
@@ -222,7 +221,7 @@ _ENDLESS = """\
 _INSIDE = """\
 >>> import numpy as np
 >>> from sepc import landscape
->>> from sepc.geometry.separability import linearly_separable
+>>> from sepc.geometry.hulls import linearly_separable
 >>> angle = np.linspace(0, 2 * np.pi, 12, endpoint=False)
 >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
 >>> pair = landscape(np.vstack([0.1 * ring, ring]), ["inner"] * 12 + ["outer"] * 12).overlaps[0]

@@ -12,8 +12,8 @@ from paper.overlap_2d import data
 from paper.shared_measures import beyond
 from paper.statements import Expectation, Statement, Values
 from sepc.common.typing import FloatArray
+from sepc.geometry.hulls import linearly_separable
 from sepc.geometry.mve import min_volume_ellipsoid
-from sepc.geometry.separability import linearly_separable
 from sepc.geometry.separation import separate
 from sepc.plot.style import class_styles
 

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from sepc.common.errors import InputError
-from sepc.common.label_kinds import as_they_came, require_labels
 from sepc.common.typing import BoolArray, FloatArray
+from sepc.common.validation import as_they_came, require_labels
 
 # Means of float32 probabilities leave [0, 1] by less.
 _PROBABILITY_SLACK = 1e-6

@@ -1,4 +1,4 @@
-"""Stratified splits: the laws of dealing, and each split of the project against a plain reading of it."""
+"""Stratified splits: their laws, and each split of the project against a plain reading of it."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import class_codes, seeds
 
-from sepc.common.splits import IN_NO_PART, deal
+from sepc.common.splits import IN_NO_PART, apart, record_hashes, stratified_parts
 from sepc.estimators.ensemble.growth import N_PARTS, grow
 from sepc.estimators.ensemble.members import Plan
 from sepc.estimators.n_imp_selection import _folds
@@ -22,14 +22,14 @@ class TestLaws:
     @given(class_codes(), numbers_of_parts, seeds())
     def test_parts_of_a_class_differ_in_size_by_one_at_most(self, codes, n_parts, seed):
         rng = np.random.default_rng(seed)
-        parts = deal(codes, n_parts, order=rng.permutation, first=lambda _: int(rng.integers(100)))
+        parts = stratified_parts(codes, n_parts, order=rng.permutation, first=lambda _: int(rng.integers(100)))
         for k in range(codes.max() + 1):
             if np.count_nonzero(codes == k) > 1:
                 assert np.ptp(np.bincount(parts[codes == k], minlength=n_parts)) <= 1
 
     @given(class_codes(), numbers_of_parts)
     def test_the_only_record_of_a_class_is_in_no_part_and_every_other_record_is_in_one(self, codes, n_parts):
-        parts = deal(codes, n_parts)
+        parts = stratified_parts(codes, n_parts)
         alone = np.bincount(codes)[codes] == 1
         assert (parts[alone] == IN_NO_PART).all()
         assert ((parts[~alone] >= 0) & (parts[~alone] < n_parts)).all()
@@ -37,7 +37,7 @@ class TestLaws:
     @given(class_codes(), numbers_of_parts, seeds())
     def test_records_are_dealt_in_the_order_asked_for_from_the_part_asked_for(self, codes, n_parts, seed):
         place = np.random.default_rng(seed).permutation(len(codes))
-        parts = deal(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])], first=len)
+        parts = stratified_parts(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])], first=len)
         for k in range(codes.max() + 1):
             rows = np.flatnonzero(codes == k)
             if len(rows) > 1:
@@ -46,7 +46,7 @@ class TestLaws:
 
     def test_the_first_part_is_asked_for_before_the_order(self):
         asked = []
-        deal(
+        stratified_parts(
             np.array([0, 1, 0, 2, 1]),
             2,
             order=lambda rows: asked.append(("order", rows.tolist())) or rows,
@@ -70,7 +70,7 @@ class TestMembersOfAnEnsemble:
     @given(class_codes(), seeds())
     def test_parts_are_dealt_by_chance_from_a_part_by_chance_on(self, codes, seed):
         rng = np.random.default_rng(seed)
-        dealt = deal(codes, 3, order=rng.permutation, first=lambda _: int(rng.integers(3)))
+        dealt = stratified_parts(codes, 3, order=rng.permutation, first=lambda _: int(rng.integers(3)))
         assert dealt.tolist() == parts_of_a_member(codes, seed).tolist()
 
     @pytest.mark.parametrize("seed", range(5))
@@ -121,3 +121,38 @@ def test_folds_go_on_from_class_to_class(codes, cv, seed, tied):
     expected = np.full(len(codes), -1)
     expected[order] = np.arange(len(order)) % cv
     assert _folds(points, codes, cv, seed).tolist() == expected.tolist()
+
+
+@given(seeds())
+def test_equal_records_have_equal_hashes_wherever_they_stand(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, size=(40, 2)).astype(float)
+    order = rng.permutation(40)
+    hashes = record_hashes(X)
+    assert np.array_equal(record_hashes(X[order]), hashes[order])
+    assert len(np.unique(hashes)) == len(np.unique(X, axis=0))
+
+
+def test_columns_are_told_apart():
+    one, other = record_hashes(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    assert one != other
+
+
+def test_arrays_in_any_order_of_memory():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    assert np.array_equal(record_hashes(np.asfortranarray(X)), record_hashes(X))
+    assert np.array_equal(record_hashes(X[:, ::2]), record_hashes(X[:, ::2].copy()))
+
+
+def test_zero_has_one_sign():
+    assert len(np.unique(record_hashes(np.array([[0.0], [-0.0]])))) == 1
+
+
+def test_bits_are_even():
+    hashes = record_hashes(np.arange(4096.0)[:, None])
+    ones = ((hashes[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)).mean(axis=0)
+    assert np.abs(ones - 0.5).max() < 0.05
+
+
+def test_equal_records_are_told_apart_where_it_is_asked_for():
+    assert len(np.unique(apart(np.full(500, 7, dtype=np.uint64)))) == 500

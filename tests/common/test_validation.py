@@ -1,23 +1,35 @@
 """What breaks a rule is named, with the rule and the remedy."""
 
+import datetime as dt
+
+import dask.array as da
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scattered_fits import in_file, on_cluster, on_device
 
-from sepc import InputError
+import sepc
+from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, select_min_trust, select_n_imp
 from sepc.common.validation import (
+    MISSING,
+    as_they_came,
     different_labels,
+    joined_kinds,
+    kinds_of,
     known_labels,
     labels_of,
     names_of,
+    require_labels,
     require_numbers,
     require_share,
     require_two_classes,
     stays_on_device,
     training_set,
 )
+from sepc.feedback import FeedbackMonitor
 
 
 @given(st.lists(st.integers(0, 30), min_size=2).filter(lambda y: len(set(y)) > 1), st.sampled_from([int, str, object]))
@@ -85,3 +97,124 @@ def test_a_share_lies_strictly_between_0_and_1(value):
 
 def test_numpy_arrays_are_no_arrays_of_another_library():
     assert not stays_on_device(np.zeros((2, 2)))
+
+
+X = np.arange(8.0)[:, None]
+TEXTS = list("aaaabbbb")
+MIXED = ["a", "a", 1, "a", "b", "b", "b", "b"]
+MISSING_LABELS = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            ["a", "b"],
+            [1, 2.5, True, np.int8(3), np.bool_(False)],
+            [np.str_("a"), "b"],
+            [dt.date(2020, 1, 1), dt.date(2021, 1, 1)],
+            np.array(["2020", "2021"], dtype="M8[Y]"),
+            pd.Series([1, 2], dtype="Int64"),
+            pd.Series(["a", "b"], dtype="category"),
+            pl.Series(["a", "b"]),
+            [[1], [2]],
+            [],
+        ],
+    )
+    def test_one_kind_is_accepted(self, labels):
+        require_labels(labels)
+
+    @pytest.mark.parametrize("missing", MISSING_LABELS)
+    @pytest.mark.parametrize("others", [["a", "b"], [1, 2]])
+    def test_a_missing_label_is_named_with_its_row(self, missing, others):
+        with pytest.raises(
+            InputError, match=r"^y_cal has 2 missing label\(s\), the first in row 1: .*; expected a label .* Drop"
+        ):
+            require_labels([others[0], missing, others[1], missing], "y_cal")
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            np.array([0.0, np.nan]),
+            np.array(["2020", "NaT"], dtype="M8[Y]"),
+            pd.Series([1, None], dtype="Int64"),
+            pd.Series(["a", None]),
+            pd.Series(["a", None], dtype="category"),
+            pl.Series(["a", None]),
+            pl.Series([1, None]),
+            [["a"], [None]],
+        ],
+    )
+    def test_missing_labels_of_all_containers(self, labels):
+        with pytest.raises(InputError, match=r"y has 1 missing label\(s\), the first in row 1"):
+            require_labels(labels)
+
+    @pytest.mark.parametrize(
+        ("labels", "told"),
+        [
+            ([1, "a"], "y holds 1 in row 0 and 'a' in row 1"),
+            (np.array([1, 1, "a"], dtype=object), "y holds 1 in row 0 and 'a' in row 2"),
+            (pd.Series(["a", np.int64(2), 3]), "y holds 'a' in row 0 and 2 in row 1"),
+            (["a", b"a"], "y holds 'a' in row 0 and b'a' in row 1"),
+            ([(1, 2), "a"], r"y holds \(1, 2\) in row 0 and 'a' in row 1"),
+        ],
+    )
+    def test_several_kinds_are_named_with_their_rows(self, labels, told):
+        with pytest.raises(InputError, match=f"^{told}; expected texts only, or numbers only. Make them one kind"):
+            require_labels(labels)
+
+    @given(st.lists(st.sampled_from(["a", 1, 2.5, None, float("nan"), True, (1,)]), max_size=12), st.integers(0, 12))
+    def test_parts_tell_the_same_as_the_whole(self, labels, cut):
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        cut = min(cut, len(labels))
+        whole, parts = kinds_of(array), joined_kinds([kinds_of(array[:cut]), kinds_of(array[cut:], start=cut)])
+        assert {name: found[:2] for name, found in whole.items()} == {name: found[:2] for name, found in parts.items()}
+        assert sum(found.n for found in whole.values()) == len(labels)
+        assert (MISSING in whole) == any(label is None or label != label for label in labels)
+
+    def test_labels_stay_as_they_came(self):
+        assert as_they_came([1, "a"]).tolist() == [1, "a"]
+        assert as_they_came(np.array([1.5])).dtype == np.float64
+
+
+WAYS_IN = {
+    "a fit": lambda y: SEPClassifier().fit(X, y),
+    "a fit of an ensemble": lambda y: SEPEnsembleClassifier(n_estimators=1).fit(X, y),
+    "a fit to a file": lambda y: in_file(SEPClassifier(), X, y),
+    "a fit on a cluster": lambda y: on_cluster(SEPClassifier(), X, y),
+    "a fit with labels on a cluster": lambda y: SEPClassifier().fit(
+        da.from_array(X, chunks=(3, 1)), da.from_array(as_they_came(y), chunks=2)
+    ),
+    "select_n_imp": lambda y: select_n_imp(X, y, candidates=[0]),
+    "landscape": lambda y: sepc.landscape(X, y),
+    "calibrate": lambda y: SEPClassifier().fit(X, TEXTS).calibrate(X, y),
+    "select_min_trust": lambda y: select_min_trust(SEPClassifier().fit(X, TEXTS), X, y, max_error=0.5),
+    "observe": lambda y: FeedbackMonitor(SEPClassifier().fit(X, TEXTS)).observe(X, y),
+    "report": lambda y: sepc.report(SEPClassifier().fit(X, TEXTS), X, y),
+    "metrics": lambda y: sepc.metrics.aurc(y, TEXTS, np.ones(8)),
+}
+
+
+@pytest.mark.usefixtures("small_chunks")
+class TestWaysIn:
+    @pytest.mark.parametrize("way", WAYS_IN)
+    def test_mixed_labels_are_refused(self, way):
+        with pytest.raises(InputError, match="holds 'a' in row 0 and 1 in row 2; expected texts only, or numbers only"):
+            WAYS_IN[way](MIXED)
+
+    @pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT])
+    @pytest.mark.parametrize("way", WAYS_IN)
+    def test_missing_labels_are_refused(self, way, missing):
+        with pytest.raises(InputError, match=r"has 1 missing label\(s\), the first in row 5"):
+            WAYS_IN[way]([*TEXTS[:5], missing, *TEXTS[6:]])
+
+    def test_nan_on_a_device_is_refused(self):
+        y = np.array([0.0, 0.0, 0.0, 0.0, 1.0, np.nan, 1.0, 1.0])
+        with pytest.raises(InputError, match=r"y has 1 missing label\(s\), the first in row 5: nan"):
+            on_device(SEPClassifier(), X, y)
+
+    def test_blocks_of_different_kinds_are_refused(self):
+        y = da.from_array(as_they_came([0, 0, 1, 1, *"bbbb"]), chunks=4)
+        with pytest.raises(InputError, match="y holds 0 in row 0 and 'b' in row 4"):
+            SEPClassifier().fit(da.from_array(X, chunks=(4, 1)), y)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from sepc import SEPClassifier
-from sepc.common.record_hashes import record_hashes
-from sepc.common.splits import IN_NO_PART
+from sepc.common.splits import IN_NO_PART, record_hashes
 from sepc.common.validation import known_share
 from sepc.estimators.held_out_parts import HashParts
 from sepc.estimators.records import core_counts, core_rows, evenly_by_hash, first_of_each

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from hull_pairs import TOL, check
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from linear_program import separable_by_a_linear_program
 from oracle import reduced_hull_distance
 from sklearn.svm import NuSVC
 from strategies import FAMILIES, point_set, seeds
 
 from sepc.common.errors import InputError
-from sepc.geometry.hulls import nearest_points
+from sepc.geometry.hulls import linearly_separable, nearest_points
 
 
 def two_sets(family, n_a, n_b, d, apart, seed=0):
@@ -349,3 +350,26 @@ def test_caps_within_rounding_of_the_bounds_are_accepted():
     A, B = two_sets("gauss", 49, 30, 3, 4.0)
     low = 1 / 49 * (1 - 2e-16)
     assert nearest_points(A, B, (low, 1 + 2e-16)).caps == (1 / 49, 1.0)
+
+
+@given(seed=seeds(), d=st.integers(1, 6), apart=st.floats(0.0, 6.0), family=st.sampled_from(["gauss", "lattice"]))
+@example(seed=0, d=2, apart=0.0, family="lattice")
+@settings(max_examples=60, deadline=None)
+def test_separability_agrees_with_a_linear_program(seed, d, apart, family):
+    A, B = point_set(family, 60, d, seed), point_set(family, 40, d, seed + 1)
+    B[:, 0] += np.round(apart)
+    if family == "lattice" and np.round(apart) == apart:
+        B[0] = A[0]
+    expected = separable_by_a_linear_program(A, B)
+    assert linearly_separable(A, B) == expected
+    assert linearly_separable(B, A) == expected
+
+
+@pytest.mark.parametrize("n", [50, 3000])
+def test_one_point_beyond_decides(n):
+    rng = np.random.default_rng(n)
+    A, B = rng.uniform(0.0, 1.0, (n, 4)), rng.uniform(0.0, 1.0, (n, 4))
+    B[:, 0] += 1.001
+    assert linearly_separable(A, B)
+    A[n // 2] = B.mean(axis=0)
+    assert not linearly_separable(A, B)

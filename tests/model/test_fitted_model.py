@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.common.frames import FrameMaker
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents
 from sepc.model.decision import TRUST_METHODS
 from sepc.model.fitted_model import FittedModel, Outline
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents
 from sepc.model.category_shares import found_categories, moments_about
 
 

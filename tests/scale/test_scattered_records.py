@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from sepc.common.errors import InputError
-from sepc.common.record_hashes import record_hashes
-from sepc.geometry.extents import Extents
+from sepc.common.splits import record_hashes
+from sepc.geometry.chunks import Extents
 from sepc.partitions.units import location_and_unit
 from sepc.scale import training_sets
 from sepc.scale.dask_training import ClusterRecords

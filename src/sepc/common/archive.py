@@ -1,8 +1,8 @@
-"""Archive of arrays and JSON: nothing in it is executed, any change to it is noticed, and it cannot ask for memory.
+"""Archive of arrays and JSON: nothing in it is executed, changes are detected, and memory is bounded by its size.
 
-The file is a zip archive whose entries are stored as they are, without compression: no entry can be larger than the
-file. Arrays are entries in NumPy's own format, without pickle. `manifest.json` lists them with their digests, and
-`manifest.sha256` holds the digest of the manifest. docs/reference/model-format.md describes it.
+The file is a zip archive without compression, so that no entry can be larger than the file. Arrays are entries in
+NumPy's own format, without pickle. `manifest.json` lists them with their SHA-256 digests, and `manifest.sha256` holds
+the digest of the manifest. docs/reference/model-format.md describes it.
 """
 
 import hashlib
@@ -25,32 +25,18 @@ from sepc.common.errors import InputError
 Arrays = dict[str, NDArray[Any]]
 
 _MANIFEST, _DIGEST = "manifest.json", "manifest.sha256"
-# BoolArray, numbers and texts; never objects.
+# Booleans, numbers and texts; never objects.
 _KINDS = "biufU"
 _MOST_DIMENSIONS = 3
-# Bytes below which an array shares an entry with others.
-_SMALL = 1 << 15
-# The same content gives the same bytes, whenever it was written.
+# Of all entries, so that the same content gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
-_ENCRYPTED = 0x1
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file.
+    """A file format: its name, the only version that can be read, and what messages say of writer and remedy.
 
-    Attributes
-    ----------
-    name : str
-        What it calls itself.
-    version : int
-        The only one that can be read.
-    writer : str
-        What writes it, for messages.
-    remedy : str
-        What to do about a damaged one, for messages.
-    error : type of InputError
-        Raised for all that is wrong with a file.
+    The `error` is raised for all that is wrong with a file.
     """
 
     name: str
@@ -60,16 +46,7 @@ class Format:
     error: type[InputError]
 
     def write(self, path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Write a file; if that fails, what was there before stays as it was.
-
-        Parameters
-        ----------
-        path : path-like
-        header : dict
-            Ready for JSON.
-        arrays : dict of str to ndarray
-            BoolArray, numbers or texts, of at most three dimensions.
-        """
+        """Write a file of a header for JSON and arrays of at most three dimensions; on failure an old file stays."""
         with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             whole, shared = _shared(arrays)
             entries = {f"{name}.npy": _put_array(archive, f"{name}.npy", array) for name, array in whole.items()}
@@ -87,17 +64,7 @@ class Format:
     def read(self, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         """Return header and arrays of a file that `write` wrote.
 
-        What was altered in it is refused before anything is made of it. It takes no more memory than a few times the
-        size of the file, whatever the file says.
-
-        Parameters
-        ----------
-        path : path-like
-
-        Returns
-        -------
-        header : dict
-        arrays : dict of str to ndarray
+        Altered content is refused before it is parsed. Memory is at most a few times the size of the file.
         """
         with open(path, "rb") as file:
             try:
@@ -124,7 +91,7 @@ class Format:
 
 
 class _Digested:
-    """A file to write to that keeps the digest of what was written."""
+    """Writer that computes the digest of the content."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.digest = file, hashlib.sha256()
@@ -139,7 +106,7 @@ def _put_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> str:
     if array.dtype.kind not in _KINDS or array.ndim > _MOST_DIMENSIONS:
         raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions")
     info = zipfile.ZipInfo(name, _DATE)
-    info.file_size = array.nbytes  # so that it is known beforehand whether it is huge
+    info.file_size = array.nbytes  # decides beforehand whether the entry needs the ZIP64 format
     with archive.open(info, "w") as entry:
         digested = _Digested(entry)
         npy.write_array(digested, array, version=(1, 0), allow_pickle=False)
@@ -151,7 +118,7 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _opened(file: IO[bytes]) -> tuple[dict[str, Any], zipfile.ZipFile]:
-    """Return the manifest, and the archive that it speaks of."""
+    """Return the manifest and its archive."""
     size = os.fstat(file.fileno()).st_size
     archive = zipfile.ZipFile(file)
     _require_plain_entries(archive.infolist(), size)
@@ -164,27 +131,28 @@ def _opened(file: IO[bytes]) -> tuple[dict[str, Any], zipfile.ZipFile]:
 
 def _require_plain_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
     for entry in entries:
-        _require(entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & _ENCRYPTED, "compressed entry")
+        is_encrypted = entry.flag_bits & 0x1
+        _require(entry.compress_type == zipfile.ZIP_STORED and not is_encrypted, "compressed entry")
         _require(entry.compress_size == entry.file_size, "size of an entry")
     _require(sum(entry.file_size for entry in entries) <= size, "sizes of the entries")
     _require(len({entry.filename for entry in entries}) == len(entries), "entry that is there twice")
 
 
 def _shared(arrays: Arrays) -> tuple[Arrays, dict[str, list[Any]]]:
-    """Put small arrays of the same type one after the other; return what to write, and what lies where with its shape.
+    """Concatenate arrays below 32 kB of the same type; return what to write, and names and shapes by shared entry.
 
-    A model may have thousands of them, and an entry of its own takes more than most of them do.
+    A model may have thousands of small arrays, and the overhead of an entry is larger than most of them.
     """
     whole: Arrays = {}
     shared: dict[str, list[str]] = {}
     for name, array in arrays.items():
-        if array.nbytes >= _SMALL:
+        if array.nbytes >= 1 << 15:
             whole[name] = array
         else:
             shared.setdefault(array.dtype.str, []).append(name)
     names = {f"shared{k}": some for k, some in enumerate(shared.values())}
     for (dtype, some), entry in zip(shared.items(), names, strict=True):
-        whole[entry] = np.concatenate([arrays[name].ravel() for name in some], dtype=dtype)  # in its order of bytes
+        whole[entry] = np.concatenate([arrays[name].ravel() for name in some], dtype=dtype)  # in its byte order
     return whole, {entry: [[name, *arrays[name].shape] for name in some] for entry, some in names.items()}
 
 
@@ -208,7 +176,7 @@ def _array(content: bytes, digest: str) -> NDArray[Any]:
     shape, in_columns, dtype = npy.read_array_header_1_0(file)
     start = file.tell()
     _require(dtype.kind in _KINDS and len(shape) <= _MOST_DIMENSIONS, "kind of array")
-    # Before anything is made of that size.
+    # Before anything of that size is allocated.
     _require(math.prod(shape) * dtype.itemsize == len(content) - start, "shape of the array")
     _require(dtype.kind != "b" or set(content[start:]) <= {0, 1}, "flags")
     flat = np.frombuffer(content, dtype, offset=start) if len(content) > start else np.empty(0, dtype)

@@ -10,24 +10,17 @@ from uuid import uuid4
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to write that takes its place only once all is written; until then what was there stays.
+    """Open a binary file that replaces the one at `path` only when it is complete.
 
-    An error or an interruption leaves nothing behind. What is no plain file, a pipe say, is written to at once.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Yields
-    ------
-    binary file
+    An error or an interruption leaves the old file unchanged, and no other behind. What is not a regular file, such as
+    a pipe, is written to directly.
     """
-    given, target = Path(path), Path(os.path.realpath(path))  # a link goes on pointing to the file
+    given, target = Path(path), Path(os.path.realpath(path))  # the target of a symbolic link is replaced, not the link
     if given.exists() and not given.is_file():
         with given.open("wb") as file:
             yield file
         return
-    part = target.with_name(f".{uuid4().hex}.tmp")  # of a length of its own: the name may be as long as names can be
+    part = target.with_name(f".{uuid4().hex}.tmp")  # not the name and a suffix, which could be too long
     try:
         with _opened(part, given) as file:
             yield file

@@ -3,9 +3,6 @@
 import sys
 import warnings
 
-# Whose lines a user has not written.
-_NOT_THE_USERS = ("sepc", "sklearn", "contextlib")
-
 
 class SepcError(Exception):
     """Base class of every error that sepc raises on purpose.
@@ -56,12 +53,12 @@ class ModelFileError(InputError):
 class MissingRecordsError(SepcError, AttributeError):
     """A model was saved without its training records, and they are needed.
 
-    An attribute that needs them counts as not there, so that a model can still be shown and looked through.
+    It is an `AttributeError`, so that `hasattr` is False for what needs them, and a model can still be inspected.
     """
 
 
 class SepcWarning(UserWarning):
-    """Something was done that a user should know of; the message says what it means for the result.
+    """Warning about something that affects the result; the message says how.
 
     Examples
     --------
@@ -75,8 +72,9 @@ class SepcWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn of something, with the line of the user's code that has led to it."""
+    """Warn with the line of the user's code that has led to it: the first one outside of sepc and scikit-learn."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
+    not_the_users = "sepc", "sklearn", "contextlib"
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in not_the_users:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, SepcWarning, stacklevel=level)

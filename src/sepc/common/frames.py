@@ -1,4 +1,4 @@
-"""Data frames of the kind that came in, through narwhals, and plain Python values."""
+"""Data frames of the same library as the input, through narwhals, and plain Python values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
-    """Return a frame of pandas, polars, pyarrow or the like as narwhals shows it; None for what is no frame.
+    """Return a frame of pandas, polars, pyarrow or the like through narwhals; None for what is no frame.
 
-    Its columns have different names: narwhals refuses others.
+    narwhals refuses columns of the same name.
     """
     if not hasattr(X, "columns"):  # then narwhals is not loaded
         return None
@@ -27,14 +27,7 @@ def as_frame(X: Any) -> "nw.DataFrame[Any] | None":
 
 @dataclass(frozen=True, slots=True)
 class FrameMaker:
-    """Maker of pandas or polars frames.
-
-    Attributes
-    ----------
-    library : {"pandas", "polars"}
-    index : pandas.Index or None
-        Names of the rows that came in.
-    """
+    """Maker of frames of a library, "pandas" or "polars"; `index` is the pandas index of the input, if it had one."""
 
     library: str = "pandas"
     index: Any = None
@@ -49,14 +42,14 @@ class FrameMaker:
 
     @classmethod
     def joined(cls, makers: Sequence["FrameMaker"]) -> "FrameMaker":
-        """Return a maker of frames for the rows of several, those of the first one first."""
+        """Return a maker of frames for the rows of several inputs, in their order."""
         first, *others = makers
         if first.index is None or not others:
             return first
         return cls(first.library, first.index.append([maker.index for maker in others]))
 
     def frame(self, columns: Mapping[str, Any], rows: bool = False) -> Any:
-        """Return a frame; if its `rows` are those that came in, under their names."""
+        """Return a frame, with the index of the input if its `rows` are those of the input."""
         import narwhals as nw
 
         backend: Any = self.library

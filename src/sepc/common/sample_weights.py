@@ -1,9 +1,8 @@
-"""Weights of records: a weight of k is the record k times.
+"""Weights of records: a weight of k stands for k copies of the record.
 
-Whole weights are just that. Of others a record takes part as often as the sum of the weights, record after record in an
-order that the values alone decide, passes one half, one and a half and so on: of ten records of one class with a weight
-of 0.3 three take part. So in each class, and in every part of it, the numbers of records are those of the weights but
-for less than one.
+Fractional weights are rounded cumulatively: with the records of a class in an order that depends on their values alone,
+the first i get ``floor(w_1 + ... + w_i + 1/2)`` copies together. Of ten records with a weight of 0.3 three take part,
+and the number of copies of any run of records differs from the sum of its weights by less than one.
 """
 
 from typing import Any
@@ -14,22 +13,14 @@ from numpy.typing import NDArray
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
 
-# A set of more records than this, repeated as they are, would not fit into memory.
+# Copies of records: more would not fit into memory.
 _MOST_COPIES = 200_000_000
 
 
 def copies_by_weight(sample_weight: Any, X: FloatArray, codes: IntArray, classes: NDArray[Any]) -> IntArray:
-    """Return how often each record takes part, shape (n,).
+    """Return the number of copies of each record, shape (n,), given class codes of shape (n,) and the classes.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n,), or a number for all
-        None negative.
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Numbers of the classes.
-    classes : ndarray of shape (n_classes,)
-        A class whose weights are all 0 is not there.
+    A class whose weights are all 0 is dropped.
     """
     weight = checked_weights(sample_weight, len(X))
     copies = np.zeros(len(weight), dtype=np.int64)
@@ -47,7 +38,7 @@ def copies_by_weight(sample_weight: Any, X: FloatArray, codes: IntArray, classes
 
 
 def checked_weights(sample_weight: Any, n: int) -> FloatArray:
-    """Return the weights of n records, shape (n,); raise an `InputError` for what are none."""
+    """Return the weights of n records, shape (n,); raise an `InputError` unless they are non-negative numbers."""
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -3,14 +3,12 @@
 from functools import cache
 from importlib.metadata import metadata
 
-_LABEL = "Documentation, "
-
 
 @cache
 def site_address() -> str:
     """Return the address of the site, which stands in the project's metadata alone."""
-    urls = metadata("sepc").get_all("Project-URL") or []
-    return next(str(url).removeprefix(_LABEL) for url in urls if url.startswith(_LABEL))
+    urls, label = metadata("sepc").get_all("Project-URL") or [], "Documentation, "
+    return next(str(url).removeprefix(label) for url in urls if url.startswith(label))
 
 
 class LinkedToSite:

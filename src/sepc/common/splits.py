@@ -1,31 +1,53 @@
-"""Stratified splits: the records of each class dealt into parts, one after the other."""
+"""Splits of records: stratified parts, and hashes by which samples are drawn whatever the order of the rows."""
 
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sepc.common.typing import IntArray
+from sepc.common.typing import FloatArray, IntArray
 
 # The part of a record that is the only one of its class: without it the class would be unknown.
 IN_NO_PART = -1
+# The increment of SplitMix64 (Steele, Lea and Flood, 2014), whose finaliser is `_mixed`.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+Hashes = NDArray[np.uint64]
 
 
-def _as_they_come(rows: IntArray) -> IntArray:
-    return rows
+def record_hashes(records: FloatArray) -> Hashes:
+    """Return a hash of each record's original values, shape (n,).
+
+    Standardised values would differ in their last bits, with the order in which sums over the records are made.
+    """
+    hashes = np.zeros(len(records), dtype=np.uint64)
+    for column in records.T:
+        hashes = _mixed(hashes + _GOLDEN + (column + 0.0).view(np.uint64))  # -0.0 becomes 0.0
+    return hashes
 
 
-def _at_the_first(rows: IntArray) -> int:  # noqa: ARG001
-    return 0
+def _mixed(hashes: Hashes) -> Hashes:
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return hashes ^ (hashes >> np.uint64(31))
 
 
-def deal(
+def apart(hashes: Hashes) -> Hashes:
+    """Return hashes that differ where those of equal records, which follow each other, do not.
+
+    For tables of a few values: there equal records are no copies, and are split one by one.
+    """
+    return _mixed(hashes + _GOLDEN * np.arange(1, len(hashes) + 1, dtype=np.uint64))
+
+
+def stratified_parts(
     codes: IntArray,
     n_parts: int,
     *,
-    order: Callable[[IntArray], IntArray] = _as_they_come,
-    first: Callable[[IntArray], int] = _at_the_first,
+    order: Callable[[IntArray], IntArray] = lambda rows: rows,
+    first: Callable[[IntArray], int] = lambda rows: 0,  # noqa: ARG005
 ) -> IntArray:
-    """Deal the records of each class into parts by turns.
+    """Split the records of each class into parts whose sizes differ by one at most, record after record.
 
     Parameters
     ----------
@@ -33,10 +55,9 @@ def deal(
         Classes, as numbers.
     n_parts : int
     order : callable, optional
-        Returns the rows of a class in the order in which they are dealt; as they come by default.
+        Returns the rows of a class in the order in which they are assigned; the given order by default.
     first : callable, optional
-        Returns the part that gets the first record of a class with these rows, modulo `n_parts`; the first by default.
-        It is called before `order`.
+        Returns the part of the first record of a class with these rows, modulo `n_parts`. It is called before `order`.
 
     Returns
     -------

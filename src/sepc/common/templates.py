@@ -1,4 +1,4 @@
-"""Jinja templates: one kind of environment for all pages."""
+"""Jinja templates: the environment of all pages."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,10 @@ if TYPE_CHECKING:
 def template_environment(
     package: str, filters: Mapping[str, Callable[..., Any]], needed_for: str, otherwise: str = ""
 ) -> "jinja2.Environment":
-    """Return the environment of the templates that lie in a package's folder ``templates``.
+    """Return the environment of the templates in a package's folder ``templates``, with these filters added.
 
-    What a template does not know is an error, and what goes into one named ``*.html.j2`` is escaped.
-
-    Parameters
-    ----------
-    package : str
-    filters : dict of str to callable
-        In addition to Jinja's own.
-    needed_for : str
-        What cannot be made without Jinja, for the error message.
-    otherwise : str, optional
-        A sentence on what can, for the error message.
+    Undefined names raise; values in ``*.html.j2`` are escaped. The error message for a missing Jinja names what it is
+    `needed_for`; the sentence `otherwise` says what works without it.
     """
     try:
         import jinja2

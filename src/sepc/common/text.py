@@ -1,19 +1,19 @@
-"""Words of all texts for people: shares, counts, lists, values, lengths, and the meaning of each trust reading."""
+"""Words of all texts for people: shares, counts, lists, values, lengths, and the meaning of each trust method."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
 class TrustText(NamedTuple):
-    """Sentences on one way to read the regions: what its trust means, and what it must not be taken for."""
+    """What the trust of a method means, and its limitation."""
 
     meaning: str
     caveat: str
 
 
 ENSEMBLE = "ensemble"
-# Every value of a classifier's `trust`, the default first, and an ensemble's. They are here since the parser of the
-# command line lists them, and this module loads quickly.
+# By the values of a classifier's `trust`, the default first, and an ensemble's. The parser of the command line lists
+# them, and this module loads quickly.
 TRUST_TEXTS = {
     "local": TrustText(
         "Each ellipsoid's training records, or those of several that look like one cloud, are read as a local "
@@ -47,15 +47,13 @@ TRUST_TEXTS = {
         "average over records like the training records.",
     ),
 }
-# A number that so many digits tell was measured, not computed; from this size on powers of ten are easier to read.
-_DIGITS, _LARGE = 7, 1e15
-# The readings that a classifier's `trust` chooses from.
-TRUST_METHODS = tuple(reading for reading in TRUST_TEXTS if reading != ENSEMBLE)
+# The values of a classifier's `trust`.
+TRUST_METHODS = tuple(method for method in TRUST_TEXTS if method != ENSEMBLE)
 
 
 def percent(share: float) -> str:
     """Return a share in per cent."""
-    # 99.96 % must not read as certainty, nor 0.04 % as what cannot be.
+    # 99.96 % must not be rounded to certainty, nor 0.04 % to impossibility.
     text = f"{100 * share:.1f}"
     if text == "0.0" and share > 0.0:
         return "under 0.1 %"
@@ -68,48 +66,38 @@ def plural(noun: str, n: int) -> str:
 
 
 def many(n: int, noun: str) -> str:
-    """Return how many there are of what, in the plural where it belongs."""
+    """Return a number and its noun."""
     return f"{n:,} {plural(noun, n)}"
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Return some words as a list in a sentence."""
+    """Return words as an enumeration: "a, b and c"."""
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def shortened(items: Iterable[object], most: int, what: str = "", between: str = ", ") -> str:
-    """Return the first items of a list, and how many more there are.
-
-    Parameters
-    ----------
-    items : iterable
-    most : int
-        How many to name.
-    what : str, optional
-        What the others are called.
-    between : str, default=", "
-    """
+    """Return the first `most` items, and the number of the others, which are called `what`."""
     every = list(items)
     more = f" and {len(every) - most} more {what}".rstrip() if len(every) > most else ""
     return f"{between.join(map(str, every[:most]))}{more}"
 
 
 def in_words(value: float | str | bool | None) -> str:
-    """Return a value of a record as it stands in a text; None is a missing one.
+    """Return a value of a record as text; None is a missing one.
 
-    A number that a few digits tell has all of them, as it would in the record; any other is rounded.
+    A number of at most 7 digits was measured, and is shown in full; any other was computed, and is rounded to 4 digits.
     """
     if value is None:
         return "missing"
     if not isinstance(value, float):
         return str(value)
-    exact, rounded = f"{value:.{_DIGITS}g}", f"{value:.4g}"
+    exact, rounded = f"{value:.7g}", f"{value:.4g}"
     if float(exact) == value and "e" not in exact:
         return exact
-    # Whole numbers of any size that people read in records, rather than powers of ten.
-    return f"{value:.0f}" if "e+" in rounded and abs(value) < _LARGE else rounded
+    # Below 1e15 whole numbers are easier to read than powers of ten.
+    return f"{value:.0f}" if "e+" in rounded and abs(value) < 1e15 else rounded
 
 
 def length_in_words(distance: float, unit: str) -> str:

@@ -1,8 +1,8 @@
-"""Validation of training sets: numbers, labels and names, checked once."""
+"""Validation of training sets: numbers, labels and names. Missing labels and labels of several kinds are refused."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +14,112 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from sepc.common.errors import InputError
-from sepc.common.label_kinds import as_they_came, require_labels
-from sepc.common.sample_weights import copies_by_weight
+from sepc.common.frames import plain
 from sepc.common.text import plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 
-# With more classes than this it is quicker to sort the labels than to look for one after the other.
-_FEW_CLASSES = 16
+MISSING = "missing"
+_TEXTS, _NUMBERS = "texts", "numbers"
+# Kinds of arrays without missing entries, by the kind of their dtype.
+_KIND_OF_ARRAY = {"b": _NUMBERS, "i": _NUMBERS, "u": _NUMBERS, "U": _TEXTS, "T": _TEXTS}
+# The same of arrays whose missing entries, NaN and NaT, differ from themselves.
+_WITH_NAN = {"f": _NUMBERS, "M": "dates", "m": "durations"}
+_DROP = "Drop the records without one, from X too."
+
+
+class LabelsOfAKind(NamedTuple):
+    """The number of labels of one kind, the row of the first, and the first itself."""
+
+    n: int
+    row: int
+    first: Any
+
+
+def as_they_came(y: Any) -> NDArray[Any]:
+    """Return labels as an array, none of them changed."""
+    return np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether a label is none: None, NaN, NaT or the missing value of pandas."""
+    if isinstance(label, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(label != label)
+    return label is None or type(label).__name__ in ("NAType", "NaTType")
+
+
+def kinds_of(labels: NDArray[Any], start: int = 0) -> dict[str, LabelsOfAKind]:
+    """Return the labels by the name of their kind, `MISSING` for missing ones; rows are numbered from `start` on."""
+    rows = _rows_by_kind(labels)
+    return {
+        name: LabelsOfAKind(len(found), start + int(found[0]), labels[found[0]])
+        for name, found in rows.items()
+        if len(found)
+    }
+
+
+def joined_kinds(parts: Iterable[Mapping[str, LabelsOfAKind]]) -> dict[str, LabelsOfAKind]:
+    """Return the kinds of labels of consecutive parts together."""
+    whole: dict[str, LabelsOfAKind] = {}
+    for part in parts:
+        for name, found in part.items():
+            before = whole.get(name, found._replace(n=0))
+            whole[name] = before._replace(n=before.n + found.n)
+    return whole
+
+
+def require_labels(y: Any, name: str = "y", remedy: str = _DROP) -> None:
+    """Raise an `InputError` if a label is missing, or labels are of several kinds.
+
+    Arrays of other shapes than (n,) and (n, 1) are left to other checks. The message has the user's name for the labels
+    and the remedy for missing ones.
+    """
+    labels = as_they_came(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim == 1 and len(labels):
+        require_one_kind(kinds_of(labels), name, remedy)
+
+
+def require_one_kind(kinds: Mapping[str, LabelsOfAKind], name: str = "y", remedy: str = _DROP) -> None:
+    """Raise an `InputError` unless there is one kind of labels, and none is missing."""
+    if MISSING in kinds:
+        lost = kinds[MISSING]
+        raise InputError(
+            f"{name} has {lost.n} missing label(s), the first in row {lost.row}: {lost.first}; expected a label for "
+            f"each record. {remedy}"
+        )
+    if len(kinds) > 1:
+        one, other = sorted(kinds.values(), key=lambda found: found.row)[:2]
+        raise InputError(
+            f"{name} holds {plain(one.first)!r} in row {one.row} and {plain(other.first)!r} in row {other.row}; "
+            "expected texts only, or numbers only. Make them one kind, for example texts: "
+            f"[str(label) for label in {name}]."
+        )
+
+
+def _rows_by_kind(labels: NDArray[Any]) -> Mapping[str, Sequence[int] | IntArray]:
+    """Return the rows of each kind."""
+    kind = labels.dtype.kind
+    if kind in _KIND_OF_ARRAY:
+        return {_KIND_OF_ARRAY[kind]: range(len(labels))}
+    if kind in _WITH_NAN:
+        lost = np.asarray(labels != labels)
+        return {_WITH_NAN[kind]: np.flatnonzero(~lost), MISSING: np.flatnonzero(lost)}
+    values = labels.tolist()
+    if set(map(type, values)) == {str}:  # a short cut for the usual case
+        return {_TEXTS: range(len(values))}
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(values):
+        rows.setdefault(_kind(label), []).append(row)
+    return rows
+
+
+def _kind(label: Any) -> str:
+    if is_missing(label):
+        return MISSING
+    if isinstance(label, str):
+        return _TEXTS
+    return _NUMBERS if isinstance(label, Number | np.bool_) else type(label).__name__
 
 
 def is_of(package: str, X: Any) -> bool:
@@ -35,7 +134,7 @@ def stays_on_device(X: Any) -> bool:
 
 
 class TrainingSet(NamedTuple):
-    """Points and labels that obey the rules.
+    """Checked points and labels.
 
     Attributes
     ----------
@@ -45,11 +144,11 @@ class TrainingSet(NamedTuple):
     classes : ndarray of shape (n_classes,)
         Labels, sorted.
     features : list of str
-        Names; x0, x1, ... unless the points came with names.
+        Names of the features, as `feature_labels` gives them.
     rows : ndarray of int, shape (n,), or None
-        Which row each point is, if weights repeat or drop some; None if each row is one point.
+        Input row of each point, if weights repeat or drop some; None if each row is one point.
     n_rows : int
-        How many rows there were.
+        Number of input rows.
     """
 
     X: FloatArray
@@ -61,26 +160,13 @@ class TrainingSet(NamedTuple):
 
 
 def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_weight: Any = None) -> TrainingSet:
-    """Check points and labels.
+    """Check points, two or more different labels of one kind, and weights, which `sample_weights` describes.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        An array, or a pandas or polars frame.
-    y : array-like of shape (n,)
-        Labels, two or more different ones: texts, numbers, or all of another type; none missing.
-    estimator : estimator, optional
-        Gets the attributes `n_features_in_` and, where the points have names, `feature_names_in_`.
-    sample_weight : array-like of shape (n,), optional
-        How often each point is there: see `sample_weights`.
-
-    Returns
-    -------
-    TrainingSet
+    The estimator gets the attributes `n_features_in_` and, where the features have names, `feature_names_in_`.
     """
     require_labels(y)
     holder = _Validation() if estimator is None else estimator
-    with _texts_told():
+    with _texts_explained():
         X, y = validate_data(holder, X, y, dtype=np.float64, ensure_all_finite=False)
     names = getattr(holder, "feature_names_in_", None)
     if not are_numbers(X):
@@ -88,6 +174,8 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
     classes, codes = _classes(y)
     rows, n_rows = None, len(X)
     if sample_weight is not None:
+        from sepc.common.sample_weights import copies_by_weight
+
         copies = copies_by_weight(sample_weight, X, codes, classes)
         rows = np.repeat(np.arange(n_rows), copies)
         classes, codes = _classes(y[rows])
@@ -98,16 +186,13 @@ def training_set(X: Any, y: Any, estimator: BaseEstimator | None = None, sample_
 
 
 def feature_labels(names: Sequence[Any] | NDArray[Any] | None, d: int) -> list[str]:
-    """Return what d features are called in texts: their names, or x0, x1, ... if they have none."""
+    """Return the names of d features, or x0, x1, ... if they have none."""
     return [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
 
 
 def new_points(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """Return new points as a fitted estimator takes them, shape (n, n_features): finite numbers in its columns.
-
-    NaN stands for a missing value where the estimator takes such.
-    """
-    with _texts_told():
+    """Return checked points for a fitted estimator, shape (n, n_features): finite, or NaN where it allows that."""
+    with _texts_explained():
         X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
     if not are_numbers(X):
         require_numbers(X, getattr(estimator, "feature_names_in_", None), takes_missing_values(estimator))
@@ -141,8 +226,8 @@ def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
 
 
 @contextmanager
-def _texts_told() -> Iterator[None]:
-    """Say what to do with texts, where NumPy says that they are no numbers."""
+def _texts_explained() -> Iterator[None]:
+    """Replace NumPy's error for texts by one with a remedy."""
     try:
         yield
     except TypeError as error:
@@ -163,7 +248,7 @@ def _texts_told() -> Iterator[None]:
 
 
 class _Validation(BaseEstimator):  # type: ignore[misc]
-    """Place where scikit-learn's checks leave names and number of the features, if there is no estimator."""
+    """Holder of the attributes that scikit-learn's checks set, if there is no estimator."""
 
 
 def are_numbers(X: FloatArray) -> bool:
@@ -171,18 +256,18 @@ def are_numbers(X: FloatArray) -> bool:
     return bool(X.size and X.min() >= -LARGEST_COORDINATE and X.max() <= LARGEST_COORDINATE)
 
 
-def require_numbers(X: FloatArray, names: NDArray[Any] | None, takes_gaps: bool = False) -> None:
-    """Raise an `InputError` that names the columns with infinite or far too large values, or NaN unless it is taken."""
+def require_numbers(X: FloatArray, names: NDArray[Any] | None, allow_nan: bool = False) -> None:
+    """Raise an `InputError` that names the columns with infinite or too large values, or NaN unless it is allowed."""
     if are_numbers(X):
         return
     is_nan, is_inf = np.isnan(X), np.isinf(X)
     is_large = (np.abs(X) > LARGEST_COORDINATE) & ~is_inf
-    if not takes_gaps or is_inf.any() or is_large.any():
-        raise no_numbers(np.count_nonzero([is_nan & (not takes_gaps), is_inf, is_large], axis=1), names)
+    if not allow_nan or is_inf.any() or is_large.any():
+        raise no_numbers(np.count_nonzero([is_nan & (not allow_nan), is_inf, is_large], axis=1), names)
 
 
 def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] | None) -> InputError:
-    """Return the error for columns with so many entries that are NaN, infinite or too large, shape (3, d)."""
+    """Return the error for columns with these numbers of NaN, infinite and too large entries, shape (3, d)."""
     bad = counts.sum(axis=0)
     columns = np.flatnonzero(bad)
     named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
@@ -236,20 +321,20 @@ def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
         classes, codes = np.unique(y, return_inverse=True)
         return classes, codes
     labels, marks = found
-    if labels.dtype.kind not in "biuU":  # there is nothing to refuse in whole numbers and texts
+    if labels.dtype.kind not in "biuU":  # integers and texts are always valid
         check_classification_targets(np.repeat(labels, 3))
     classes, order = np.unique(labels, return_inverse=True)
     return classes, order[marks]
 
 
 def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray] | None:
-    """Return the labels in the order in which they come, and which one each point has; None if they are many.
+    """Return the labels by first appearance, and the number of each point's label; None if there are more than 16.
 
-    Sorting takes longer: for objects, which is what labels in a data frame are, a hundred times as long.
+    Sorting takes longer: of objects, as in data frames, a hundred times as long.
     """
     firsts: list[int] = []
     marks = np.full(len(y), -1)
-    while len(firsts) <= _FEW_CLASSES:
+    while len(firsts) <= 16:  # with more classes sorting is faster
         first = int(np.argmin(marks))
         if marks[first] >= 0:
             return y[firsts], marks
@@ -262,15 +347,7 @@ def _few_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray] | None:
 
 
 def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
-    """Return the labels of records that are no training records, one for each.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    y : array-like of shape (n,)
-    what : str, default="cal"
-        What the caller's user calls them: ``X_cal`` and ``y_cal``, say.
-    """
+    """Return the labels of held-out records, which messages call ``X_cal`` and ``y_cal``, say, as a list."""
     n = _n_rows(X, what)
     array = as_they_came(y)
     if array.shape == (n, 1):

@@ -22,7 +22,6 @@ from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
 from sepc.model.fitted_model import FittedModel
 from sepc.model.policy import Policy
-from sepc.promises.trust_threshold import warn_if_stated_otherwise
 from sepc.scale.dispatch import points_elsewhere
 
 
@@ -83,6 +82,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
                     "it as min_trust."
                 )
             require_key(getattr(promise, "key", None), self.model_.key())
+            from sepc.promises.trust_threshold import warn_if_stated_otherwise
+
             warn_if_stated_otherwise(promise, self)
         self._promise = promise
         return self
@@ -294,6 +295,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         >>> clf.predict_or_abstain([[8.0], [3.5], [1000.0]], min_trust=0.9).tolist()
         [1, None, None]
         """
+        from sepc.promises.trust_threshold import warn_if_stated_otherwise
+
         clf = self._under_if_asked(class_prior, costs)
         warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)

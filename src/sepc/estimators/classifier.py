@@ -1,7 +1,7 @@
 """SEPClassifier: the paper's classifier as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,6 @@ from sepc.common.validation import feature_labels, names_of, new_points, trainin
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.fitting import FitSettings, Fitted, arranged, fit_in_memory, fit_scattered
 from sepc.estimators.progress import Progress, with_callbacks
-from sepc.estimators.sampling import draw, most_worth_labelling
-from sepc.explanations.change_limits import ChangeLimits
-from sepc.explanations.explanation import Explanation, explain
-from sepc.explanations.vocabulary import Vocabulary
-from sepc.landscapes.fitted_landscape import FittedLandscape
 from sepc.model.counts import records_are_missing
 from sepc.model.decision import DENSITY_METHODS
 from sepc.model.partition_model import CountModel, DensityModel
@@ -27,6 +22,11 @@ from sepc.partitions.algorithm import PAPERS_COUNT
 from sepc.partitions.blocks import Block
 from sepc.partitions.problems import problem_names
 from sepc.scale.dispatch import scattered_training_set
+
+if TYPE_CHECKING:
+    from sepc.explanations.explanation import Explanation
+    from sepc.explanations.vocabulary import Vocabulary
+    from sepc.landscapes.fitted_landscape import FittedLandscape
 
 _REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "read_as")
 
@@ -277,7 +277,7 @@ class SEPClassifier(TrustClassifier):
         return row
 
     @property
-    def landscape_(self) -> FittedLandscape:
+    def landscape_(self) -> "FittedLandscape":
         """The landscape of the training set: regions, overlaps, small disjuncts, impure and isolated records, outliers.
 
         Examples
@@ -288,6 +288,8 @@ class SEPClassifier(TrustClassifier):
         0    0#1        3     1.0           False
         1    1#1        3     1.0           False
         """
+        from sepc.landscapes.fitted_landscape import FittedLandscape
+
         check_is_fitted(self)
         if self.model_.records is None:
             raise records_are_missing("the landscape")
@@ -297,8 +299,8 @@ class SEPClassifier(TrustClassifier):
         return found
 
     def explain(
-        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None
-    ) -> Explanation:
+        self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: "Vocabulary | None" = None
+    ) -> "Explanation":
         """Say why one point gets its label, and what would have to change for another one.
 
         Parameters
@@ -322,6 +324,9 @@ class SEPClassifier(TrustClassifier):
         >>> print(clf.explain([1.5]).text[:36])
         Predicted low with a trust of 91.7 %
         """
+        from sepc.explanations.change_limits import ChangeLimits
+        from sepc.explanations.explanation import explain
+
         point = self._one_point(x)
         names = self.model_.features if vocabulary is None else vocabulary.names
         return explain(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
@@ -360,6 +365,8 @@ class SEPClassifier(TrustClassifier):
         check_is_fitted(self)
         if not isinstance(n, (int, np.integer)) or n < 1:
             raise InputError(f"n is {n!r}; expected a whole number of records, at least 1.")
+        from sepc.estimators.sampling import draw
+
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         Z, y = draw(self.model_, int(n), label, region, rng)
         X = self.model_.original(Z)
@@ -388,5 +395,7 @@ class SEPClassifier(TrustClassifier):
         [1]
         """
         check_is_fitted(self)
+        from sepc.estimators.sampling import most_worth_labelling
+
         X = new_points(self, X_pool)
         return most_worth_labelling(self.model_.assess(X, self._frames), self.model_.units(X), k)

@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.record_hashes import Hashes
-from sepc.common.splits import IN_NO_PART
+from sepc.common.splits import IN_NO_PART, Hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import known_share
 from sepc.estimators.calibrating import learn_calibration

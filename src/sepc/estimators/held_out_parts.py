@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sepc.common.record_hashes import Hashes
-from sepc.common.splits import IN_NO_PART, deal
+from sepc.common.splits import IN_NO_PART, Hashes, stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.model.partition_model import N_PARTS
 from sepc.partitions.ordering import canonical_order, without_last_bits
@@ -43,10 +42,10 @@ def parts_of(points: FloatArray, codes: IntArray) -> IntArray:
     order, begins = _equal_records(points)
     parts = np.empty(len(order), dtype=np.int64)
     if _has_few_values(points[order[begins]], begins, codes[order]):
-        parts[order] = deal(codes[order], N_PARTS)
+        parts[order] = stratified_parts(codes[order], N_PARTS)
     else:
         # Equal records are one group, with the class of its first.
-        parts[order] = deal(codes[order[begins]], N_PARTS)[np.cumsum(begins) - 1]
+        parts[order] = stratified_parts(codes[order[begins]], N_PARTS)[np.cumsum(begins) - 1]
     return parts
 
 

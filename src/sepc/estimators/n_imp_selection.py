@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker, records
-from sepc.common.splits import deal
+from sepc.common.splits import stratified_parts
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import has_gaps, training_set
 from sepc.estimators.classifier import SEPClassifier
@@ -368,7 +368,7 @@ def _folds(points: FloatArray, codes: IntArray, cv: int, random_state: int) -> I
         raise InputError("y has one record of each class; expected at least two of one class to hold one of them out.")
     # Each class goes on where the one before has ended, so that folds differ by one record at most.
     starts = iter([0, *np.cumsum(sizes[sizes > 1]).tolist()])
-    return deal(
+    return stratified_parts(
         codes,
         int(cv),
         order=lambda rows: canonical_order(points, rows)[rng.permutation(len(rows))],

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from sepc.common.record_hashes import Hashes, apart, record_hashes
-from sepc.common.splits import deal
+from sepc.common.splits import Hashes, apart, record_hashes, stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.estimators.held_out_parts import HashParts, has_few_values
-from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
 from sepc.model.category_shares import moments_about
 from sepc.model.counts import isolated_points
@@ -31,7 +29,6 @@ from sepc.partitions.blocks import Partition, renumbered
 from sepc.partitions.ordering import canonical_order, without_last_bits
 from sepc.partitions.problems import Problem, problems_of
 from sepc.partitions.units import location_and_scale, location_and_unit
-from sepc.scale.scattered_counts import Counted, counts_of_scattered
 from sepc.scale.scattered_records import Chunk
 from sepc.scale.training_sets import ScatteredTrainingSet
 
@@ -297,6 +294,8 @@ class RecordsElsewhere:
         self, partitions: Sequence[Partition], problems: Sequence[Problem], core: Core, grows: bool
     ) -> list[Rules]:
         """Return the rules of the partitions of a core, which count all records in one pass."""
+        from sepc.scale.scattered_counts import Counted, counts_of_scattered
+
         # Where each class has a problem of its own, that is against the rest.
         of_classes = problems_of(np.arange(len(self.classes)), self.classes, one_vs_rest=len(problems) > 1)
         counted = []
@@ -427,7 +426,7 @@ def class_slices(class_count: IntArray) -> list[slice]:
 def _third_of_each_class(points: FloatArray, codes: IntArray, unit: FloatArray) -> BoolArray:
     """Return every third record by coordinates, from all over each class, shape (n,)."""
     ranks = without_last_bits(points, unit)
-    parts = deal(
+    parts = stratified_parts(
         codes, _COUNTED, order=lambda rows: canonical_order(ranks, among=rows), first=lambda rows: int(rows[0])
     )
     return np.asarray(parts == _COUNTED - 1)

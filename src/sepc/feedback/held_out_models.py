@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import FrameMaker
-from sepc.common.splits import deal
+from sepc.common.splits import stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.feedback.watched import Watched
 from sepc.model.assessment import Assessment
@@ -102,7 +102,7 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
     """
     codes = training_of(model)[1].codes
     place = np.argsort(np.random.default_rng(0).permutation(len(codes)))
-    fold = deal(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
+    fold = stratified_parts(codes, n_parts, order=lambda rows: rows[np.argsort(place[rows])])
     return [np.flatnonzero(fold == k) for k in range(n_parts)]
 
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import column_or_1d
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
-from sepc.common.label_kinds import require_labels
 from sepc.common.typing import BoolArray, FloatArray, IntArray
+from sepc.common.validation import require_labels
 from sepc.feedback.held_out_models import is_outside, predicted_codes
 from sepc.feedback.observation_log import LoggedBatch
 from sepc.model.assessment import Assessment

@@ -1,9 +1,9 @@
-"""Convex geometry on float64 arrays: ellipsoids, hulls, and how they lie to each other.
+"""Convex geometry on float64 arrays: ellipsoids, convex hulls, and their relations.
 
 Minimum-volume ellipsoids (`min_volume_ellipsoid`) and the nearest points of reduced convex hulls (`nearest_points`),
-each with a certificate; whether two ellipsoids meet (`separate`), how alike they are (`overlap_coefficient`), and what
-several have in common (`cover_intersection`). It knows no labels, no estimator and no file, and never prints, warns or
-reads a clock.
+each with a certificate; whether two ellipsoids intersect (`separate`), how similar they are (`overlap_coefficient`),
+and an ellipsoid around the intersection of several (`cover_intersection`). Nothing here knows labels, estimators or
+files, prints, warns or reads a clock.
 
 Examples
 --------

@@ -6,9 +6,8 @@ from sepc.common.typing import SMALLEST_SPREAD, FloatArray, IntArray
 from sepc.geometry.compilation import kernel
 
 EPS = np.finfo(np.float64).eps
-# The square of `SMALLEST_SPREAD`: smaller ones lose their digits, or all of them.
+# Smaller variances lose digits to underflow.
 SMALLEST_VARIANCE = SMALLEST_SPREAD**2
-
 # Rows per block of a pass: the block and its image stay in the first-level cache.
 BLOCK = 128
 
@@ -17,11 +16,10 @@ BLOCK = 128
 def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return origin, mean, units of length and covariance of the rows of X, in one pass.
 
-    The origin is, for each column, the median of three rows: a value that occurs in the column, so that a constant
-    column minus it is exactly 0, and hardly ever an outlier, so that sums of differences keep their digits. The mean is
-    relative to it. The units are the given ones; if none are given, the standard deviations, with the largest
-    in place of those that are 0 (and 1 if all are), or 0 where values differ by too little to be measured. The
-    covariance is in these units.
+    The origin is the median of three rows in each column: constant columns minus it are exactly 0, and it is rarely an
+    outlier, so that sums of differences keep their digits. The mean is relative to it. The units are `given_unit`, or,
+    if that is empty, the standard deviations, with the largest in place of those that are 0 (1 if all are), and 0 where
+    the variance underflows. The covariance is in these units.
     """
     N, d = X.shape
     origin = np.empty(d)
@@ -79,11 +77,11 @@ def moments(X: FloatArray, given_unit: FloatArray) -> tuple[FloatArray, FloatArr
 def rows_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return U' and s of the singular value decomposition ``U diag(s) V'``, by rotating pairs of rows; largest first.
 
-    One-sided Jacobi: rows of very different length are combined with tiny angles that are found to full relative
-    precision, so that small singular values and small entries of U survive beside large ones.
+    One-sided Jacobi: the tiny angles between rows of very different length are precise, and so small singular values
+    and small entries of U are precise beside large ones.
     """
     d, m = matrix.shape
-    R = np.zeros((d, m + d))  # the rows, and beside them, how they are made of those of the matrix
+    R = np.zeros((d, m + d))  # the rotated rows, and the rotation
     for i in range(d):
         R[i, m + i] = 1.0
         for k in range(m):
@@ -141,10 +139,10 @@ def rows_svd(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 def whitening(
     directions: FloatArray, variance: FloatArray, unit: FloatArray, flat: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the frame in which the uniform design of the points has the identity for its moment matrix.
+    """Return the frame in which the moment matrix of the uniform design is the identity, and the standard deviations.
 
-    `directions` has the principal directions as rows, longest first; those with less than `flat` RMS spread are left
-    out. The frame is a pair of arrays of shape (d, rank + 1) and (rank + 1,); the RMS spreads follow, shape (d,).
+    The rows of `directions` are the principal directions, longest first; those with a standard deviation below `flat`
+    are dropped. The frame is a pair of arrays of shape (d, rank + 1) and (rank + 1,).
     """
     d = len(unit)
     spread = np.empty(d)
@@ -175,8 +173,8 @@ def raw_factor(
 ) -> tuple[FloatArray, FloatArray]:
     """Return centre and factor, in the units of the data, of the ellipsoid of a design.
 
-    `Q` has its points in the frame of `whitening`. In the hull the ellipsoid extends to `reach` standard deviations of
-    the design; `thickness` is the radius of the flat directions in units of length.
+    `Q` has the points in the frame of `whitening`. In the hull the radii are `reach` standard deviations of the design,
+    in flat directions `thickness` units.
     """
     d = len(unit)
     rank, k = len(Q) - 1, len(weights)
@@ -213,7 +211,7 @@ def lift(
     """Return ``q_i = columns' (x_i - origin - center) + offset`` for some rows of X, as columns of shape (n, k)."""
     d, n = columns.shape
     count = len(rows)
-    # Compiled, ``(x - origin) - center`` may become ``x - (origin + center)``, which rounds where the origin is far.
+    # The compiler may turn ``(x - origin) - center`` into ``x - (origin + center)``, which loses digits.
     offset = offset - center @ columns
     block = np.empty((count, d))
     for i in range(count):
@@ -263,7 +261,7 @@ def leverages(
                 y = image[i, j] + offset[j]
                 total += y * y
             out[start + i if everything else rows[start + i]] = total
-            if not total <= top:  # so that NaN is not overlooked
+            if not total <= top:  # true for NaN
                 top = total
     return top
 
@@ -272,9 +270,8 @@ def leverages(
 def cholesky(matrix: FloatArray) -> None:
     """Replace the lower half of a square matrix by its Cholesky factor; lost pivots are raised to rounding.
 
-    Entries come four at a time, two rows by two columns, so that each one loaded is used twice. Of an odd number of
-    rows the last is its own partner. Numbers without a sign say where rows begin: no index is negative then, which
-    would have to be asked each time.
+    Two rows by two columns at a time, so that each entry loaded is used twice; of an odd number of rows the last is its
+    own partner. Unsigned indices need no check for negative values.
     """
     one, two, n = np.uint64(1), np.uint64(2), np.uint64(len(matrix))
     A = matrix.reshape(-1)

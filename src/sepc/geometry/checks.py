@@ -1,4 +1,4 @@
-"""Checks of arrays that come from outside: points, vectors, numbers of features."""
+"""Checks of input arrays: points, vectors, numbers of features."""
 
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from sepc.common.typing import LARGEST_COORDINATE, FloatArray
 
 
 class HasShape(Protocol):
-    """An array, or whatever else has a shape."""
+    """An array, or anything else with a shape."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -18,9 +18,9 @@ class HasShape(Protocol):
 
 
 def as_points(value: ArrayLike, name: str) -> FloatArray:
-    """Return `value` as a C-contiguous float64 array of shape (n, d) with n, d >= 1, all finite.
+    """Return `value` as a finite, C-contiguous float64 array of shape (n, d) with n, d >= 1, or raise `InputError`.
 
-    A read-only view: the data are not copied if they already have that form. Raises `InputError` otherwise.
+    A read-only view: the data are not copied if they already have that form.
     """
     points = _as_float64(value, name)
     if points.ndim != 2:
@@ -94,14 +94,14 @@ def _first_non_number(array: NDArray[Any]) -> str:
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
-    # Comparisons with NaN are false. A dot product is the fastest, but for long vectors BLAS would wake its threads.
+    # Comparisons with NaN are false. A dot product is fastest, but for long vectors BLAS would wake its threads.
     if array.size <= 5000:
         if np.vdot(array, array) <= LARGEST_COORDINATE**2:
             return
     elif array.min() >= -LARGEST_COORDINATE and array.max() <= LARGEST_COORDINATE:
         return
     bad = np.argwhere(~(np.abs(array) <= LARGEST_COORDINATE))
-    if not len(bad):  # several of them, none too large by itself
+    if not len(bad):  # the sum of squares was too large, but no entry
         return
     where = tuple(int(i) for i in bad[0])
     value = array[where]

@@ -1,4 +1,4 @@
-"""The overlapping coefficient of two ellipsoids: how alike they are as distributions.
+"""The overlapping coefficient of two ellipsoids: their similarity as normal distributions.
 
 Let f and g be two normal densities and ``K(t) = log(integral of f^(1-t) g^t)`` their Chernoff function, which is convex
 with ``K(0) = K(1) = 0``. The log ratio ``log(g/f)`` has the moment-generating function ``exp(K(t))`` under f and
@@ -6,9 +6,9 @@ with ``K(0) = K(1) = 0``. The log ratio ``log(g/f)`` has the moment-generating f
 
     ``OVL = 1/(2 pi i) * integral of exp(K(t)) / (t (1-t)) dt``
 
-from below to above the real axis, through any point between 0 and 1. All singularities of the integrand lie on the real
-axis, outside of what the path crosses, so that the path is free in the upper half-plane (the lower half is its mirror
-image). It starts at the saddle point and bends downhill: there the integrand falls without oscillating, however
+from below to above the real axis, through any point between 0 and 1. All singularities of the integrand are on the real
+axis outside of (0, 1), so that any path through the upper half-plane will do (the lower half is its mirror image). It
+starts at the saddle point and follows the steepest descent: there the integrand falls without oscillating, however
 different the scales of its factors are.
 """
 
@@ -26,28 +26,23 @@ from sepc.geometry.threads import one_blas_thread
 
 ComplexArray = NDArray[np.complexfloating[Any, Any]]
 
-# Ratios beyond this leave nothing in common; their squares and cubes stay finite.
+# Ratios beyond this mean a coefficient of 0; their squares and cubes stay finite.
 _FAR = 1e60
-# Gauss's rule on [0, 1], exact to rounding over one segment of the path.
-_GAUSS = np.polynomial.legendre.leggauss(32)
-_NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
-# A segment covers at most 0.7 of the way to the nearest singularity, and about this drop of the exponent.
-_DROP = 8.0
-# Sine, and cosine, of the least angle to the real axis: the path climbs, and stays away from the singularities there.
-_CLIMB = sqrt(0.5)
+# Gauss's rule on [-1, 1]: with 32 nodes exact to rounding over one segment of the path.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS  # on [0, 1]
 
 
 def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
-    """Return the likeness of two ellipsoids, each read as a normal distribution: their overlapping coefficient.
+    """Return the overlapping coefficient of two ellipsoids, each taken as a normal distribution.
 
-    The distribution of an ellipsoid has its centre as mean, and the covariance of the uniform distribution on it,
+    The distribution has the ellipsoid's centre as mean, and the covariance of the uniform distribution on it,
     ``axes @ diag(radii^2) @ axes.T / (d + 2)``. With the densities f and g the coefficient is the integral of
     ``min(f, g)``: 1 for equal ellipsoids, 0 for ellipsoids far apart.
 
-    It is a likeness of two whole distributions. The rule "the label whose density is larger" errs on points of f with
-    one probability, on points of g with another, and the coefficient is their sum. Of the label of a given point it
-    says nothing: half-way between two distributions that have little in common the error is one half. What does is
-    `Assessment.local_overlap`.
+    It is the sum of the two error rates of the rule "the label whose density is larger", on points of f and on points
+    of g. It compares whole distributions: half-way between two that hardly overlap the error rate is still one half.
+    `Assessment.local_overlap` compares them at a point.
 
     Parameters
     ----------
@@ -61,9 +56,8 @@ def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
 
     Notes
     -----
-    Deterministic, and accurate to about 1e-10 as long as the ellipsoids themselves are (the axes of an ellipsoid with a
-    ratio of radii of 1e6 are known to 1e-10 of its smallest radius). The cost is that of a singular value decomposition
-    and of some tens of evaluations of an integrand in d terms, on 32 points each.
+    Accurate to about 1e-10 as long as the ellipsoids themselves are (the axes of an ellipsoid with a ratio of radii of
+    1e6 are known to 1e-10 of its smallest radius).
 
     Examples
     --------
@@ -78,7 +72,7 @@ def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
     0.540291
     """
     same_features(F.radii, E.dim, "F", "E")
-    # One order for both calls, so that they give the same to the last bit.
+    # Sorted, so that both orders give the same bits.
     if (E.radii.tolist(), E.center.tolist()) > (F.radii.tolist(), F.center.tolist()):
         E, F = F, E
     with one_blas_thread(E.axes.size):
@@ -92,7 +86,7 @@ def overlap_coefficient(E: Ellipsoid, F: Ellipsoid) -> float:
 
 
 def _side_by_side(E: Ellipsoid, F: Ellipsoid) -> tuple[FloatArray, FloatArray]:
-    """Return standard deviations and means of F's distribution in axes in which E's is the standard normal one."""
+    """Return standard deviations and means of F's distribution in axes where E's is standard normal."""
     turned, spread, _ = np.linalg.svd((E.axes.T @ F.axes) * F.radii / E.radii[:, None])
     shift = turned.T @ ((F.center - E.center) @ E.axes / E.radii) * sqrt(E.dim + 2.0)
     return np.clip(spread, 1.0 / _FAR, _FAR), np.clip(shift, -_FAR, _FAR)
@@ -101,7 +95,7 @@ def _side_by_side(E: Ellipsoid, F: Ellipsoid) -> tuple[FloatArray, FloatArray]:
 class _Chernoff:
     """The function K for f standard normal and g with independent coordinates, at t and ``rest = 1 - t``.
 
-    Both are carried along: near 1 the one is not known from the other.
+    Both are arguments, since near 1 one minus t loses its digits.
     """
 
     def __init__(self, spread: FloatArray, shift: FloatArray) -> None:
@@ -138,7 +132,7 @@ class _Chernoff:
 
 
 def _integral(chernoff: _Chernoff) -> float:
-    """Follow the path from the saddle point until nothing is left to add."""
+    """Integrate along the path from the saddle point, by Gauss's rule on each segment, until a segment adds nothing."""
     t: complex
     rest: complex
     t, rest = start = _saddle(chernoff)
@@ -170,12 +164,16 @@ def _saddle(chernoff: _Chernoff) -> tuple[float, float]:
 
 
 def _segment(chernoff: _Chernoff, t: complex, rest: complex) -> complex:
-    """Return the next step of the path: downhill as far as it may turn, over which 32 nodes are enough."""
+    """Return the next step of the path: downhill, so short that 32 nodes are enough.
+
+    It covers at most 0.7 of the way to the nearest singularity, and a drop of the exponent by about 8. The path climbs
+    at 45 degrees at least: the singularities are on the real axis.
+    """
     first, second = chernoff.slopes(t, rest)
-    length = min(0.7 * chernoff.room(t, rest), _DROP / (abs(first) or 1e-300), sqrt(_DROP / abs(second)))
+    length = min(0.7 * chernoff.room(t, rest), 8.0 / (abs(first) or 1e-300), sqrt(8.0 / abs(second)))
     downhill = -first.conjugate() / (abs(first) or inf)
     if t.imag == 0.0:
         downhill = 1j
-    elif downhill.imag < _CLIMB:
-        downhill = complex(copysign(_CLIMB, downhill.real), _CLIMB)
+    elif downhill.imag < sqrt(0.5):
+        downhill = complex(copysign(sqrt(0.5), downhill.real), sqrt(0.5))
     return downhill * length

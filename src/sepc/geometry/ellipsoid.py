@@ -14,21 +14,17 @@ from sepc.geometry.chunks import chunk_slices
 
 # A point is inside when its gauge is at most 1 plus this.
 MEMBERSHIP_TOLERANCE = 1e-7
-# The largest gauge of a point that an ellipsoid holds.
+# The largest gauge of a point inside.
 LARGEST_HELD = 1.0 + MEMBERSHIP_TOLERANCE
-# A direction in which points spread (RMS) by less than this, in units of length of the features, is flat.
+# A direction in which the standard deviation of points, in units of the features, is less than this is flat.
 FLAT = 1e-6
 
 # A few units in the last place.
 ULPS = 4.0 * float(np.finfo(float).eps)
-_LARGEST_ROOT = float(np.sqrt(np.finfo(float).max))
-
-# Rows handled at a time where temporaries would otherwise outgrow the processor's cache.
-_CHUNK = 1024
 
 
 def is_held(gauges: Any) -> Any:
-    """Return whether an ellipsoid holds the points of these gauges; arrays of any library, or numbers."""
+    """Return whether points with these gauges, arrays of any library or numbers, are inside."""
     return gauges <= LARGEST_HELD
 
 
@@ -72,9 +68,7 @@ class Ellipsoid:
 
     @classmethod
     def trusted(cls, center: FloatArray, axes: FloatArray, radii: FloatArray) -> Self:
-        """Make an ellipsoid of three float64 arrays that already obey the rules, without a check.
-
-        For solvers, which build thousands of ellipsoids.
+        """Make an ellipsoid of three valid float64 arrays, without the checks: for solvers, which build thousands.
 
         Examples
         --------
@@ -159,7 +153,7 @@ class Ellipsoid:
 
     @property
     def half_widths(self) -> FloatArray:
-        """How far it reaches from its centre in each coordinate, shape (d,)."""
+        """Half of the width in each coordinate, shape (d,)."""
         return np.asarray(np.sqrt(np.square(self.axes * self.radii).sum(axis=1)))
 
     def gauge(self, points: ArrayLike) -> FloatArray:
@@ -243,11 +237,11 @@ class Ellipsoid:
 
         nearest = self.center + self._by_chunks(z, from_axes, width=self.dim)
         inside = self.contains(z, tol=0.0)
-        nearest[inside] = z[inside]  # to the bit
+        nearest[inside] = z[inside]  # without rounding
         return nearest
 
     def grown_to(self, point: ArrayLike) -> Self:
-        """Return this ellipsoid, grown about its centre until it holds `point`; itself if it does already.
+        """Return this ellipsoid, grown about its centre until it contains `point`; itself if it does already.
 
         Parameters
         ----------
@@ -262,8 +256,7 @@ class Ellipsoid:
         factor = float(self.gauge(point)[0])
         if factor <= 1.0:
             return self
-        # One rounding of the factor may leave the point outside by an ulp.
-        factor *= 1.0 + ULPS
+        factor *= 1.0 + ULPS  # rounding must not leave the point outside
         return type(self).trusted(self.center, self.axes, self.radii * factor)
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> FloatArray:
@@ -365,7 +358,7 @@ class Ellipsoid:
         """
         frame = self._frame(along)
         point = self.center if through is None else as_vector(through, "through", self.dim)
-        # In the ball's coordinates the plane is offset + ball_frame @ t; its point nearest to 0 is the cut's centre.
+        # In coordinates of the unit ball the plane is offset + ball_frame @ t; its point nearest to 0 is the centre.
         ball_frame = (self.axes.T @ frame) / self.radii[:, None]
         offset = (self.axes.T @ (point - self.center)) / self.radii
         left, stretch, right = np.linalg.svd(ball_frame, full_matrices=False)
@@ -397,11 +390,11 @@ class Ellipsoid:
     def _by_chunks(
         self, z: FloatArray, from_axes: Callable[[FloatArray], FloatArray], width: int | None = None
     ) -> FloatArray:
-        """Apply `from_axes` to the points in the ellipsoid's own axes, a cache-sized chunk at a time."""
-        if len(z) <= _CHUNK:
+        """Apply `from_axes` to the points in the ellipsoid's axes, 1024 at a time: their temporaries fit the cache."""
+        if len(z) <= 1024:
             return from_axes((z - self.center) @ self.axes)
         out = np.empty(len(z) if width is None else (len(z), width))
-        for rows in chunk_slices(len(z), _CHUNK):
+        for rows in chunk_slices(len(z), 1024):
             out[rows] = from_axes((z[rows] - self.center) @ self.axes)
         return out
 
@@ -418,18 +411,16 @@ def log_unit_ball_volume(d: int) -> float:
 
 
 def distance_from_axes(y: FloatArray, radii: FloatArray) -> FloatArray:
-    """Return the distance of points, given in the axes of an ellipsoid about its centre, to that ellipsoid.
-
-    Each row's result depends on that row alone, to the last bit.
-    """
+    """Return the distances to an ellipsoid of points in its axes about its centre; each depends on its row alone."""
     t, shrink = _secular_root(y, radii)
     return _row_norms(y * shrink * t[:, None])
 
 
 def _row_norms(y: FloatArray) -> FloatArray:
     norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", y, y))
-    if not norms.max(initial=0.0) <= _LARGEST_ROOT:  # squares have overflowed
-        huge = ~(norms <= _LARGEST_ROOT) & np.isfinite(y).all(axis=1)
+    largest = float(np.sqrt(np.finfo(float).max))
+    if not norms.max(initial=0.0) <= largest:  # squares have overflowed
+        huge = ~(norms <= largest) & np.isfinite(y).all(axis=1)
         size = np.abs(y[huge]).max(axis=1, keepdims=True)
         norms[huge] = size[:, 0] * _row_norms(y[huge] / size)
     return norms
@@ -449,7 +440,7 @@ def _secular_root(y: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatAr
     square = radii * radii
     scaled = np.abs(y) * radii
     outside = _row_norms(y / radii) > 1.0
-    # Both are lower bounds of the root: from the largest single term, and from the largest radius for all terms.
+    # Two lower bounds of the root: by the largest term alone, and with the largest radius in all terms.
     start = np.maximum((scaled - square).max(axis=1), _row_norms(scaled) - square.max())
     t = np.where(outside, np.maximum(start, 0.0), 0.0)
     active = np.flatnonzero(outside)
@@ -461,6 +452,6 @@ def _secular_root(y: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatAr
         slope = np.einsum("ij,ij->i", terms, inverse)
         step = phi * (np.sqrt(phi) - 1.0) / slope
         t[active] = np.maximum(now + step, now)
-        # Quadratic convergence: a step this small is the last that can matter.
+        # Convergence is quadratic: a smaller step is the last that matters.
         active = active[step > 1e-9 * (now + step)]
     return t, 1.0 / (square + t[:, None])

@@ -1,4 +1,4 @@
-"""The nearest points of two reduced convex hulls, with a certificate of how near they are to the best."""
+"""The nearest points of two reduced convex hulls, with a certificate, and linear separability."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray
+from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, support
-from sepc.geometry.checks import as_points, same_features
+from sepc.geometry.checks import as_points, as_vector, same_features
+from sepc.geometry.chunks import chunks
 from sepc.geometry.threads import one_blas_thread
 
-# Up to this number of points they are solved for in one call, as a rule.
+# Number of points of both sets up to which the short path is tried.
 _FEW = 1000
 
 
@@ -39,8 +40,8 @@ class HullPair:
     gap : float
         Certified error, see `certificate`.
     converged : bool
-        Whether `gap` is at most the tolerance asked for. Hulls that miss each other by less than about
-        1e-5 of the range but do not meet may be beyond the reach of float64.
+        Whether `gap` is at most the tolerance. For hulls that are disjoint, but less than about 1e-5 of the
+        range apart, float64 may not suffice.
     n_iter : int
         Iterations: steps of Newton's method on all points, and of the exact solver on small sets of them.
     n_passes : float
@@ -177,13 +178,13 @@ def nearest_of(
     tol: float = 1e-9,
     on_step: Callable[[int, float], None] | None = None,
 ) -> HullPair:
-    """Do what `nearest_points` does for points that are checked already."""
+    """Do what `nearest_points` does, without its checks."""
     # Here, so that importing this module does not load the compiler.
     from sepc.geometry._hulls.hull_search import Search
     from sepc.geometry._hulls.small_hulls import nearest_of_few
 
     if caps is None:
-        caps = _usual_caps(len(a), len(b))
+        caps = _default_caps(len(a), len(b))
     if len(a) + len(b) <= _FEW:
         pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
         if on_step is not None:
@@ -210,21 +211,20 @@ def nearest_of(
 
 
 def _read_only(points: FloatArray) -> FloatArray:
-    """Return a view that no one can write to: kernels are compiled for one kind of arrays."""
+    """Return a read-only view: kernels are compiled for these alone."""
     view = points.view()
     view.setflags(write=False)
     return view
 
 
-def _usual_caps(n_a: int, n_b: int) -> tuple[float, float]:
+def _default_caps(n_a: int, n_b: int) -> tuple[float, float]:
     """Return the paper's caps."""
-    smaller = 1.0 / min(n_a, n_b)
-    return smaller, smaller
+    return (1.0 / min(n_a, n_b),) * 2
 
 
 def _check_caps(cap: Any, n_a: int, n_b: int) -> tuple[float, float]:
     if cap is None:
-        return _usual_caps(n_a, n_b)
+        return _default_caps(n_a, n_b)
     both = (cap, cap) if np.ndim(cap) == 0 else tuple(cap)
     if len(both) != 2:
         raise InputError(f"cap is {cap!r}; expected one number, or a pair: one for A, one for B.")
@@ -243,3 +243,56 @@ def _check_cap(cap: Any, n: int, name: str) -> float:
             "the weights sum to 1. Leave it out for 1/min(n_a, n_b), or use 1.0 for the convex hull."
         )
     return min(max(value, 1.0 / n), 1.0)
+
+
+def linearly_separable(
+    A: ArrayLike, B: ArrayLike, *, unit: ArrayLike | None = None, first: tuple[BoolArray, BoolArray] | None = None
+) -> bool:
+    """Return whether a hyperplane separates two point sets: whether their convex hulls do not meet.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_a, d)
+    B : array-like of shape (n_b, d)
+    unit : array-like of shape (d,), optional
+        Units of the features; 1 by default. They only matter for rounding: hulls meet where they are nearer to each
+        other than 1e-8 of their range in these units.
+    first : tuple of two ndarray of bool, shapes (n_a,) and (n_b,), optional
+        Points to begin with: those that probably decide.
+
+    Notes
+    -----
+    Exact, and large sets are read a few times only: the hulls of subsets are tested. Where these meet, so do the hulls
+    of all points. Else a hyperplane separates the subsets, and either all points, or those on its wrong side are added.
+    """
+    sets = as_points(A, "A"), as_points(B, "B")
+    d = sets[0].shape[1]
+    same_features(sets[1], d, "B", "A")
+    length = np.ones(d) if unit is None else as_vector(unit, "unit", d)
+    origin, share = sets[0][0], 15 * d
+    preferred = [np.empty(0, np.int64)] * 2 if first is None else [np.flatnonzero(mask) for mask in first]
+    rows = [_evenly(some, len(points), share) for some, points in zip(preferred, sets, strict=True)]
+    while True:
+        few_a, few_b = ((points[some] - origin) / length for points, some in zip(sets, rows, strict=True))
+        pair = nearest_points(few_a, few_b, cap=1.0)
+        if pair.meet:
+            return False
+        normal = pair.normal / (length * pair.distance)
+        a, b = (np.concatenate([(x - origin) @ normal for x in chunks(points)]) for points in sets)
+        # The margin is wider than the rounding of the points' distances from the hyperplane.
+        if a.min() - b.max() > 1e-12 * max(np.abs(a).max(), np.abs(b).max()):
+            return True
+        more = [np.union1d(rows[0], _lowest(a, share)), np.union1d(rows[1], _lowest(-b, share))]
+        if [len(some) for some in more] == [len(some) for some in rows]:  # all but touching: rounding hides the margin
+            return False
+        rows, share = more, 2 * share
+
+
+def _evenly(preferred: IntArray, n: int, count: int) -> IntArray:
+    """Return about `count` of n rows, evenly spaced: of the preferred ones, if these are enough."""
+    rows = preferred if len(preferred) >= count else np.arange(n)
+    return np.union1d(rows[:: -(-len(rows) // count)], preferred[:count])
+
+
+def _lowest(score: FloatArray, count: int) -> IntArray:
+    return np.arange(len(score)) if len(score) <= count else np.argpartition(score, count)[:count]

@@ -1,4 +1,4 @@
-"""A small ellipsoid around what several ellipsoids have in common."""
+"""A small ellipsoid around the intersection of several ellipsoids."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +15,8 @@ from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.passes import principal_axes
 from sepc.geometry.separation import CONTACT_TOLERANCE, separate
 
-# Below this, rounding blurs the size of a cover; one of this size is small enough.
+# Below this level rounding decides the size of a cover.
 _SMALLEST_LEVEL = 1e-13
-_MAX_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,7 +107,7 @@ def cover_intersection(*ellipsoids: Ellipsoid, tol: float = 1e-8) -> Intersectio
         if verdict.hyperplane is not None:
             return _empty(_contact_weights(verdict.hyperplane[0], ellipsoids), 0, verdict.hyperplane)
     family = _Family(ellipsoids)
-    # Half of the tolerance is for the choice between the best cover and the smallest ellipsoid itself.
+    # The other half of the tolerance is for the choice between the best cover and the smallest ellipsoid.
     best, n_iter = _minimize(family, 0.5 * tol, may_be_empty=m > 2)
     if best.proves_empty:
         return _empty(best.weights, n_iter)
@@ -165,12 +164,12 @@ class _Member:
 
     @property
     def rounding(self) -> float:
-        """Differences of `value` below this mean nothing: a small level is a difference of numbers near 1."""
+        """Rounding error of `value`: a small level is a difference of numbers near 1."""
         return 1e-13 * (1.0 + abs(self.value)) + 1e-15 * self.dim / self.level
 
     @cached_property
     def gap(self) -> float:
-        """Bound of the excess of `value` over the best; the dual point is ``root root'``, shrunk."""
+        """Bound of the excess of `value` over the optimum, by the dual point ``root root'``, scaled down."""
         if self.room.min() <= 0.0:
             return inf
         return 0.5 * self.dim * max(log((self.traces / self.room).max() / self.dim), 0.0)
@@ -184,7 +183,7 @@ class _Member:
     @property
     def proves_empty(self) -> bool:
         """Whether no point obeys the weighted sum of the ellipsoids' inequalities."""
-        # Levels are squares: nothing is in common even after growth by the tolerance of `separate`.
+        # Levels are squares: the intersection is empty even after growth by the tolerance of `separate`.
         return self.level < -2.0 * CONTACT_TOLERANCE and self.level < -self.level_error
 
     def newton(self) -> tuple[FloatArray, float]:
@@ -193,7 +192,7 @@ class _Member:
         gram = (self.shapes.mT @ self.shapes).reshape(len(gradient), -1)
         turn = np.einsum("ijk,ij->ik", self.shapes, self.lean)
         hessian = 0.5 * gram @ gram.T + self.dim * turn @ turn.T
-        # An ellipsoid far larger than the others has next to no curvature; its gradient gives the scale then.
+        # An ellipsoid far larger than the others has almost no curvature: the gradient gives the scale.
         unit = 1.0 / np.sqrt(hessian.diagonal() + np.square(gradient))
         start = self.weights / (self.level * unit)
         step = unit * _bounded_newton(hessian * unit * unit[:, None], gradient * unit, start)
@@ -206,13 +205,13 @@ def _least_squares(family: _Family, weights: FloatArray) -> tuple[FloatArray, Fl
     share = np.sqrt(weights[live])[:, None]
     B = (share[:, :, None] * family.B[live]).reshape(-1, family.dim)
     h = (share * family.h[live]).reshape(-1)
-    # With its largest rows first, a pivoted QR keeps even the smallest rows to their own precision.
+    # With its largest rows first, a pivoted QR is precise relative to each row.
     order = np.abs(B).max(axis=1).argsort()[::-1]
     triangle, pivot, *_ = dgeqp3(B[order])
     root = np.empty((family.dim, family.dim))
     root[pivot - 1] = dtrtri(np.triu(triangle[: family.dim]))[0]
     x = root @ (root.T @ (h @ B))
-    # One correction makes these normal equations as precise as the QR itself.
+    # One step of iterative refinement makes the normal equations as precise as the QR.
     return root, x - root @ (root.T @ ((B @ x - h) @ B))
 
 
@@ -223,7 +222,7 @@ def _bounded_newton(hessian: FloatArray, gradient: FloatArray, start: FloatArray
     factor = np.linalg.cholesky(hessian)
     end = nnls(factor.T, start @ factor - np.linalg.solve(factor, gradient))[0]
     free = end > 0.0
-    # A small step drowns in the rounding of the end point: now that the zeros are known, solve for the step.
+    # A small step would be lost in the rounding of the end point: with the zeros known, solve for the step itself.
     step = np.where(free, 0.0, -start)
     right = gradient + hessian @ step
     step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], right[free])
@@ -231,13 +230,13 @@ def _bounded_newton(hessian: FloatArray, gradient: FloatArray, start: FloatArray
 
 
 def _minimize(family: _Family, tol: float, *, may_be_empty: bool) -> tuple[_Member, int]:
-    """Return the best member, or one whose negative level proves that nothing is in common."""
+    """Return the best member, or one whose negative level proves that the intersection is empty."""
     best = _Member(family, np.ones(family.size))
     if may_be_empty and best.proves_empty:
         return best, 0
     if best.level < _SMALLEST_LEVEL:
         best = _Member(family, np.eye(family.size)[family.home])
-    for n_iter in range(_MAX_STEPS):
+    for n_iter in range(100):
         if best.gap <= tol:
             return best, n_iter
         following = _line_search(family, best, may_be_empty=may_be_empty)
@@ -248,11 +247,11 @@ def _minimize(family: _Family, tol: float, *, may_be_empty: bool) -> tuple[_Memb
         if following.value > best.value - best.rounding and following.gap >= best.gap:
             return best, n_iter
         best = following
-    return best, _MAX_STEPS
+    return best, 100
 
 
 def _line_search(family: _Family, now: _Member, *, may_be_empty: bool) -> _Member | None:
-    """Return a member further down the Newton step, one with a negative level if met, or None if stuck."""
+    """Return a better member along the Newton step, or one that proves the intersection empty, or None."""
     step, slope = now.newton()
     start = now.weights / now.level
     for halvings in range(40):
@@ -261,7 +260,7 @@ def _line_search(family: _Family, now: _Member, *, may_be_empty: bool) -> _Membe
         member = _Member(family, weights)
         if may_be_empty and member.proves_empty:
             return member
-        # Near the optimum values differ by rounding alone, and Newton's full step is right.
+        # Near the optimum values differ by rounding only, and the full step is accepted.
         if member.level >= _SMALLEST_LEVEL and member.value <= now.value + 1e-4 * part * slope + now.rounding:
             return member
     return None
@@ -272,7 +271,7 @@ def _result(family: _Family, best: _Member, tol: float, n_iter: int) -> Intersec
         weights, gap = np.eye(family.size)[family.home], max(best.gap - best.value, 0.0)
         E = family.smallest
     else:
-        # Rounding in the level must not leave a common point outside.
+        # Rounding of the level must not leave a common point outside.
         growth = sqrt(1.0 + best.level_error / best.level)
         weights, gap = best.weights, best.gap + family.dim * log(growth)
         E = family.back(best.center, best.root * growth)

@@ -24,30 +24,30 @@ from sepc.geometry.threads import one_blas_thread
 if TYPE_CHECKING:
     from sepc.geometry._mve.design import Design
 
-# Up to this number of points they are solved for in one call, as a rule.
+# Number of points up to which the short path is tried.
 _FEW = 1000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MVE:
-    """A minimum-volume ellipsoid that judges itself.
+    """A minimum-volume ellipsoid with its certificate.
 
     Attributes
     ----------
     ellipsoid : Ellipsoid
         Contains every point it was built on.
     weights : ndarray of shape (n,)
-        The optimal design: non-negative, summing to 1, positive on the points that hold the ellipsoid.
+        The optimal design: non-negative, summing to 1, positive on the support points of the ellipsoid.
     gap : float
         Certified: the ellipsoid's log volume exceeds the minimum by at most ``(rank + 1) / 2 * gap``.
     rank : int
         Dimension of the points' affine hull; the minimum is meant inside of it.
     n_iter : int
-        Steps of the interior-point method, and of Newton's method on the carriers.
+        Steps of the interior-point method, and of Newton's method on the support points.
     n_passes : float
-        How often the solver read the points, in multiples of reading each once; the check of the input is not counted.
+        Passes of the solver over the points; the check of the input is not counted.
     converged : bool
-        Whether the gap is at most the tolerance asked for.
+        Whether the gap is at most the tolerance.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class MVE:
         origin, mean, length, covariance = kernels().moments(X, _units(unit, X.shape[1]))
         directions, variance = principal_directions(covariance)
         in_hull = (directions[: self.rank] / np.sqrt(variance[: self.rank, None])) / length
-        Y = (X - origin - mean) @ in_hull.T  # the rounding of a large offset is no part of the gap
+        Y = (X - origin - mean) @ in_hull.T  # differences, so that a large offset costs no digits
         held = self.weights > 0
         Y -= self.weights[held] @ Y[held]
         _, stretch, axes = np.linalg.svd(Y[held] * np.sqrt(self.weights[held])[:, None], full_matrices=False)
@@ -116,9 +116,8 @@ def min_volume_ellipsoid(
     points : array-like of shape (n, d)
         Finite numbers, n >= 1 and d >= 1.
     tol : float, default=1e-7
-        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. As a rule the points
-        that carry the ellipsoid lie on it up to rounding, and the gap is far smaller. Below 1e-12 rounding decides
-        whether it can be reached.
+        Largest certified gap to accept; the log volume is then known to ``(d + 1) / 2 * tol``. As a rule the support
+        points are on the ellipsoid up to rounding, and the gap is far smaller. Below 1e-12 rounding may prevent it.
     unit : array-like of shape (d,), optional
         Unit of length of each feature. By default its standard deviation over the points, or the largest one of
         the other features where that is 0.
@@ -143,7 +142,7 @@ def min_volume_ellipsoid(
     from sepc.geometry._mve import design_search
     from sepc.geometry._mve.design import Design
 
-    # Where a working set is singular numbers may overflow; the certificate shows it.
+    # With a singular working set numbers may overflow; the certificate shows it.
     with one_blas_thread(X.size), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if len(X) <= _FEW and X.shape[1] <= FEW_FEATURES:
             found = design_search.ellipsoid_of_few(X, length, finest)
@@ -155,7 +154,8 @@ def min_volume_ellipsoid(
         measures = kernels().moments(X, length)
         run = Design(X, measures, on_step)
         design = design_search.solve(run, finest)
-        if run.certified(tol) or len(distinct := _distinct(X)) == len(X):
+        distinct = None if run.certified(tol) else np.sort(np.unique(X, axis=0, return_index=True)[1])
+        if distinct is None or len(distinct) == len(X):
             return _answer(run, *design, tol)
         # Hundreds of copies of a point can fill a working set and make it singular: each point once.
         once = X[distinct]
@@ -164,7 +164,7 @@ def min_volume_ellipsoid(
 
 
 def _units(unit: ArrayLike | None, d: int) -> FloatArray:
-    """Return the units of length that were asked for; none where kernels are to find them."""
+    """Return the checked units of length; an empty array for the default, which kernels compute."""
     if unit is None:
         return np.empty(0)
     length = as_vector(unit, "unit", d)
@@ -177,13 +177,8 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
     return length
 
 
-def _distinct(X: FloatArray) -> IntArray:
-    """Return the first row of each point, ascending."""
-    return np.sort(np.unique(X, axis=0, return_index=True)[1])
-
-
 def _for_all(answer: MVE, rows: IntArray, run: "Design") -> MVE:
-    """Turn the answer for some rows, which hold all points, into one for all, after `run` was in vain."""
+    """Turn the result for the distinct points into one for all, after `run` has failed."""
     weights = np.zeros(len(run.X))
     weights[rows] = answer.weights
     weights.setflags(write=False)
@@ -192,7 +187,7 @@ def _for_all(answer: MVE, rows: IntArray, run: "Design") -> MVE:
 
 
 def _answer(run: "Design", rows: IntArray, weights: FloatArray, tol: float) -> MVE:
-    """Turn the design into an ellipsoid in raw coordinates that holds every point."""
+    """Turn the design into an ellipsoid in raw coordinates that contains every point."""
     stretch, thickness = _room_for_flat(run)
     reach = stretch * sqrt(max(run.top - 1.0, 0.0))
     from sepc.geometry._mve.large_interior_point import raw_factor
@@ -203,7 +198,7 @@ def _answer(run: "Design", rows: IntArray, weights: FloatArray, tol: float) -> M
     )
     axes_t, radii = principal_axes(factor)
     axes = axes_t.T.copy()
-    # The largest gauge of the own points, in the arithmetic of those who will ask for it.
+    # The largest gauge of the points, in the arithmetic of `Ellipsoid.gauge`.
     square = run.square_of_reach(center, axes, radii)
     radii *= sqrt(square) * (1.0 + ULPS) if square > 0.0 else 1.0
     ellipsoid = Ellipsoid.trusted(center, axes, radii)
@@ -213,10 +208,10 @@ def _answer(run: "Design", rows: IntArray, weights: FloatArray, tol: float) -> M
 
 
 def _room_for_flat(run: "Design") -> tuple[float, float]:
-    """Return the factor for the hull's radii and the radius of the flat directions that let every point in.
+    """Return the factor of the hull's radii and the radius of the flat directions with which all points are inside.
 
-    With no deviation from the hull they are 1 and 1e-6. Else the two share the room as they do in the smallest
-    ellipsoid around a product of two sets, and the result stays continuous in the deviation.
+    With no deviation from the hull they are 1 and 1e-6. Else they are those of the smallest ellipsoid around a product
+    of two sets, so that the result is continuous in the deviation.
     """
     rank, d = run.rank, len(run.unit)
     if rank == d:

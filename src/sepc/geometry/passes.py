@@ -1,7 +1,4 @@
-"""Compiled passes over points in memory, and principal axes of a covariance or an ellipsoid.
-
-The compiler is loaded on first use: reading an ellipsoid does not need it.
-"""
+"""Compiled passes over points, and principal axes of a covariance or an ellipsoid; the compiler is loaded on use."""
 
 from functools import cache
 from types import ModuleType
@@ -12,11 +9,11 @@ from sepc.common.typing import BoolArray, FloatArray
 from sepc.geometry.ellipsoid import FLAT, LARGEST_HELD, Ellipsoid
 from sepc.geometry.threads import one_blas_thread
 
-EVERY_ROW = np.empty(0, np.int64)  # stands for all rows where kernels take a choice
+EVERY_ROW = np.empty(0, np.int64)  # for kernels that take row numbers: all rows
 
-# Up to this number of features compiled rotations, which find small axes beside large ones to full relative precision,
-# take no longer than LAPACK; with hundreds they take ten times as long. LAPACK's errors are relative to the largest
-# axis: with more features it serves where that is precise enough.
+# Up to this number of features the compiled Jacobi method, which is precise relative to each axis, is as fast as
+# LAPACK; with hundreds it takes ten times as long. With more features LAPACK is used where errors relative to the
+# largest axis are small enough.
 FEW_FEATURES = 48
 
 
@@ -29,29 +26,28 @@ def kernels() -> ModuleType:
 
 
 def squared_gauges(E: Ellipsoid, points: FloatArray) -> FloatArray:
-    """Return the squares of the gauges, shape (n,), in a quarter of the time of the ellipsoid's own method."""
+    """Return the squared gauges of points, in a quarter of the time of `Ellipsoid.gauge`."""
     squares, nothing = np.empty(len(points)), np.zeros(E.dim)
     with one_blas_thread(points.size):
-        # Points minus centre, first of all: a large offset of both would cost digits.
+        # The centre is subtracted first: a large offset of both would cost digits.
         kernels().leverages(points, EVERY_ROW, E.center.copy(), nothing, E.axes / E.radii, nothing, squares)
     return squares
 
 
 def holds(E: Ellipsoid, points: FloatArray) -> BoolArray:
-    """Return which points an ellipsoid contains, in a quarter of the time of its own method."""
+    """Return which points an ellipsoid contains, in a quarter of the time of `Ellipsoid.contains`."""
     return squared_gauges(E, points) <= LARGEST_HELD**2
 
 
 def principal_directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the principal directions of a covariance as rows, and the variances along them; largest first.
 
-    The covariance is in units of length of the features: variances below 1e-12 are those of flat directions.
+    The covariance is in units of the features: directions with variances below 1e-12 are flat.
     """
     d = len(covariance)
-    # Errors of a variance may reach a tenth of the one below which a direction counts as flat. The norm is no less than
-    # the largest variance.
-    if d > FEW_FEATURES and float(np.linalg.norm(covariance)) * np.finfo(float).eps <= 0.1 * FLAT**2:  # neither for NaN
-        # A constant feature is a flat direction by itself, free of rounding.
+    # LAPACK's error, bounded through the norm, may be a tenth of the variance of a flat direction.
+    if d > FEW_FEATURES and float(np.linalg.norm(covariance)) * np.finfo(float).eps <= 0.1 * FLAT**2:  # False for NaN
+        # Constant features are exactly flat directions.
         varies = covariance.diagonal() > 0.0
         directions, variances = np.zeros((d, d)), np.zeros(d)
         n = int(np.count_nonzero(varies))
@@ -68,7 +64,7 @@ def principal_axes(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the axes of ``{matrix @ u : |u| <= 1}`` as rows, and its radii; longest first."""
     if len(matrix) > FEW_FEATURES and np.isfinite(matrix).all():
         axes, radii, _ = np.linalg.svd(matrix)
-        if radii[-1] >= 1e-9 * radii[0]:  # that of a flat direction keeps six digits and more
+        if radii[-1] >= 1e-9 * radii[0]:  # then the smallest radius has six digits or more
             return axes.T.copy(), radii
     rotated: tuple[FloatArray, FloatArray] = kernels().rows_svd(matrix)
     return rotated

@@ -1,4 +1,4 @@
-"""Separation of two ellipsoids: an exact test whether they meet, with its witness."""
+"""Separation of two ellipsoids: an exact test whether they intersect, with a certificate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,26 +11,19 @@ from sepc.common.typing import FloatArray
 from sepc.geometry.checks import same_features
 from sepc.geometry.ellipsoid import Ellipsoid
 
-# Ellipsoids that would touch if both were smaller by this share count as touching.
+# Ellipsoids with a margin up to this count as touching.
 CONTACT_TOLERANCE = 1e-9
-
-_EPS = float(np.finfo(np.float64).eps)
-# While no radius is below this share of its ellipsoid's largest, a matrix of squared radii loses too little
-# to matter.
-_EVEN = 0.01
-# Squares of still smaller numbers would vanish.
-_TINY = 1e-140
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Separation:
-    """Verdict whether two ellipsoids E and F meet, and its witness.
+    """Whether two ellipsoids E and F intersect, with a certificate.
 
     Attributes
     ----------
     disjoint : bool
-        Touching ellipsoids, to a relative 1e-9, are not disjoint; nor are ellipsoids so thin that rounding
-        leaves no strip between them (`margin` may then be larger).
+        False for ellipsoids that touch, to a relative 1e-9, and for ellipsoids so thin that rounding hides the
+        strip between them (`margin` may then be larger).
     margin : float
         ``s - 1``, where s is the common factor by which both must be scaled about their centres to touch.
         -1 for a common centre, negative for ellipsoids that overlap, 0 for ellipsoids that touch, above 1e-9
@@ -90,7 +83,7 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
     [1.666667, 0.0]
     """
     same_features(F.radii, E.dim, "F", "E")
-    # One order for both calls, so that separate(F, E) is the mirror image to the last bit.
+    # Sorted, so that separate(F, E) gives the same bits.
     swap = (E.radii.tolist(), E.center.tolist()) > (F.radii.tolist(), F.center.tolist())
     pair = _Pair(F, E) if swap else _Pair(E, F)
     if pair.far == 0.0:
@@ -109,7 +102,7 @@ def separate(E: Ellipsoid, F: Ellipsoid) -> Separation:
 class _Pair:
     """Two ellipsoids with their axes stacked as rows, in units of the largest radius."""
 
-    # Methods of arrays where there is a choice: on arrays this short the operators and functions cost twice as much.
+    # Methods of arrays where there is a choice: on short arrays operators and functions take twice as long.
 
     def __init__(self, E: Ellipsoid, F: Ellipsoid) -> None:
         self.E, self.F, self.dim = E, F, E.dim
@@ -118,22 +111,23 @@ class _Pair:
         self.unit = max(most_e, most_f)
         self.rows = np.concatenate((E.axes.T, F.axes.T))
         self.radii = np.concatenate((E.radii, F.radii)) / self.unit
-        if min(least_e, least_f) < _TINY * self.unit:
-            self.radii = np.maximum(self.radii, _TINY)
+        if min(least_e, least_f) < 1e-140 * self.unit:  # squares would underflow
+            self.radii = np.maximum(self.radii, 1e-140)
         offset = F.center - E.center
         self.far = max(map(abs, offset.tolist()))
         self.offset = offset / self.unit
-        # Bounds of log(q/p) at contact, from the most that one of the two is longer than the other.
+        # Bounds of log(q/p) at contact, by the largest ratios of radii.
         self.bracket = log(least_f / most_e), log(most_f / least_e)
         self.scaled_rows = scaled = self.rows * self.radii[:, None]
-        self.even = least_e >= _EVEN * most_e and least_f >= _EVEN * most_f
+        # With such radii a matrix of their squares is precise enough.
+        self.even = least_e >= 0.01 * most_e and least_f >= 0.01 * most_f
         if self.even:
             by_ellipsoid = scaled.reshape(2, self.dim, self.dim)
             self.matrices = (by_ellipsoid.mT @ by_ellipsoid).reshape(scaled.shape)
             self.flat_matrices = self.matrices.reshape(2, -1)
 
     def supports(self, normal: FloatArray) -> tuple[float, float]:
-        """Return how far each of the two reaches from its centre along `normal`."""
+        """Return both support functions along `normal`, relative to the centres."""
         y = self.scaled_rows.dot(normal)
         e, f = y[: self.dim], y[self.dim :]
         return sqrt(e.dot(e)), sqrt(f.dot(f))
@@ -166,13 +160,13 @@ class _Pair:
     @property
     def coarse_rounding(self) -> float:
         """Bound `rounding` for every unit normal."""
-        return (self.dim + 4) * _EPS * self.dim * float(self.far / self.unit + 2.0 * sqrt(self.dim))
+        return (self.dim + 4) * np.finfo(float).eps * self.dim * float(self.far / self.unit + 2.0 * sqrt(self.dim))
 
     def rounding(self, normal: FloatArray) -> float:
         """Bound the rounding error in the width of the strip between the two supporting hyperplanes."""
         size = np.abs(normal)
         terms = np.abs(self.offset) @ size + self.radii @ (np.abs(self.rows) @ size)
-        return (self.dim + 4) * _EPS * float(terms)
+        return (self.dim + 4) * float(np.finfo(float).eps * terms)
 
     def point(self, normal: FloatArray, balance: float) -> FloatArray:
         """Return the point that belongs to `normal`: it minimises ``p gauge_E^2 + q gauge_F^2``."""
@@ -181,7 +175,7 @@ class _Pair:
         stretch = self.unit * float(self.offset.dot(normal)) / float(e.dot(normal) / p + f.dot(normal) / q)
         from_e: FloatArray = self.E.center + (stretch / p) * e
         from_f: FloatArray = self.F.center - (stretch / q) * f
-        if self.even:  # the smaller of the two forgives less
+        if self.even:
             return from_e if p < q else from_f
         point = min(from_e, from_f, key=self.larger_gauge)
         return min(point, self.polished(point, p, q), key=self.larger_gauge)
@@ -193,7 +187,7 @@ class _Pair:
         return sqrt(max(e @ e, f @ f))
 
     def polished(self, point: FloatArray, p: float, q: float) -> FloatArray:
-        """Repair what long radii cost `point` across short ones: two steps of least squares in the gauges."""
+        """Correct the rounding of `point` along short radii by two steps of least squares in the gauges."""
         shares = self.spread(p, q)
         radii = self.radii * self.unit
         solve = _graded_solver(self.rows, np.sqrt(shares) / radii)
@@ -205,7 +199,7 @@ class _Pair:
 
 def _graded_solver(rows: FloatArray, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return the map from b to the x with ``rows' diag(weights^2) rows x = b``."""
-    # With its largest rows first, a pivoted QR keeps even the smallest rows to their own precision.
+    # With its largest rows first, a pivoted QR is precise relative to each row.
     order = weights.argsort()[::-1]
     triangle, pivot, *_ = dgeqp3(rows.take(order, 0) * weights[order, None])
     back = pivot.argsort()
@@ -215,20 +209,20 @@ def _graded_solver(rows: FloatArray, weights: FloatArray) -> Callable[[FloatArra
 def _contact(pair: _Pair) -> tuple[FloatArray, float]:
     """Return the unit normal at contact, and the balance ``log(q/p)`` there.
 
-    On the curve both gauges agree where ``log(h_F/h_E)`` equals the balance. The difference falls, with a
-    slope between -1 and 0, and is close to a straight line: Newton, kept inside a bracket.
+    On the curve both gauges are equal where ``log(h_F/h_E)`` equals the balance. The difference has a slope
+    between -1 and 0 and is almost linear in the balance: Newton's method, safeguarded by a bracket.
     """
     low, high = pair.bracket
-    # Only its direction counts, and squares of a tiny offset would vanish.
+    # Only the direction counts, and squares of a tiny offset would underflow.
     toward = pair.offset * (pair.unit / pair.far)
     h_e, h_f = pair.supports(toward)
     balance = min(max(log(h_f / h_e), low), high)
-    for _ in range(60):  # bisection alone needs fewer; all of them only when rounding hides the root
+    for _ in range(60):  # enough for bisection
         normal, turn, excess, slope, apart = _on_curve(pair, toward, balance)
         low, high = (balance, high) if excess > 0.0 else (low, balance)
         step = -excess / slope if slope < 0.0 else high - low
-        # A step leaves its square, which is below the tolerance of contact. Of ellipsoids that are apart only the
-        # normal is wanted: it errs by the square of such a step, the margin by the fourth power.
+        # The error is the square of the last step, below the tolerance of contact. Of disjoint ellipsoids only the
+        # normal is used: its error is the square of the step, that of the margin its fourth power.
         if abs(step) <= (1e-3 if apart else 2e-5):
             balance, normal = balance + step, normal + step * turn
             break

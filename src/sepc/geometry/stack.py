@@ -1,4 +1,4 @@
-"""Stacks of ellipsoids: gauges of points under all of them at once, the nearest ones, how alike two are at a point."""
+"""Stacks of ellipsoids: gauges of points under all of them at once, the nearest ones, and local overlap of two."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,29 +12,22 @@ from sepc.geometry.chunks import chunk_slices
 from sepc.geometry.ellipsoid import Ellipsoid, distance_from_axes, is_held
 from sepc.geometry.threads import one_blas_thread
 
-# Distances that differ by less than this share are equal.
+# Distances with a smaller relative difference are equal.
 DISTANCE_TOLERANCE = 1e-9
-# A bound may be wrong by rounding.
+# Allows for rounding of the bounds of distances.
 _HARDLY_MORE = 1.0 + 1e3 * DISTANCE_TOLERANCE
-# Points are always handled in blocks of exactly this many rows, the last one padded: a point goes through the same
-# matrix product alone and among a million others, so that its answer is the same to the last bit.
+# Points are always handled in blocks of exactly this number of rows, the last one padded: a point goes through the same
+# matrix product alone and among a million others, so that its result has the same bits.
 _BLOCK = 128
 ALL = slice(None)
 # Rows of a block that arithmetic takes at a time: NumPy is slow along short rows.
 _ROWS_AT_ONCE = 16
-# Numbers in a block under several ellipsoids that stay in the cache.
-_CACHED = 1 << 15
 
 
 class Nearest(NamedTuple):
-    """Pairs of a point and an ellipsoid than which none is nearer to that point.
+    """Pairs of a point and a nearest ellipsoid, by their numbers, ascending; arrays of shape (n_pairs,).
 
-    Attributes
-    ----------
-    row, which : ndarray of shape (n_pairs,)
-        Number of the point and of the ellipsoid; rows ascending, each row at least once unless its limit was smaller.
-    distance, gauge : ndarray of shape (n_pairs,)
-        Of the point to and under the ellipsoid.
+    Each point occurs at least once, unless its limit was smaller.
     """
 
     row: IntArray
@@ -44,16 +37,9 @@ class Nearest(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Pairs of a point outside of all ellipsoids and one that may be its nearest.
+    """Pairs of a point outside of all ellipsoids and one that may be its nearest, by their numbers.
 
-    Attributes
-    ----------
-    row, which : array of int, shape (n_pairs,)
-        Number of the point and of the ellipsoid.
-    below : array of shape (n_pairs,)
-        The distance is no less than this, but for rounding.
-    is_likely : array of bool, shape (n_pairs,)
-        Whether to begin with this pair.
+    `below` is a lower bound of the distance, up to rounding; the pairs that are `is_likely` are measured first.
     """
 
     row: Any
@@ -63,7 +49,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[int, "Candidates"]]) -> "Candidates":
-        """Return the pairs of blocks of points as one, in NumPy's arrays; blocks come with their first rows."""
+        """Return the concatenated pairs of blocks of points, given with their first rows, as NumPy arrays."""
         nothing = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, bool))
         moved = [part._replace(row=part.row + start) for start, part in parts]
         every = cls(*(np.concatenate(field) for field in zip(nothing, *moved, strict=True)))
@@ -71,29 +57,22 @@ class Candidates(NamedTuple):
         return cls(*(field[order] for field in every))
 
     def of_rows(self, rows: slice) -> "Candidates":
-        """Return the pairs of some points, which are then numbered from 0 on; the rows must be ascending."""
+        """Return the pairs of some points, numbered from 0 on; `row` must be ascending."""
         mine = slice(*np.searchsorted(self.row, [rows.start, rows.stop]))
         some = Candidates(*(field[mine] for field in self))
         return some._replace(row=some.row - rows.start)
 
 
 class EllipsoidStack:
-    """A sequence of ellipsoids of the same dimension.
+    """A sequence, maybe empty, of ellipsoids of the same dimension.
 
-    What it says of a point does not depend on the other points it is asked about, to the last bit.
-
-    Parameters
-    ----------
-    ellipsoids : sequence of Ellipsoid
-        May be empty.
-    dim : int
-        Number of features.
+    Results for a point have the same bits whatever other points are passed along.
     """
 
     def __init__(self, ellipsoids: Sequence[Ellipsoid], dim: int) -> None:
         self.ellipsoids, self.dim = tuple(ellipsoids), dim
 
-    # Stacked when first asked for: a fit does without, and they would be part of its memory.
+    # Stacked on first use: a fit does without, and they would take memory.
 
     @cached_property
     def centers(self) -> FloatArray:
@@ -117,23 +96,12 @@ class EllipsoidStack:
         return self.ellipsoids[which]
 
     def gauges(self, points: FloatArray, which: slice = ALL) -> FloatArray:
-        """Return the gauge of each point under each ellipsoid.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        which : slice, optional
-            The ellipsoids that are asked.
-
-        Returns
-        -------
-        ndarray of shape (n, n_asked)
-        """
-        asked = range(len(self))[which]
-        out = np.empty((len(points), len(asked)))
-        step = max(_CACHED // (_BLOCK * self.dim), 1)
-        for columns in chunk_slices(len(asked), step):
-            some = asked[columns]
+        """Return the gauge of each point under each of some ellipsoids, shape (n, number of these)."""
+        wanted = range(len(self))[which]
+        out = np.empty((len(points), len(wanted)))
+        step = max((1 << 15) // (_BLOCK * self.dim), 1)  # 256 kB of coordinates stay in the cache
+        for columns in chunk_slices(len(wanted), step):
+            some = wanted[columns]
             self._set_gauges(points, slice(some.start, some.stop), out[:, columns])
         return out
 
@@ -153,26 +121,15 @@ class EllipsoidStack:
         return np.array([E.distance(point[None])[0] for E in self.ellipsoids])
 
     def nearest(self, points: FloatArray, limit: FloatArray, candidates: Candidates | None = None) -> Nearest:
-        """Return the nearest ellipsoids of points that are outside of all of them.
+        """Return the nearest ellipsoids, no farther than `limit`, shape (n,), of points that are outside of all.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        limit : ndarray of shape (n,)
-            Ellipsoids further away than this do not count.
-        candidates : Candidates, optional
-            If they are known already.
-
-        Returns
-        -------
-        Nearest
-            Ties, to a relative 1e-9, are all there.
+        Of ties, to a relative 1e-9, all are returned.
         """
         row, which, below, is_likely = self._candidates(points, limit) if candidates is None else candidates
         best = limit.copy()
         distance, gauge = np.full((2, len(row)), np.inf)
         for is_next in (is_likely, ~is_likely):
-            # The others only where they are not known to be farther away.
+            # The others only where the lower bound does not rule them out.
             some = np.flatnonzero(is_next & ~(below > best[row] * _HARDLY_MORE))
             for k in np.unique(which[some]):
                 pairs = some[which[some] == k]
@@ -234,30 +191,24 @@ class EllipsoidStack:
 def candidates_among(xp: Any, sums: Any, unit: float, limit: Any) -> Candidates:
     """Return which ellipsoids may be the nearest of points, by two bounds of the distance.
 
-    From above, the way along the ray to the centre. From below, the way to the hyperplane that touches the ellipsoid
-    where that ray enters it.
+    The upper bound is the distance along the ray to the centre, the lower bound that to the tangent hyperplane where
+    this ray enters the ellipsoid.
 
     Parameters
     ----------
     xp : module
-        Library of the arrays.
+        Library of the arrays, also of the result.
     sums : array of shape (n_ellipsoids, n, 3)
-        Over the squares of a point's coordinates in the axes of an ellipsoid, times `EllipsoidStack.powers`. At least
-        one ellipsoid.
+        Sums over the squares of a point's coordinates, in the axes of at least one ellipsoid and in units of
+        `EllipsoidStack.unit`, times `EllipsoidStack.powers`.
     unit : float
-        Of length, in which the coordinates are: `EllipsoidStack.unit`.
     limit : array of shape (n,)
-        Ellipsoids further away than this do not count.
-
-    Returns
-    -------
-    Candidates
-        Their arrays are the library's.
+        Ellipsoids farther away than this do not count.
     """
     length, gauge, steepness = (xp.sqrt(sums[..., k]) for k in range(3))
     below = unit * (gauge * (gauge - 1.0) / steepness)
     above = unit * (length * (1.0 - 1.0 / gauge))
-    # Neither rounding nor a bound that is no number may lose the nearest.
+    # Neither rounding nor a bound of NaN may exclude the nearest.
     above = xp.where(xp.isnan(above), xp.inf, above)
     least = xp.min(above, axis=0)
     which, row = xp.nonzero(~(below > xp.minimum(least, limit) * _HARDLY_MORE) | (above <= least))
@@ -267,16 +218,15 @@ def candidates_among(xp: Any, sums: Any, unit: float, limit: Any) -> Candidates:
 
 
 def _repeated(vectors: FloatArray) -> FloatArray:
-    """Return vectors of shape (k, d) as often as rows are taken at once, shape (k, 1, many * d)."""
+    """Return vectors of shape (k, d), repeated for the rows that are taken at once, shape (k, 1, 16 * d)."""
     return np.tile(vectors, _ROWS_AT_ONCE)[:, None]
 
 
 def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: IntArray) -> Any:
-    """Return how alike the two ellipsoids of different groups are that hold a point and are most alike there.
+    """Return the largest overlap at each point of two ellipsoids of different groups that contain it.
 
-    Each ellipsoid is read as the normal distribution that `overlap_coefficient` reads it as. With the densities f and g
-    of two of them at the point, they are alike there by ``min(f, g) / (f + g)``: one half where the densities are
-    equal, next to 0 where one of them is far the larger. It compares two densities, and limits no error.
+    The overlap of two densities f and g at a point is ``min(f, g) / (f + g)``: one half where they are equal, near 0
+    where one is much larger. The densities are the normal ones of `overlap_coefficient`. It is no bound of an error.
 
     Parameters
     ----------
@@ -284,17 +234,16 @@ def local_overlap(xp: Any, stack: EllipsoidStack, gauges: Iterable[Any], group: 
         Library of the arrays.
     stack : EllipsoidStack
     gauges : iterable of arrays of shape (n,)
-        Of the points under each ellipsoid.
+        Gauges of the points under each ellipsoid.
     group : ndarray of int, shape (n_ellipsoids,)
-        The group of each, 0, 1, ...; there are two or more.
+        Two or more groups, numbered from 0 on.
 
     Returns
     -------
     array of shape (n,)
-        Between 0 and one half; NaN for points that no two ellipsoids of different groups hold. The same after any
-        common affine map.
+        NaN for points that no two ellipsoids of different groups contain. Invariant under affine maps.
     """
-    # Group after group: those that an ellipsoid is compared with lie side by side.
+    # Sorted by group, so that the ellipsoids of later groups are a slice.
     by_group = sorted(zip(group.tolist(), stack.ellipsoids, gauges, strict=True), key=lambda one: one[0])
     groups = [k for k, _, _ in by_group]
     logs = xp.stack([-0.5 * (stack.dim + 2.0) * gauge * gauge - E.log_volume for _, E, gauge in by_group], axis=1)

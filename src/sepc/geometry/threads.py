@@ -1,11 +1,10 @@
 """One BLAS thread inside the solvers.
 
-Their matrix products are small. Two threads that wait for each other on a busy machine make them many times slower, and
-the sums of several threads would round differently from one machine to the next.
+Their matrix products are small: threads that wait for each other on a busy machine make them many times slower, and
+sums over several threads round differently from one machine to the next.
 
-Some libraries let each thread of Python choose for itself. In others, such as the OpenBLAS of NumPy's wheels, the
-number of threads belongs to the whole process: there the first thread of Python that asks for one makes the change,
-and the last one that needs it takes it back.
+In some libraries, such as the OpenBLAS of NumPy's wheels, the number of threads is that of the whole process: there the
+first thread of Python to enter sets the limit, and the last one to leave restores the old one.
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 
 class _Shared:
-    """A limit of the whole process, as long as any thread of Python needs it."""
+    """A limit of the whole process, counted by the threads of Python that need it."""
 
     def __init__(self, libraries: Any) -> None:
         self.libraries = libraries
@@ -29,7 +28,7 @@ class _Shared:
         with self.lock:
             if self.n_users == 0:
                 self.limit = self.libraries.limit(limits=1)
-                _let_others_change_it()  # another thread may be the last one
+                _let_others_change_it()  # another thread may be the last to leave
             self.n_users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -70,13 +69,9 @@ def _one_thread() -> Iterator[None]:
 
 
 def one_blas_thread(size: int | None = None) -> AbstractContextManager[None]:
-    """Return a context in which BLAS uses one thread.
+    """Return a context in which BLAS uses one thread; none is needed for work on at most 2000 coordinates.
 
-    Parameters
-    ----------
-    size : int, optional
-        Number of coordinates that the work is about; without it any. Up to 2000 BLAS uses one thread for matrix
-        products anyway, but OpenBLAS wakes its threads for the smallest triangular systems, and they keep a core busy
-        with waiting.
+    For such small products BLAS uses one thread anyway. Without a `size` the limit is always set: OpenBLAS wakes its
+    threads for the smallest triangular systems, and waiting keeps a core busy.
     """
     return nullcontext() if size is not None and size <= 2000 else _one_thread()

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.tree import DecisionTreeClassifier
 
 from sepc.common.errors import InputError
-from sepc.common.subgroups import Subgroup, frequent_subgroups
+from sepc.common.intervals import Subgroup, frequent_subgroups
 from sepc.common.text import listed, percent, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.landscapes.constants import LEAK_ERRORS, LEAK_GAP, LEAK_OTHERS

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sepc.common.frames import plain
-from sepc.common.record_hashes import record_hashes
+from sepc.common.splits import record_hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.model.partition_model import PartitionModel
 

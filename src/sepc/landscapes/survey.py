@@ -18,10 +18,10 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import TrainingSet
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
+from sepc.geometry.hulls import linearly_separable
 from sepc.geometry.intersection import cover_intersection
 from sepc.geometry.mve import MVE, min_volume_ellipsoid
 from sepc.geometry.passes import holds
-from sepc.geometry.separability import linearly_separable
 from sepc.landscapes.constants import HEAVY_OVERLAP
 from sepc.landscapes.findings import PairStatistics
 from sepc.landscapes.linear_dependence import AffineHull, Moments, combination, flat_directions

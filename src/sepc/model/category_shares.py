@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.geometry.chunks import chunks
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents, chunks
 from sepc.model.constants import BEYOND, SHARES_WEIGH, UNSEEN
 
 

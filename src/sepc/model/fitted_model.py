@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sepc.common.frames import FrameMaker
 from sepc.common.typing import BoolArray, FloatArray, IntArray
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents
 from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
 from sepc.model.policy import Policy

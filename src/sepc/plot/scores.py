@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.errors import InputError
-from sepc.common.label_kinds import require_labels
+from sepc.common.validation import require_labels
 from sepc.estimators.classifier import SEPClassifier
 
 

@@ -13,16 +13,17 @@ from dask.base import get_scheduler
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from sepc.common.label_kinds import (
+from sepc.common.typing import IntArray
+from sepc.common.validation import (
     MISSING,
     LabelsOfAKind,
+    different_labels,
     joined_kinds,
     kinds_of,
+    names_of,
     require_labels,
     require_one_kind,
 )
-from sepc.common.typing import IntArray
-from sepc.common.validation import different_labels, names_of
 from sepc.geometry.chunks import chunk_slices
 from sepc.scale.scattered_records import Chunk, ScatteredRecords
 from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes

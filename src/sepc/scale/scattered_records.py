@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from sepc.common.record_hashes import Hashes, record_hashes
+from sepc.common.splits import Hashes, record_hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 from sepc.common.validation import no_numbers, require_two_classes
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents
 from sepc.partitions.units import units_from
 from sepc.scale.scattered_records import Chunk, ScatteredRecords
 

@@ -18,7 +18,7 @@ from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
 from sepc.common.frames import plain
-from sepc.common.subgroups import Subgroup, frequent_subgroups
+from sepc.common.intervals import Subgroup, frequent_subgroups
 from sepc.common.text import percent, shortened
 from sepc.reports.comparison import Comparison, ModelVerdicts, in_words
 

@@ -19,8 +19,7 @@ from sepc.estimators.ensemble.stacking import learn_stack, learn_strangeness, sh
 from sepc.estimators.held_out_parts import groups_of
 from sepc.estimators.progress import Progress
 from sepc.estimators.records import ArrangedSet, class_slices
-from sepc.geometry.chunks import chunk_slices
-from sepc.geometry.extents import Extents
+from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count

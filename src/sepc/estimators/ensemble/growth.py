@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from sepc.common.splits import deal
+from sepc.common.splits import stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
 from sepc.estimators.density_fit import EM_STEPS, PASSES
 from sepc.estimators.ensemble.constants import MOST_POINTS
@@ -93,7 +93,7 @@ def grow(
     there = points if gaps is None else np.where(gaps, np.nan, points)
     rng = np.random.default_rng(plan.seed)
     each = codes if equal is None else codes[equal.first]
-    dealt = deal(each, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
+    dealt = stratified_parts(each, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
     if equal is not None:
         dealt = dealt[equal.of_record]
     blocks = []

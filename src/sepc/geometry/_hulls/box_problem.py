@@ -7,27 +7,26 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from sepc.common.typing import FloatArray
 
-# How t and 1 - t change with t.
+# Derivatives of t and 1 - t.
 _SIGNS = np.array([[1.0], [-1.0]])
 
 
 def solve_box(
     blocks: list[tuple[FloatArray, float]], before: FloatArray, r: FloatArray, tol: float
 ) -> tuple[FloatArray, int]:
-    """Return the t in [0, 1] that makes ``r + columns @ (t - before)`` shortest, and the number of iterations.
+    """Return the t in [0, 1] that minimises ``|r + columns @ (t - before)|``, and the number of iterations.
 
-    Mehrotra's predictor-corrector method. The sums are eliminated first, which leaves d by d systems: the scatter of
-    the columns about the weighted mean of their group, free of cancellation.
+    Mehrotra's predictor-corrector method. The sums of t over each group, those of `before`, are eliminated, which
+    leaves d by d systems of the scatter of the columns about the weighted means of their groups, free of cancellation.
 
     Parameters
     ----------
     blocks : list of pairs
-        Groups of columns, as points of shape (n_group, d) and what to multiply them by; the sum of t over each is that
-        of `before`.
+        Groups of columns, as points of shape (n_group, d) and a factor.
     before : ndarray of shape (n,)
     r : ndarray of shape (d,)
     tol : float
-        Gap that the whole search is to reach.
+        Gap of the whole search.
     """
     box = _Box([block for block in blocks if len(block[0])], before, r)
     n_iter = box.run(max(1e-3 * tol, 1e-13), 1e-3 * tol)
@@ -35,10 +34,10 @@ def solve_box(
 
 
 class _Box:
-    """The least-distance problem over a box whose sums are given, on its way to the solution.
+    """The state of the least-distance problem over a box with given sums.
 
-    ``slack`` holds t and 1 - t as its two rows, kept apart for the sake of small numbers; ``multiplier`` holds the
-    multipliers of the lower and of the upper bounds. All are positive.
+    The rows of ``slack`` are t and 1 - t, both stored so that small values keep their digits; those of ``multiplier``
+    are the multipliers of the lower and of the upper bounds. All are positive.
     """
 
     def __init__(self, blocks: list[tuple[FloatArray, float]], before: FloatArray, r: FloatArray) -> None:
@@ -51,7 +50,7 @@ class _Box:
         for group, total in zip(self.groups, self.totals, strict=True):
             t[group] = total / (group.stop - group.start)
         self.slack = np.stack([t, 1.0 - t])
-        # Multipliers of the size of the scores, larger where a score calls for its bound.
+        # Initial multipliers of the size of the scores, larger at the bounds that the scores favour.
         score = self._scores(self.f + self._sum(t))
         for group in self.groups:
             score[group] -= score[group].mean()
@@ -60,7 +59,6 @@ class _Box:
 
     @property
     def t(self) -> FloatArray:
-        """The point that has been reached."""
         t: FloatArray = self.slack[0]
         return t
 
@@ -77,7 +75,7 @@ class _Box:
         return out
 
     def run(self, tol: float, flat: float) -> int:
-        """Step until the relative duality gap is `tol` or the sum is no longer than `flat`; return how often."""
+        """Iterate until the relative duality gap is `tol` or the length at most `flat`; return the number of steps."""
         best = last_gap = np.inf
         stalled = closed = careful = 0
         length = 1.0
@@ -87,27 +85,27 @@ class _Box:
             stalled = 0 if gap < 0.9 * best else stalled + 1
             best = min(best, gap)
             closed += gap <= enough
-            # Once the gap is closed the residual may need some more rounds, but soon it is rounding.
+            # Once the gap is closed the residual may need some more steps, until it is rounding.
             done = gap <= enough and (error <= enough or closed == 5)
             if done or square <= flat * flat or stalled == 10:
                 return iteration
-            # Second-order terms that do harm: go without for a while, and bring the products back into balance.
+            # After poor progress: four steps without second-order terms, which restore centrality.
             careful = 4 if length < 0.2 or gap > last_gap else careful - 1
             last_gap = gap
             length = self._step(gap, careful > 0)
         return 80
 
     def _gap(self) -> tuple[float, float, float]:
-        """Return the duality gap, the squared length of the sum, and how far the dual residual matters."""
+        """Return the duality gap, the squared length of the sum, and the effect of the dual residual."""
         total = self.f + self._sum(self.t)
         self.weight = (self.multiplier / self.slack).sum(axis=0)
         self.residual = self._scores(total) + self.multiplier[1] - self.multiplier[0]
         self.mass, self.lack = [], []
         for group, wanted in zip(self.groups, self.totals, strict=True):
-            # Free variables would get weights without bound, and drown the unit matrix they are added to.
+            # Unbounded weights of free variables would cancel the unit matrix they are added to.
             weight = self.weight[group] = 1.0 / (self.weight[group] + 1e-13 / (1.0 + wanted) ** 2)
             mass = float(weight.sum()) + 1e-300
-            # The multiplier of the group's sum is free and enters linearly: take the best for the residual.
+            # The multiplier of the group's sum is free: take the one that minimises the residual.
             self.residual[group] -= float(weight @ self.residual[group]) / mass
             self.mass.append(mass)
             self.lack.append(wanted - float(self.t[group].sum()))
@@ -115,7 +113,7 @@ class _Box:
         return float(np.vdot(self.multiplier, self.slack)), float(total @ total), error
 
     def _step(self, gap: float, careful: bool) -> float:
-        """Take one predictor-corrector step; return its length as a share of the full one."""
+        """Take one predictor-corrector step; return its length relative to the full one."""
         system = _System(self)
         trust, least = (0.0, 0.1) if careful else (1.0, 0.0)
         toward = self.multiplier[1] - self.residual - self.multiplier[0]
@@ -124,7 +122,7 @@ class _Box:
         length = min(1.0, 1.0 / fall)
         second_order = _SIGNS * step * rise
         ratio = max(1.0 - length + length * length * float(second_order.sum()) / gap, 0.0)
-        # The multipliers aimed at: those that make the products with the slacks equal.
+        # Target multipliers: those that make the products with the slacks equal.
         aim = (max(ratio**3, least) * gap / (2.0 * len(step)) - trust * second_order) / self.slack
         step = system.solve(toward + aim[0] - aim[1])  # the corrector
         rise, fall = self._rise(step, aim)
@@ -134,10 +132,7 @@ class _Box:
         return length
 
     def _rise(self, step: FloatArray, aim: FloatArray) -> tuple[FloatArray, float]:
-        """Return the step of the multipliers that goes with one of t, shape (2, n), and how fast the first bound comes.
-
-        The multipliers aim at others, shape (2, n), or at 0.
-        """
+        """Return the step of the multipliers towards `aim` for a step of t, and the inverse of the longest step."""
         closing = -_SIGNS * step / self.slack
         rise = closing - 1.0 + aim / self.multiplier
         fall = max(float(closing.max()), -float(rise.min()), 1e-300)
@@ -166,7 +161,7 @@ class _System:
         """Return the step of t for a right-hand side, shape (n,)."""
         step = b * self.root
         for group, mass, lack in zip(self.box.groups, self.box.mass, self.box.lack, strict=True):
-            # With the group's mean taken out, centred columns may stand in for the columns.
+            # With the group's mean removed, the centred columns may replace the columns.
             root = self.root[group]
             step[group] += (lack - float(root @ step[group])) / mass * root
         move = dpotrs(self.factor, self.shift + self.centred @ step)[0]

@@ -1,4 +1,4 @@
-"""The search behind `nearest_points`: which points are undecided, what becomes of them, and how good that is."""
+"""The search behind `nearest_points`: rounds that choose undecided points, solve for their shares, and certify them."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ from sepc.geometry._hulls.small_hulls import ROUNDING, settle, slab_limit
 from sepc.geometry._hulls.smooth_hulls import Undecided
 from sepc.geometry.chunks import CHUNK, by_column, chunk_slices, mean_from, moved
 
-# Samples nearer to each other than this, in units of the range, show that the hulls meet.
+# If the distance of samples relative to the range is at most this, the hulls probably meet.
 CLOSE = 1e-3
-# Up to this number of points between the bounds, their differences show which components of the normal are rounding.
+# The normal is cleaned of rounding by the differences of at most this number of points between the bounds.
 _FEW_BETWEEN = 600
 
 StepCallback = Callable[[int, float], None]
@@ -22,9 +22,9 @@ Picked = IntArray | slice
 
 
 class Side:
-    """One point set while its weights are sought; all shares are equal at first.
+    """One point set during the search; all shares are equal at first.
 
-    ``sign`` is -1 for A, whose weights go to the points lowest along the normal, and 1 for B. The weights are
+    ``sign`` is -1 for A, whose lowest points along the normal have weight, and 1 for B. The weights are
     ``cap * share``; ``image`` is the weighted mean of the points relative to ``shift``.
     """
 
@@ -40,7 +40,7 @@ class Side:
         self.score = np.empty(n if self.is_free else 0)
 
     def sample(self, n: int) -> tuple[FloatArray, float]:
-        """Return a strided sample of at least n points, as `signed` does, and a cap that gives them the same room."""
+        """Return a strided sample of at least n points, as `signed` does, and the corresponding cap."""
         points = self.signed(slice(None, None, max(len(self.points) // n, 1)))
         return points, min(max(self.cap * len(self.points), 1.0) / len(points), 1.0)
 
@@ -54,10 +54,10 @@ class Side:
         return self.sign * self.relative(rows)
 
     def put_columns(self, rows: Picked, share: FloatArray, out: FloatArray) -> FloatArray:
-        """Set `out` to points as `signed` returns them, one per column; return what they weigh with these shares."""
+        """Set `out` to points as `signed` returns them, one per column; return their weighted sum with these shares."""
         if isinstance(rows, slice) and not self.is_shifted:
             points = self.points[rows]
-            out[:] = points.T  # a product of differently arranged arrays would make a copy
+            out[:] = points.T  # a product with a transposed array would make a copy
             out *= self.sign
             return np.asarray((self.sign * (share @ points)) * self.cap)
         numbers = np.arange(len(self.points))[rows]
@@ -104,7 +104,7 @@ class Search:
     def __init__(
         self, a: FloatArray, b: FloatArray, caps: tuple[float, float], tol: float, on_step: StepCallback | None
     ) -> None:
-        # Of more points some are so near to a hyperplane that the last digits of its normal decide their side.
+        # Of so large a number some are so near to the hyperplane that the last digits of its normal decide their side.
         self.tol, self.on_step, self.is_crowded = tol, on_step, len(a) + len(b) > 20_000
         ends = [[by_column(fold, points) for points in (a, b)] for fold in (np.minimum, np.maximum)]
         self.low, self.high = np.minimum(*ends[0]), np.maximum(*ends[1])
@@ -115,7 +115,7 @@ class Search:
         self.shift = smaller[0] + offset if _is_far(self.low, self.high) else np.zeros(len(offset))
         self.sides = [Side(a, -1.0, caps[0], self.shift), Side(b, 1.0, caps[1], self.shift)]
         for side, points in zip(self.sides, (a, b), strict=True):
-            # What rounding of the shift leaves, or the mean itself.
+            # The rounding error of the shift, or the mean itself.
             is_smaller = points is smaller
             side.image = (smaller[0] - self.shift) + offset if is_smaller else mean_from(side.points, side.shift)
         self.free = [side for side in self.sides if side.is_free]
@@ -131,7 +131,7 @@ class Search:
             self.gap = certified_gap(distance, 0.0, self.data_range)
         if not self.free or self.gap <= self.tol:
             return
-        # As many are chosen next to the threshold; three times as many after each round in vain.
+        # The number of points chosen next to the threshold, tripled after each round without progress.
         share = slab_limit(len(self.shift))
         self._first_round(share)
         exact = False
@@ -146,7 +146,7 @@ class Search:
             self._round(share, exact)
             if self.gap > 0.1 * previous:
                 if exact and everything:
-                    _sharpen(self)  # where hulls all but touch, the shares found are not exact enough
+                    _sharpen(self)  # the shares may be too inexact for hulls that all but touch
                     self._report()
                     return
                 exact = everything
@@ -157,7 +157,7 @@ class Search:
             self.on_step(self.n_iter, self.gap)
 
     def _first_round(self, limit: int) -> None:
-        """Solve for all points; if these are many, for those that a sample leaves undecided."""
+        """Solve for all points, or for those that a sample leaves undecided."""
         w, width, close = self.normal, 1.0, 0.0
         chosen: list[Picked] = [slice(None)] * len(self.free)
         n_sample = 300 + 50 * len(self.shift)
@@ -168,20 +168,20 @@ class Search:
             close = CLOSE * self.unit if meet else 0.0
         undecided = self._narrowed(chosen, w, width, limit, close)
         if undecided.is_thinned and undecided.distance > self.flat:
-            # The hulls do not meet, or the points that were kept could not show it.
+            # The hulls do not meet, or the kept points could not show it.
             n_steps, n_read = undecided.n_steps, undecided.n_read
-            del undecided  # it holds as many points as the next one
+            del undecided  # frees its copy of the points
             undecided = self._narrowed(chosen, w, width, limit, 0.0)
             undecided.n_steps += n_steps
             undecided.n_read += n_read
         if undecided.distance > self.flat:
             undecided.refine(self.flat, self.tol)
         self._take(undecided, chosen)
-        del undecided  # before all points are measured
+        del undecided  # frees its copy of the points
         self._measure()
 
     def _narrowed(self, chosen: list[Picked], w: FloatArray, width: float, limit: int, close: float) -> Undecided:
-        """Return the problem of the chosen points after its slabs were narrowed, from a normal and a width on."""
+        """Return the problem of the chosen points, with slabs narrowed from a normal and a width on."""
         undecided = self._among(chosen)
         undecided.start(w, width)
         undecided.narrow(limit, self.flat, close)
@@ -189,11 +189,11 @@ class Search:
 
     @property
     def flat(self) -> float:
-        """Distance from which on nothing needs to be gained: the hulls meet."""
+        """Distance at which the hulls meet, whatever the shares."""
         return 0.1 * self.tol * self.unit
 
     def _try_sample(self, n: int, limit: int) -> tuple[FloatArray, float, bool]:
-        """Return the normal of at least n points of each side, the width of the slab it leaves, and if they meet."""
+        """Return normal and width of the slab for a sample of n points or more of each side, and whether they meet."""
         blocks, caps = zip(*(side.sample(n) for side in self.free), strict=True)
         fixed = self.normal + sum(side.sign * side.image for side in self.free)
         shares = [np.full(len(x), 1.0 / cap / len(x)) for x, cap in zip(blocks, caps, strict=True)]
@@ -205,7 +205,7 @@ class Search:
         return sample.w, max(sample.width, 1.5 * (len(fixed) / n) ** 0.5), sample.distance <= close
 
     def _round(self, share: int, exact: bool) -> None:
-        """Solve for the undecided points, judge the result, and take it back if rounding made it worse."""
+        """Solve for the undecided points and certify the result; revert it if rounding has made it worse."""
         before = self.normal, self.gap, [(side.share.copy(), side.image.copy()) for side in self.free]
         chosen = [self._choose(side, share) for side in self.free]
         if exact or not self._refine_among(chosen):
@@ -218,7 +218,7 @@ class Search:
             self.data_range = self._range()
 
     def _among(self, chosen: list[Picked]) -> Undecided:
-        """Return the problem of the chosen points, all others kept as they are."""
+        """Return the problem of the chosen points, with all others fixed."""
         shares = [side.share[rows] for side, rows in zip(self.free, chosen, strict=True)]
         groups = _groups([len(share) for share in shares])
         columns = np.empty((len(self.shift), groups[-1].stop))
@@ -228,14 +228,14 @@ class Search:
         return Undecided(columns, [side.cap for side in self.free], shares, fixed)
 
     def _refine_among(self, chosen: list[Picked]) -> bool:
-        """Find the best shares of the chosen points, starting from their present ones; return whether that worked."""
+        """Optimise the shares of the chosen points from their present ones; return whether that worked."""
         undecided = self._among(chosen)
         undecided.start(self.difference(), 1.0)
         done = undecided.refine(self.flat, self.tol)
         return self._take(undecided, chosen) and done
 
     def _take(self, undecided: Undecided, chosen: list[Picked]) -> bool:
-        """Give the chosen points the shares that were found for them, unless rounding has spoilt a sum."""
+        """Set the shares of the chosen points, unless rounding has spoilt a sum; return whether they were set."""
         self.n_iter += undecided.n_steps
         self.n_passes += 2.0 * undecided.n_read / self.n_rows
         parts = list(zip(self.free, chosen, undecided.all_groups, strict=True))
@@ -256,7 +256,7 @@ class Search:
         self.data_range = self._range()
         distance = float(np.linalg.norm(r))
         self.normal, self.gap = r, self.gap_along(r, distance)
-        # Rounding moves r by an ulp of the range, and the gap by that over the square of the distance.
+        # Rounding changes r by an ulp of the range, and the gap by that over the square of the distance.
         if self.tol < self.gap < 1.0 and 1e-14 * self.data_range**2 > self.tol * distance**2:
             clean = _cleaned(self.free, r)
             gap = self.gap_along(clean, distance)
@@ -266,7 +266,7 @@ class Search:
                 self.gap_along(r, distance)
 
     def gap_along(self, direction: FloatArray, distance: float) -> float:
-        """Return the gap that the direction certifies; its scores stay with the sides."""
+        """Return the gap that the direction certifies; set the sides' scores along it."""
         lower = 0.0
         for side in self.sides:
             if side.is_free:
@@ -284,8 +284,8 @@ class Search:
     def _choose(self, side: Side, share: int) -> Picked:
         """Return the points whose weights may have to change.
 
-        These are the points with weights between the bounds, those on the wrong side of the threshold, and some next to
-        it: of those with some weight the worst, of those with room for more the best, `share` more than are wrong.
+        These are the points with weights between the bounds, those on the wrong side of the threshold, and `share` more
+        on each side of it: of the points with weight the worst, of those below the cap the best.
         """
         inside, outside = side.share > ROUNDING, side.share < 1.0 - ROUNDING
         chosen = inside & outside
@@ -304,11 +304,11 @@ class Search:
         return np.flatnonzero(chosen)
 
     def _solve_among(self, chosen: list[Picked]) -> None:
-        """Find the best weights of the chosen points, all others kept as they are."""
+        """Optimise the shares of the chosen points by the exact stage, with all others fixed."""
         picks, shares = [], []
         for side, pick in zip(self.free, chosen, strict=True):
             share = side.share[pick]
-            # Where all are in, or all out, there is nothing to decide.
+            # With all shares 0, or all 1, there is nothing to decide.
             some = 1e-9 < share.sum() < len(share) - 1e-9
             picks.append(pick if some else slice(0, 0))
             shares.append(share if some else share[:0])
@@ -330,7 +330,7 @@ class Search:
 
 
 def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
-    """Give all points the shares that a normal leads to; return those that are unsure, `least` or more."""
+    """Set all shares by a normal; return the undecided points, `least` or more."""
     side.project(w, side.score)
     tau, middle = half_width(side.score, width), float(side.score.mean())
     threshold, _, _ = spread(side.score, np.full(len(side.score), 0.5), tau, 1.0 / side.cap, middle, side.share)
@@ -343,25 +343,20 @@ def _unsure(side: Side, w: FloatArray, width: float, least: int) -> Picked:
 
 
 def _groups(sizes: list[int]) -> list[slice]:
-    """Return two slices, one after the other, of the given sizes; the second is empty if none is given."""
-    n = sum(sizes)
-    return [slice(0, sizes[0]), slice(sizes[0], n)]
+    """Return two consecutive slices of the given sizes; the second is empty if none is given."""
+    return [slice(0, sizes[0]), slice(sizes[0], sum(sizes))]
 
 
 def _is_far(low: FloatArray, high: FloatArray) -> bool:
-    """Return whether points within these bounds are better moved to the origin.
-
-    Nearer to it than twice their range they are not: rounding costs no more than about their own mean, and moving them
-    costs a copy or a pass.
-    """
+    """Return whether points within these bounds are more than twice their range from the origin, and better moved."""
     return bool(max(float(-low.min()), float(high.max())) > 2.0 * float((high - low).max()))
 
 
 def _sharpen(search: Search) -> None:
-    """Change the weights between the bounds until the normal is orthogonal to differences of their points.
+    """Change the weights between the bounds so that the normal is orthogonal to differences of their points.
 
-    Two searches that end with the same undecided points then have the same normal but for rounding, whichever way
-    they have come: a point next to the hyperplane is on the same side for both.
+    The normal then depends, up to rounding, on the undecided points alone and not on the path of the search: so does
+    the side of a point next to the hyperplane.
     """
     between = [(side, side.between()) for side in search.free]
     if not 1 < sum(len(rows) for _, rows in between) <= _FEW_BETWEEN or not all(len(rows) for _, rows in between):
@@ -378,7 +373,7 @@ def _sharpen(search: Search) -> None:
         side.share[rows] += move
         side.image = side.image - side.sign * (move @ block)
     r = search.difference()
-    search.normal = r - (axes @ r) @ axes  # without what rounding left
+    search.normal = r - (axes @ r) @ axes  # removes rounding
     search.gap = search.gap_along(search.normal, float(np.linalg.norm(r)))
     if search.gap > max(search.tol, before[1]) or not all(side.is_feasible(rows) for side, rows in between):
         search.normal, search.gap = before[:2]
@@ -388,9 +383,9 @@ def _sharpen(search: Search) -> None:
 
 
 def _cleaned(sides: list[Side], r: FloatArray) -> FloatArray:
-    """Return r without its components along differences of undecided points, which the optimum has not.
+    """Return r without its components along differences of undecided points, which are 0 at the optimum.
 
-    They are rounding. Where the hulls all but touch, they would be what the certificate sees first.
+    They are rounding, and would dominate the certificate of hulls that all but touch.
     """
     blocks = []
     for side in sides:
@@ -402,13 +397,13 @@ def _cleaned(sides: list[Side], r: FloatArray) -> FloatArray:
         return r
     _, size, axes = np.linalg.svd(np.concatenate(blocks), full_matrices=False)
     axes = axes[size > 1e-10 * size[0]]
-    for _ in range(2):  # the second time for what rounding left of the first
+    for _ in range(2):  # the second time removes the rounding of the first
         r = r - (axes @ r) @ axes
     return r
 
 
 def _centred(side: Side, rows: IntArray) -> FloatArray:
-    """Return points about their mean, times what a full share of each adds to the difference of the two images."""
+    """Return points about their mean, times the factor with which their shares enter the difference of the images."""
     block = side.points[rows] - side.points[rows[0]]
     result: FloatArray = (-side.sign * side.cap) * (block - block.mean(axis=0))
     return result

@@ -1,7 +1,6 @@
-"""The smooth stage of `nearest_points`, compiled: slabs that narrow, and shares that become those of the exact problem.
+"""The smooth stage of `nearest_points`, compiled: slabs that narrow, and shares that converge to the exact ones.
 
-Where a search stands is an array of its own, so that it can be left and entered again: points may be dropped in
-between.
+The state of a search is an array, so that kernels can return and resume: points may be dropped in between.
 """
 
 import numpy as np
@@ -10,27 +9,27 @@ from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry._kernels import cholesky
 from sepc.geometry.compilation import kernel, part_of_kernel
 
-# Columns of `per_side`, for each side: the cap, the half-width of the slab, the weight of the points in multiples of
-# the cap, the middle of the slab, and the number of points in it. The last two are results of `newton`.
+# Columns of `per_side`: the cap, the half-width of the slab, the sum of the shares, the middle of the slab, and the
+# number of points in it. The last two are results of `newton`.
 CAP, TAU, WANTED, THRESHOLD, INSIDE = range(5)
 
 # Points of a slab that are multiplied at a time: their copies stay in the cache.
 _BATCH = 64
 
-# Where a search stands: lengths of r and of the normal; by which factor slabs narrow next, and whether the normal does
-# with them; how often Newton's method was run to narrow them, how often in a row without a full step, and how often to
-# refine shares; the width, relative to the normal, from which on rounding decides; whether the shares are those asked
-# for; Newton steps, and numbers of points read by them.
+# The state of a search: lengths of r and of the normal; the next factor by which slabs narrow, and whether the normal
+# shrinks with them; runs of Newton's method that narrowed slabs, those of them in a row without a full step, and runs
+# that refined shares; the width, relative to the normal, at which rounding decides; whether the shares are exact;
+# Newton steps, and points read by them.
 DISTANCE, SIZE, FACTOR, SHRINKS, RUNS, SHORT, REFINEMENTS, FINEST, IS_DONE, N_STEPS, N_READ = range(11)
 
-# Arguments of `narrow` and `refine`: the arrays of `newton`, and where the search stands.
+# Arguments of `narrow` and `refine`: the arrays of `newton` and the state.
 InPlay = tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 # The factor by which slabs narrow.
 _NARROWING = 0.2
-# Where shares are refined, the gradient that Newton's method leaves, as a part of r.
+# Gradient relative to r at which Newton's method stops, where shares are refined.
 _PRECISELY = 1e-11
-# Up to this number of points dropping some costs more than it saves.
+# Up to this number of points, dropping some costs more than it saves.
 FEW = 300
 
 
@@ -38,17 +37,10 @@ FEW = 300
 def spread(
     score: FloatArray, centre: FloatArray, tau: float, wanted: float, guess: float, share: FloatArray
 ) -> tuple[float, float, float]:
-    """Set `share` to ``centre + (score - threshold) / (2 * tau)``, cut off at 0 and 1, with the sum `wanted`.
+    """Set `share` to ``centre + (score - threshold) / (2 * tau)``, clipped to [0, 1], with the sum `wanted`.
 
-    Newton's method on a piecewise linear function of the threshold, kept inside a bracket.
-
-    Returns
-    -------
-    threshold : float
-    reach : float
-        The sum of ``score * share``.
-    rounding : float
-        The sum of ``(share - centre)^2``.
+    Newton's method on a piecewise linear function of the threshold, safeguarded by a bracket. Returns the threshold,
+    the sum of ``score * share`` and the sum of ``(share - centre)^2``.
     """
     low, high, stride = -np.inf, np.inf, 8.0 * tau + 1e-13 * abs(guess)
     at, slope, inside, total = guess, 0.5 / tau, 0, 0.0
@@ -65,13 +57,13 @@ def spread(
             low = at
         else:
             high = at
-        # Where few are inside, the tangent would lead too far.
+        # With few points inside, the full step may be too long.
         following = at + min(max(excess / (slope * inside), -stride), stride)
         stride *= 4.0
         if following == at:
             break
         at = following if low < following < high else 0.5 * (low + high)
-    # What rounding of the threshold leaves of the sum goes to the points inside.
+    # The points inside take what rounding of the threshold leaves of the sum.
     lift = (wanted - total) / max(inside, 1)
     reach, rounding = 0.0, 0.0
     for i in range(len(score)):
@@ -100,17 +92,16 @@ def newton(
 ) -> tuple[int, float, float, float, float]:
     """Minimise ``|w|^2 / 2 - w . fixed + (smooth support functions)`` from `w` on, which is overwritten.
 
-    Damped Newton steps, until the gradient is at most `tol` of r, what is left of `fixed` without the weighted points.
-    Columns make all loops long; sub-arrays make it plain that no index is negative, without which none is vectorised.
+    Damped Newton steps, until the gradient is at most `tol` times r, which is `fixed` minus the weighted points. With
+    one point per column all loops are long; only sub-arrays, whose indices cannot be negative, are vectorised.
 
     Parameters
     ----------
     X : ndarray of shape (d, n)
-        One point per column.
     ends : ndarray of shape (n_sides + 1,)
-        0, then where the points of each side end.
+        0, and the ends of the points of each side.
     per_side : ndarray of shape (n_sides, 5)
-        CAP, TAU and WANTED are given; THRESHOLD is a guess at first; INSIDE is a result.
+        CAP, TAU and WANTED are given; THRESHOLD is an initial guess; INSIDE is a result.
     score, centre, share : ndarray of shape (n,)
         The centres are given, the others are results.
 
@@ -118,11 +109,11 @@ def newton(
     -------
     n_steps : int
     length : float
-        Of the last step, as a share of the full one; 0 if no step lowered the value.
+        Of the last step, relative to the full one; 0 if no step lowered the value.
     square, error : float
         Squared lengths of r and of the gradient.
     excess : float
-        By how much, at most, moving the centres can lower the value, if the gradient is 0.
+        Upper bound of the gain from other centres, if the gradient is 0.
     """
     d, n = X.shape
     slab, inside = np.empty((d, _BATCH)), np.empty(n, np.uint32)
@@ -226,7 +217,7 @@ def newton(
 
 @part_of_kernel
 def _half_width(score: FloatArray, first: int, last: int, width: float) -> float:
-    """Return the half-width of a slab of `width` relative to the mean distance of some scores from their mean."""
+    """Return a half-width of `width` times the mean absolute deviation of some scores."""
     mean, spread, largest = 0.0, 0.0, 0.0
     for i in range(first, last):
         mean += score[i]
@@ -239,22 +230,22 @@ def _half_width(score: FloatArray, first: int, last: int, width: float) -> float
 
 @kernel
 def half_width(score: FloatArray, width: float) -> float:
-    """Return the half-width of a slab of `width` relative to the mean distance of the scores from their mean."""
+    """Return a half-width of `width` times the mean absolute deviation of the scores."""
     return _half_width(score, 0, len(score), width)
 
 
 @part_of_kernel
 def _copy(values: FloatArray, out: FloatArray) -> None:
-    """Set `out` to some values: as an assignment of arrays it would take the compiler seconds."""
+    """Copy values; an assignment of arrays would take seconds to compile."""
     for i in range(len(values)):
         out[i] = values[i]
 
 
 @part_of_kernel
 def _set_half_widths(ends: IntArray, per_side: FloatArray, score: FloatArray, width: float, least: float) -> None:
-    """Give the slabs a width relative to the spread of the scores plus `least`.
+    """Set the slabs' widths relative to the spread of the scores plus `least`.
 
-    The same for both sides: where all points of one have the same score, that is due to the normal of the moment.
+    They are the same on both sides, since on one of them all points may happen to have the same score.
     """
     widest = 0.0
     for side in range(len(per_side)):
@@ -267,13 +258,7 @@ def _set_half_widths(ends: IntArray, per_side: FloatArray, score: FloatArray, wi
 def begin(
     X: FloatArray, ends: IntArray, per_side: FloatArray, score: FloatArray, w: FloatArray, width: float
 ) -> FloatArray:
-    """Set scores and slabs for the normal `w` and slabs of half-width `width` relative to the spread of the scores.
-
-    Returns
-    -------
-    ndarray of shape (11,)
-        Where the search stands.
-    """
+    """Set scores and slabs for the normal `w` and a relative half-width; return the state of the search."""
     d, n = X.shape
     square, largest = 0.0, 0.0
     score[:] = 0.0
@@ -291,7 +276,7 @@ def begin(
     state = np.zeros(11)
     size = np.sqrt(square)
     state[SIZE], state[FACTOR] = size, _NARROWING
-    # Points that tie stay in a slab however narrow; narrower than rounding it would have no threshold.
+    # Tied points stay in a slab of any width; narrower than rounding it would have no threshold.
     if len(per_side):
         state[FINEST] = max(1e-7 * per_side[0, TAU] / max(size, 1e-300), 1e-11 * largest / max(size, 1e-300))
     return state
@@ -311,9 +296,9 @@ def narrow(
     limit: int,
     flat: float,
 ) -> bool:
-    """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`; return whether there is more to do.
+    """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`; return whether it is to be resumed.
 
-    Where points are many it returns each time before the slabs narrow: some may be dropped from there on.
+    With many points it returns before the slabs narrow, so that some may be dropped.
     """
     n = len(share)
     good_w, good_share = w.copy(), share.copy()
@@ -326,7 +311,7 @@ def narrow(
                 per_side[side, THRESHOLD] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
             for j in range(len(w)):
                 w[j] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
-        # Up to 3 steps (of an int the compiler would make a kernel for this number alone), or until half of r is left.
+        # Up to 3 steps (a literal int would be compiled into a kernel of its own), or a gradient of half of r.
         n_steps, length, square, error, _ = newton(X, ends, per_side, score, centre, share, fixed, w, 3.0, 0.5)
         distance = np.sqrt(square)
         state[RUNS] += 1.0
@@ -337,7 +322,7 @@ def narrow(
             return False
         if length < 1.0:
             state[SHORT] += 1.0
-            # Without a full step three times in a row the slabs have become too narrow for Newton's method.
+            # After three runs without a full step the slabs are too narrow for Newton's method.
             if state[SHORT] > 3.0 or length == 0.0:
                 _copy(good_w, w)
                 _copy(good_share, share)
@@ -350,11 +335,11 @@ def narrow(
         for side in range(len(per_side)):
             inside += per_side[side, INSIDE]
             rounded += per_side[side, TAU] * min(per_side[side, INSIDE] * per_side[side, CAP], 1.0)
-        is_sharp = rounded <= 0.1 * size  # the part of the distance that rounding off the support functions may cost
+        is_sharp = rounded <= 0.1 * size  # the error of the distance by smoothing
         size = np.sqrt(size)
         if (inside <= limit and is_sharp) or per_side[0, TAU] <= state[FINEST] * max(size, 1e-300):
             return False
-        # Where the hulls meet, the normal shrinks with the slabs: the better it does, the faster they may narrow.
+        # Where the hulls meet, the normal shrinks in proportion to the slabs, which may then narrow faster.
         before, factor = state[SIZE], state[FACTOR]
         meet = abs(size - factor * before) <= 0.02 * factor * before and np.sqrt(error) <= 0.1 * distance
         state[SIZE], state[SHRINKS] = size, 1.0 if size <= 0.5 * before else 0.0
@@ -378,11 +363,10 @@ def refine(
     flat: float,
     tol: float,
 ) -> bool:
-    """Find the shares of the exact problem; return whether there is more to do.
+    """Find the exact shares, to a gap of `tol` among these points or |r| of `flat`; return whether it is to be resumed.
 
-    They are found where their gap, among these points, is `tol`, or |r| is `flat`; the state shows it. The proximal
-    point method: the centres are the shares found before, and being off them costs nothing in the end. Where points are
-    many it returns after each step, as `narrow` does.
+    The proximal point method: the centres are the last shares, so that smoothing costs nothing in the limit. With many
+    points it returns after each step, as `narrow` does.
     """
     n = len(share)
     while state[REFINEMENTS] < 16.0:

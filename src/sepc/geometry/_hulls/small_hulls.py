@@ -1,7 +1,7 @@
 """The nearest points of the reduced hulls of few points: from two sets to a certified pair in four compiled steps.
 
-A partition asks for thousands of them; what happens between the kernels would take most of the time there. It is the
-first round of `hull_search`, which describes it; where that does not end with a certificate, the search begins there.
+A partition needs thousands of them, where the interpreter would take longer than the kernels. The steps are the first
+round of `hull_search`, which starts from the beginning where they end without a certificate.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from sepc.geometry._hulls import MEETING_TOLERANCE, certified_gap, slabs
 from sepc.geometry._hulls.slabs import CAP, WANTED
 from sepc.geometry.compilation import kernel, part_of_kernel
 
-# Shares of the cap this near to 0 or 1 are rounding: such a weight is on its bound.
+# A weight whose share is this near to 0 or 1 is on its bound.
 ROUNDING = 1e-9
 
 _gap = part_of_kernel(certified_gap)
 
 
 def slab_limit(d: int) -> int:
-    """Return the number of undecided points at which slabs stop to narrow."""
+    """Return the number of points in the slabs at which they stop narrowing."""
     return 100 + 4 * d
 
 
@@ -49,7 +49,7 @@ def settle(share: FloatArray, total: float) -> bool:
 def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float:
     """Return an upper bound of all weighted means of the scores with weights of at most `cap`.
 
-    Any threshold gives one. The lowest score that has a share gives the largest mean itself where the shares are best.
+    Any threshold gives one. With optimal shares that of the lowest score with a share is tight.
     """
     threshold, total = np.inf, 0.0
     for i in range(len(score)):
@@ -61,10 +61,7 @@ def _bound_of_support(score: FloatArray, share: FloatArray, cap: float) -> float
 
 
 def nearest_of_few(A: FloatArray, B: FloatArray, caps: tuple[float, float], tol: float) -> tuple[Any, ...]:
-    """Return the nearest points of the reduced hulls of two sets, if they are found at once.
-
-    They come as the fields of `hulls.HullPair`, and are of no use where the gap is above the tolerance.
-    """
+    """Return the fields of `hulls.HullPair`, which are only of use if the gap is at most the tolerance."""
     X, ends, per_side, score, centre, share, fixed, normal, free, images, bounds = _posed(A, B, *caps)
     state = slabs.begin(X, ends, per_side, score, normal, 1.0)
     problem = X, ends, per_side, score, centre, share, fixed, normal, state
@@ -105,21 +102,11 @@ def _posed(
     FloatArray,
     FloatArray,
 ]:
-    """Return the problem that two sets pose, relative to the first point of A: a large offset would cost digits.
+    """Return the problem of two sets, relative to the first point of A, so that a large offset costs no digits.
 
-    A set is free unless its cap leaves nothing but equal weights.
-
-    Returns
-    -------
-    X, ends, per_side, score, centre, share, fixed, normal : ndarray
-        What `slabs.narrow` takes of the free sets. Points of A come times -1: shares go to the highest along the
-        normal on both sides.
-    free : ndarray of int, shape (n_free,)
-        0 for A, 1 for B.
-    images : ndarray of shape (2, d)
-        The means.
-    bounds : ndarray of shape (2, d)
-        The smallest and the largest value of each feature.
+    First the arguments of `slabs.narrow` for the free sets; points of A are multiplied by -1, so that the highest along
+    the normal have weight on both sides. Then the numbers of the free sets, 0 for A and 1 for B, the means, shape
+    (2, d), and the smallest and the largest value of each feature, shape (2, d).
     """
     d, sets, caps = A.shape[1], (A, B), (cap_a, cap_b)
     ends, free, n_free = np.zeros(3, np.int64), np.empty(2, np.int64), 0
@@ -179,7 +166,7 @@ def _certified(
     images: FloatArray,
     bounds: FloatArray,
 ) -> tuple[FloatArray, float, float]:
-    """Return the normal, the range and the gap that the shares of the free sides lead to, and set their images."""
+    """Return the normal, the range and the gap for the shares of the free sides; set their images."""
     d, n = X.shape
     is_settled, normal = True, np.empty(d)
     for side in range(len(free)):
@@ -198,7 +185,7 @@ def _certified(
         square += normal[j] * normal[j]
         for i in range(n):
             score[i] += normal[j] * X[j, i]
-        # What a set that is settled adds; those that are free follow.
+        # The sets that are not free.
         lower += images[0, j] * normal[j] if free[0] == 1 else 0.0
         lower -= images[1, j] * normal[j] if free[-1] == 0 else 0.0
     for side in range(len(free)):

@@ -11,22 +11,22 @@ from sepc.geometry._hulls.slabs import CAP, TAU, THRESHOLD, WANTED
 
 
 class Undecided:
-    """Points of one or both sets whose shares of the cap are sought, while all other points keep theirs.
+    """Points of one or both sets whose shares are sought, with all other points fixed.
 
     Minimises ``|w|^2 / 2 - w . fixed + (smooth support functions of the sides)``, whose gradient is w minus the
-    difference r of the two weighted means: a pair of points of the two hulls at every step. A support function is
-    rounded off by what it costs a share to be off its centre: shares are 0 below a slab, 1 above it.
+    difference r of the two weighted means: a pair of points of the two hulls at every step. Support functions are
+    smoothed by a quadratic penalty on the distance of shares from their centres: shares are 0 below a slab, 1 above it.
 
     Parameters
     ----------
     columns : ndarray of shape (d, n)
-        One point per column, side after side, those of A times -1: shares go to the highest along w on both sides.
+        One point per column, side after side; those of A times -1, so that the highest along w have weight.
     caps : list of float
         The cap of each side.
     shares : list of ndarray of shape (n_side,)
-        What to start from; the sums are kept.
+        Initial shares; their sums are kept.
     fixed : ndarray of shape (d,)
-        What r would be if the points had no weight.
+        The value of r if these points had no weight.
     """
 
     def __init__(self, columns: FloatArray, caps: list[float], shares: list[FloatArray], fixed: FloatArray) -> None:
@@ -57,7 +57,7 @@ class Undecided:
         return max(float(tau) / (spread or 1.0) for tau, spread in zip(self.tau, spreads, strict=True))
 
     def start(self, w: FloatArray, width: float) -> None:
-        """Begin with the normal `w`, slabs of half-width `width` relative to the spread of the scores."""
+        """Start with the normal `w` and slabs of half-width `width` relative to the spread of the scores."""
         self.w = w.copy()
         self.state = slabs.begin(self.points, self.ends, self.per_side, self.score, self.w, width)
 
@@ -71,7 +71,7 @@ class Undecided:
     def narrow(self, limit: int, flat: float, close: float = 0.0) -> None:
         """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`.
 
-        From |r| <= `close` on, it goes on with some of the points: enough to make hulls meet that all but do.
+        From |r| <= `close` on some of the points are enough: the hulls probably meet.
         """
         while slabs.narrow(*self._in_play(), limit, flat):
             if self.distance <= close and not self.is_thinned:
@@ -80,26 +80,25 @@ class Undecided:
         self._count()
 
     def refine(self, flat: float, tol: float) -> bool:
-        """Find the shares of the exact problem; return whether these are found, to `tol`, or |r| is `flat`."""
+        """Find the exact shares; return whether the gap is at most `tol`, or |r| at most `flat`."""
         while slabs.refine(*self._in_play(), flat, tol):
             self._drop_decided(4.0)
         self._count()
         return bool(self.state[slabs.IS_DONE])
 
     def _in_play(self) -> slabs.InPlay:
-        """Return what kernels take of the points that are still in play."""
         points = self.points, self.ends, self.per_side, self.score, self.centre, self.now
         return *points, self.fixed, self.w, self.state
 
     def _count(self) -> None:
-        """Take over what kernels have found and counted."""
+        """Collect shares and counts from the kernels' arrays."""
         self._keep_shares()
         self.n_steps += int(self.state[slabs.N_STEPS])
         self.n_read += int(self.state[slabs.N_READ])
         self.state[[slabs.N_STEPS, slabs.N_READ]] = 0.0
 
     def _drop_decided(self, far: float) -> None:
-        """Go on with the points at most `far` half-widths of their slab off the threshold; a later pass reads all."""
+        """Continue with the points at most `far` half-widths from the threshold; a later pass checks all."""
         if len(self.now) <= slabs.FEW:
             return
         near = np.empty(len(self.now), dtype=bool)
@@ -110,13 +109,13 @@ class Undecided:
             self._go_on_with(rows)
 
     def _thin_out(self) -> None:
-        """Go on with every fourth of the points inside of the slabs."""
+        """Continue with every fourth of the points inside of the slabs."""
         inside = ((self.now > 0.0) & (self.now < 1.0)).nonzero()[0]
         if len(inside) > 4 * slabs.FEW:
             self.is_thinned = self._go_on_with(inside[::4])
 
     def _go_on_with(self, rows: IntArray) -> bool:
-        """Settle the shares of all but these points; return whether that can be done: some of each side are left."""
+        """Fix the shares of all but these points; return whether that can be done: each side has some of them."""
         ends = rows.searchsorted(self.ends)
         if not np.diff(ends).all():
             return False
@@ -134,6 +133,6 @@ class Undecided:
         return True
 
     def _keep_shares(self) -> None:
-        """Put the shares of the points that are still in play among those of all."""
+        """Copy the shares of the remaining points into those of all."""
         if self.rows is not None:
             self.share[self.rows] = self.now

@@ -10,43 +10,43 @@ Where to search:
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-rank 0                        nothing: equal weights         one point, however often            design_search
-few points, with              the next row by the shortest   what lies between the kernels       ellipsoid_of_few
-small working sets            way                            takes longer than they do
-few points                    all outer points at once, to   one pass proves it as a rule;       design_search
+rank 0                        nothing: equal weights         copies of one point                 design_search
+few points, with              the next row, on a short       the interpreter would take longer   ellipsoid_of_few
+small working sets            path                           than the kernels
+few points                    all outer points at once, to   one pass certifies it as a rule;    design_search
                               the end; the next row where    working sets would need several
                               that cannot be certified
-many points                   first steps over a fading      what a small set leaves out shows   design_search
-                              background, then working       up under a rough design already
+many points                   first steps over a fading      a rough design already shows the    design_search
+                              uniform design, then working   points that a small set lacks
                               sets near the boundary
 many copies of few points     the same, each point once      copies fill a working set and       mve
                                                              make it singular
 ============================  =============================  ==================================  ====================
 
-The shortest way is for at most 1000 points of at most 48 features, and for working sets of the first case of the last
-table; where it ends without a certificate, the next row begins anew. Points are few while N <= 10 n, or while N times
-the entries of a moment matrix is at most 120 000 and either these entries are at most 36 or the body is not evenly
-filled.
+The short path is for at most 1000 points of at most 48 features, and for working sets that the compiled interior point
+solves; where it ends without a certificate, the next row starts from the beginning. Points are few if N <= 10 n, or if
+N times the entries of a moment matrix is at most 120 000 and either these entries are at most 36 or the body is not
+evenly filled.
 
-What a working set begins with:
+The initial working set:
 
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
 few, N <= 10 n                all but the inner points       nearly all may carry weight         outer_rows
-the same, some stick out      4 n, or 0.6 N of them          the outermost hold the ellipsoid    outer_rows
+the same, some stick out      4 n, or 0.6 N of them          the outermost support it            outer_rows
 few, N <= 30 n (or 135)       those above a part of the      a comparison takes less time than   outer_rows
                               mean leverage                  a selection
 few, more of them             the 10 n (or 45) outermost     enough, as a rule                   outer_rows
-many, some stick out          10 n, then those that stick    few points hold the ellipsoid       design_search
+many, some stick out          10 n, then those that stick    few points support the ellipsoid    design_search
                               out after each step
-many, evenly filled           larger sets, sooner            up to n (n + 1) / 2 points hold     design_search
-                                                             it, next to many others
+many, evenly filled           larger sets, sooner            up to n (n + 1) / 2 support points, design_search
+                                                             and many others near them
 ============================  =============================  ==================================  ====================
 
 A body is evenly filled where the first gap, that of equal weights, is at most 0.5 (`design`).
 
-How a working set of k points is solved, with the order min(k, n (n + 1) / 2) of its Newton matrix:
+The solver of a working set of k points, by the order min(k, n (n + 1) / 2) of its Newton matrix:
 
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
@@ -60,23 +60,23 @@ larger                        the interior point that calls  BLAS beats compiled
 k < 350, k <= 3/4 n (n + 1)   pairs of points, order k       the smaller matrix                  Pairs
 k < 350, more points          symmetric matrices, of order   does not grow with the points       Matrices
                               n (n + 1) / 2
-k >= 350                      conjugate gradients with a     most points are far from holding    CorePairs
-                              factor over the core of the    the ellipsoid; where too many are
-                              system; matrices where that    near, the other form takes less
-                              is less work
+k >= 350                      conjugate gradients with the   most points are far from the        CorePairs
+                              factor of a core as            boundary
+                              preconditioner; matrices
+                              where that is less work
 ============================  =============================  ==================================  ====================
 
-With more than 60 entries of a lifted point the frames of designs, and the way from one back to the units of the data,
-are made by BLAS and LAPACK, and so are principal axes with more than 48 features (`passes`): with 300 features compiled
-loops would take two to ten times as long.
+With more than 60 entries of a lifted point, frames of designs and their transformation to the units of the data use
+BLAS and LAPACK, and so do principal axes with more than 48 features (`passes`): with 300 features compiled loops would
+take two to ten times as long.
 
 How a design becomes optimal to rounding, from a gap of 1e-5 on, or from the tolerance on if the body is evenly filled:
 
 ============================  =============================  ==================================  ====================
 Case                          What runs                      Why                                 Module
 ============================  =============================  ==================================  ====================
-at most 120 carriers          Newton's method on the         a gap of 1e-7 leaves 1e-4 in the    small_interior_point
-                              carriers alone, compiled       shape where points without weight
+at most 120 support points    Newton's method on these       a gap of 1e-7 may be 1e-4 in the    small_interior_point
+                              alone, compiled                shape where points without weight
                                                              lie on the ellipsoid
 more                          the same with LAPACK           BLAS beats compiled loops           large_interior_point
 it fails                      the interior point, to the     an evenly filled body may have      design
@@ -87,9 +87,7 @@ set stick out by more than    most if the points are many
 1e-10
 ============================  =============================  ==================================  ====================
 
-It takes no longer than the last steps of the interior point, whatever the size of the set.
-
-There are two interior points since neither serves all sizes; times of one alone, in multiples of those of both:
+There are two interior points since neither suits all sizes; times of one alone, in multiples of those of both:
 
 ============================  =============================  ==================================
 Ellipsoid of                  Compiled alone                 LAPACK alone

@@ -1,15 +1,14 @@
-"""A design: weights on points, and what is known of every point under it.
+"""A design: weights on points, and bounds of the leverage of every point under it.
 
 Moment matrices M and leverages g are those of `mve`. The points are read in whole passes, one matrix product each, and
-a point is read again only when an upper bound of its leverage shows that it could matter.
+a point is read again only if the bound of its leverage shows that it could matter.
 
-The last digits come from Newton's method on the points that carry a design. An interior point that leaves a gap of 1e-7
-may leave an error of 1e-4 in the shape of the ellipsoid, where points without weight lie on it. What it does give is a
-good guess of the carriers: the points with more weight than slack ``n - g``. With weights for which all carriers have
-leverage n the design is optimal to rounding. There may be more carriers than their Newton matrix ``(z_i . z_j)^2`` has
-ranks, and points on the ellipsoid that need no weight; the moment matrix is unique all the same. So the matrix is
-damped by the error, which does not keep the method from squaring that in each step, and carriers are chosen anew after
-each: those whose weight falls below their slack leave, points that stick out come in.
+The last digits come from Newton's method on the support points of the design (polishing). An interior point with a gap
+of 1e-7 may have an error of 1e-4 in the shape of the ellipsoid, where points without weight lie on it, but it finds the
+support points: those with more weight than slack ``n - g``. The design is optimal to rounding when all of them have
+leverage n. Their Newton matrix ``(z_i . z_j)^2`` may be singular, since only the moment matrix is unique, not the
+weights. So it is damped by the error, with which convergence stays quadratic, and support points are chosen again after
+each step: those whose weight is below their slack leave, points that stick out enter.
 """
 
 from collections.abc import Callable
@@ -36,21 +35,15 @@ Measures = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Steps of one run of an interior point; fewer are enough, or rounding has ended it.
 MAX_STEPS = 80
-# From this gap on the interior point knows the carriers well enough, as a rule.
-KNOWN = 1e-5
-# A gap further below 0 than rounding explains: copies of few points filled the working set.
+# A gap below minus this is more than rounding: copies of few points have made the working set singular.
 BROKEN = 1e-6
-
-# Evenly filled body, or points that stick out: with a first gap above this, some points stick out.
+# With a first gap above this some points stick out; else the body is evenly filled.
 STICKING_OUT = 0.5
-# Few points that are solved for at once: how often points are let in, and how often those that turn out not to hold the
-# ellipsoid are dropped then.
+# For few points: rounds in which points enter, and the first ones of them, in which others are dropped.
 TRIES, DROPPING = 6, 2
-# Points per dimension in a working set: with more of them each step takes longer, with fewer there are more.
+# Points per dimension in a working set: with more of them each step takes longer, with fewer there are more steps.
 FIRST = 10
-
-# Compiled interior point, or the one that calls LAPACK: up to this order of a Newton matrix, and this many products in
-# it, compiled loops beat BLAS and the calls around it.
+# Order of a Newton matrix, and number of products in it, up to which compiled loops are faster than LAPACK.
 SMALL_ORDER = 120
 SMALL_PRODUCTS = 6 * 10**6
 
@@ -65,10 +58,10 @@ def check_units(unit: FloatArray) -> None:
 
 
 class Design:
-    """A design on its way to the optimal one: what is known of every point, and how it became known.
+    """The state of the search for the optimal design.
 
-    `columns` and `offset` map a point to lifted coordinates in which the design has the identity for its moment
-    matrix. `bound` holds for each point an upper bound of its leverage; it is exact wherever it could be the largest.
+    `columns` and `offset` map a point to its frame: lifted coordinates in which the moment matrix of the design is the
+    identity. `bound` has an upper bound of each leverage, exact wherever it could be the largest.
     """
 
     def __init__(self, X: FloatArray, measures: Measures, on_step: OnStep | None) -> None:
@@ -86,7 +79,7 @@ class Design:
         self.bound = np.empty(len(X))
         self.top = self.read(EVERY_ROW)
         self.is_even = self.gap <= STICKING_OUT
-        self.n_read = 2 * len(X)  # to measure the points was the first pass
+        self.n_read = 2 * len(X)  # the moments were the first pass
         self.n_iter = 0
 
     @property
@@ -95,12 +88,11 @@ class Design:
 
     @property
     def broken(self) -> bool:
-        """Whether the moment matrix was singular: the leverages of a design have the mean n, none is below it alone."""
-        return not self.gap >= -BROKEN  # so that NaN is not overlooked
+        """Whether the moment matrix was singular: else the mean leverage is n, and the gap is not negative."""
+        return not self.gap >= -BROKEN  # true for NaN
 
     @property
     def n_passes(self) -> float:
-        """How often the points were read, in multiples of reading each once."""
         return self.n_read / len(self.X)
 
     def certified(self, tol: float) -> bool:
@@ -113,7 +105,7 @@ class Design:
         return lifted
 
     def lift_to_base(self, rows: IntArray) -> FloatArray:
-        """Return some points in the lifted coordinates of the first frame; where few are solved at once, for free."""
+        """Return some points in the lifted coordinates of the first frame; the last result is kept."""
         if self.in_base is None or self.in_base[0] is not rows:
             self.in_base = rows, self.lift(rows, *self.base)
         return self.in_base[1]
@@ -140,14 +132,14 @@ class Design:
 
     def all_weights(self, rows: IntArray, weights: FloatArray) -> FloatArray:
         """Return the weights of all points, given those of some; the search is over."""
-        full = self.bound  # no longer needed: its memory becomes the answer's
+        full = self.bound  # reuse its memory
         full.fill(0.0)
         full[rows] = weights
         full.setflags(write=False)
         return full
 
     def read(self, rows: IntArray) -> float:
-        """Make `bound` exact for some rows (all, if none are named); return the largest of these."""
+        """Make `bound` exact for some rows, all if `rows` is empty; return the largest of these."""
         top: float = _kernels.leverages(self.X, rows, self.origin, self.center, self.columns, self.offset, self.bound)
         return top
 
@@ -160,21 +152,21 @@ class Design:
         solve = small_interior_point.interior_point if small else large_interior_point.interior_point
         try:
             leverage, inverse, mass, steps = optimal_design(solve, Q, u, s, stretch, target, limit, self.is_even)
-        except np.linalg.LinAlgError:  # rounding ends the search: judge the design that it has reached
+        except np.linalg.LinAlgError:  # rounding ends the search: evaluate the design reached
             leverage, inverse, mass, steps = solve(Q, u, s, 0.0, 0.0, 0)
         self.n_iter += steps
         return u / mass, leverage * mass, inverse * sqrt(mass)
 
     def enter(self, transform: FloatArray) -> None:
-        """Go over to the frame that is reached from the present one by `transform`."""
+        """Apply a transform to the present frame."""
         self.columns = self.columns.dot(transform.T)
         self.offset = transform.dot(self.offset)
 
     def move(self, transform: FloatArray, members: IntArray, leverage: FloatArray) -> IntArray:
-        """Make the design whose frame is reached by `transform` the current one; return the rows that were read.
+        """Make the design with the transformed frame the current one; return the rows that stick out.
 
-        No leverage grows by more than the largest eigenvalue of ``transform' transform``, so that only rows whose
-        bound then exceeds the working set's largest leverage need to be read.
+        Leverages grow at most by the largest eigenvalue of ``transform' transform``: only rows whose bound then exceeds
+        the largest leverage of the working set are read.
         """
         growth = dsyev(transform.dot(transform.T), compute_v=0)[0][-1] * (1.0 + 1e-12)
         self.enter(transform)
@@ -184,7 +176,7 @@ class Design:
         if len(rows):
             top = self.read(rows)
             self.n_read += len(rows)
-            if not top <= inner:  # so that NaN is not overlooked
+            if not top <= inner:  # true for NaN
                 self.top = top
         self.bound[members] = leverage
         self.report()
@@ -195,16 +187,8 @@ class Design:
         if self.on_step is not None:
             self.on_step(self.n_iter, self.gap)
 
-    def mixed(self, weights: FloatArray) -> FloatArray:
-        """Return weights to start from: the last ones, and some for all, the more the further there is to go."""
-        return mixed(weights, self.gap)
-
-    def holds(self, u: FloatArray, s: FloatArray) -> BoolArray:
-        """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
-        return holding(u, s, self.n, self.gap)
-
     def others_above(self, level: float, rows: IntArray, most: int) -> IntArray:
-        """Return the rows, other than these, whose bound exceeds a level; if they are too many, the uppermost."""
+        """Return the other rows whose bound exceeds a level, at most the `most` largest."""
         above = self.bound > level
         above[rows] = False
         others = above.nonzero()[0]
@@ -221,15 +205,15 @@ def optimal_design(
     max_iter: int,
     is_even: bool,
 ) -> tuple[FloatArray, FloatArray, float, int]:
-    """Run an interior point, and polish the carriers: as soon as they may be known, and if that fails, in the end.
+    """Run an interior point and polish the design: from a gap of 1e-5 on, and if that fails, at the target.
 
-    `solve` is `large_interior_point.interior_point`, which describes the arguments, or its compiled form. Too many
-    points are near the boundary of an evenly filled body (`is_even`) for the carriers to be known early.
+    `solve` is one of the functions `interior_point`. Near the boundary of an evenly filled body are too many points for
+    the support to be known early. A design over a fixed one (`u` is longer than `s`) is not polished.
     """
-    has_carriers = len(u) == len(s) and target < KNOWN  # the background of first steps has none
-    is_early = has_carriers and not is_even
-    g, inverse, mass, steps = solve(Q, u, s, stretch, KNOWN if is_early else target, max_iter)
-    while has_carriers:
+    early = 1e-5
+    is_polished = len(u) == len(s) and target < early
+    g, inverse, mass, steps = solve(Q, u, s, stretch, early if is_polished and not is_even else target, max_iter)
+    while is_polished:
         polished_g, polished_inverse, polished_mass, more = polish(Q, u, s)
         steps += more
         if polished_mass > 0.0:
@@ -238,49 +222,28 @@ def optimal_design(
             break
         g, inverse, mass, more = solve(Q, u, s, 0.0, target, max_iter - steps)
         if not more:
-            break  # rounding allows no step: points that do not span the space, say
+            break  # rounding allows no step, for example where points do not span the space
         steps += more
     return g, inverse, mass, steps
 
 
 def polish(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
-    """Make a design near the optimal one of a working set optimal to rounding; overwrites u and s if it can.
+    """Make a nearly optimal design of lifted points Q, with weights u and slacks s, optimal to rounding, in place.
 
-    Parameters
-    ----------
-    Q : ndarray of shape (n, k)
-        The points, lifted.
-    u : ndarray of shape (k,)
-        Weights.
-    s : ndarray of shape (k,)
-        Slacks, nearly n minus the leverages.
-
-    Returns
-    -------
-    g : ndarray of shape (k,)
-        Leverages under u.
-    inverse : ndarray of shape (n, n)
-        Inverse of the Cholesky factor of M(u), lower triangular.
-    mass : float
-        The sum of u; 0 where the carriers are not clear yet, and neither g nor the inverse are of any use.
-    steps : int
-        Number of steps made.
+    Returns what `interior_point` does, with a mass of 0 where the support points are not clear yet.
     """
     g, inverse, mass, steps = polish_few(Q, u, s)
     return (g, inverse, mass, steps) if steps >= 0 else polish_many(Q, u, s)
 
 
 def are_few(N: int, n: int, is_even: bool) -> bool:
-    """Return whether N points are solved for at once: their number, times the entries of a moment matrix, decides.
-
-    With more than 36 entries an evenly filled body has too many points near its boundary for that.
-    """
+    """Return whether N points are solved for at once; see the tables of this package."""
     dim = n * (n + 1) // 2
     return FIRST * n >= N or (N * dim <= 120_000 and (dim <= 36 or not is_even))
 
 
 def mixed(weights: FloatArray, gap: float) -> FloatArray:
-    """Return weights to start from: the last ones, and some for all, the more the larger the gap."""
+    """Return initial weights: the last ones mixed with equal ones, whose share grows with the gap."""
     even = min(0.5, max(0.05, 3.0 * gap))
     start: FloatArray = weights * ((1.0 - even) / weights.sum())
     start += even / len(weights)
@@ -288,18 +251,18 @@ def mixed(weights: FloatArray, gap: float) -> FloatArray:
 
 
 def holding(u: FloatArray, s: FloatArray, n: int, gap: float) -> BoolArray:
-    """Return which points of a working set hold the ellipsoid, or are close enough to do so next."""
+    """Return which points of a working set support the ellipsoid, or may do so next."""
     near: BoolArray = (u * n > s / n) | (s < n * gap)
-    # Fewer cannot hold one: weights and slacks are still too far from their goal to tell.
+    # Fewer cannot: weights and slacks are still too far from the optimum.
     return near if np.count_nonzero(near) >= n else np.ones(len(near), dtype=bool)
 
 
 def largest(values: FloatArray, count: int) -> IntArray:
-    """Return the positions of about the `count` largest values (at most that many)."""
+    """Return the positions of about the `count` largest values, and no more."""
     if len(values) <= count:
         return np.arange(len(values))
     if len(values) > 100 * count:
-        # A threshold from a sample leaves few to choose from, at the price of one comparison for each value.
+        # A threshold from a sample leaves few to choose from, by one comparison for each value.
         sample = values[:: len(values) // (50 * count) + 1]
         above = min(len(sample), 2 + 2 * count * len(sample) // len(values))
         rows = np.flatnonzero(values >= np.partition(sample, -above)[-above])
@@ -310,7 +273,7 @@ def largest(values: FloatArray, count: int) -> IntArray:
 
 
 def _gauge_noise(center: FloatArray, axes: FloatArray, radii: FloatArray) -> float:
-    """Bound the rounding error of a gauge near 1, by the size of the terms that it and the centre are made of."""
+    """Bound the rounding error of a gauge near 1, by the size of its terms."""
     half_width = np.sqrt(np.square(axes * radii).sum(axis=1))
     terms = np.abs(axes).T @ (len(radii) * half_width + np.abs(center))
     return float(ULPS * (terms / radii).max())

@@ -1,10 +1,9 @@
-"""The search for the optimal design among points in memory: few of them at once, many by working sets.
+"""The search for the optimal design: few points at once, many by working sets.
 
-A partition asks for thousands of ellipsoids of a few dozen points; what happens between the kernels takes most of the
-time there. `ellipsoid_of_few` goes the shortest way for working sets that are small: one kernel after the other, with
-next to nothing in between. Where it does not end with a certificate, `solve` begins anew. The kernels are not made
-into one: of two copies of a compiled sum, in different kernels, the last bits may differ, and which of them runs would
-depend on what a process has compiled and what it has found on disk.
+A partition needs thousands of ellipsoids of a few dozen points, where the interpreter takes longer than the kernels.
+`ellipsoid_of_few` does the same as `solve` for these with as few calls as possible; if it ends without a certificate,
+`solve` starts from the beginning. It is not one kernel: two compiled copies of a sum, in different kernels, may differ
+in their last bits, and which of them runs would depend on what a process compiles and what it finds on disk.
 """
 
 from math import sqrt
@@ -35,15 +34,13 @@ from sepc.geometry.compilation import kernel
 from sepc.geometry.ellipsoid import FLAT, ULPS, Ellipsoid
 from sepc.geometry.passes import EVERY_ROW
 
-# A working set is solved to this part of the gap before, since what it leaves out shows up only then.
+# A working set is solved to this part of the last gap: the missing points are then known.
 _GAIN = 0.07
-# Rounds after the tolerance is certified, for points that stick out from a polished working set.
-MORE_ROUNDS = 2
 
 
 @kernel
 def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
-    """Return the positions of the values above a level, ascending; if these are more than `most`, of the largest."""
+    """Return the positions of the values above a level, ascending; at most the `most` largest of them."""
     low, high, n = level, level, 0
     for i in range(len(values)):
         n += values[i] > level
@@ -60,7 +57,7 @@ def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
             high, n = middle, above
         if above == most:
             break
-    # All above the upper level, and of those between the two the first.
+    # All above the upper level, and the first of those between the levels.
     rows, room, count = np.empty(min(n, most) if high == low else most, np.int64), most, 0
     for i in range(len(values)):
         room -= values[i] > high
@@ -74,10 +71,9 @@ def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
 
 @kernel
 def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
-    """Return the rows to begin with: if they are hardly more than may carry weight, all but the inner ones.
+    """Return the initial working set of few points; see the tables of this package.
 
-    Those with less than half of the mean leverage, n, hardly ever come to carry weight; the others may fail to span the
-    space, then the search begins anew with all of them.
+    Rows with less than half of the mean leverage, n, rarely get weight. Too few of the others may not span the space.
     """
     N = len(leverage)
     size = max(FIRST * n, 45)
@@ -85,7 +81,7 @@ def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
         enough = N if is_even else max(4 * n, int(0.6 * N))
         outer = rows_above(leverage, 0.5 * n, enough)
         return outer if len(outer) >= 2 * n else np.arange(N)
-    if 3 * size >= N:  # a comparison takes less time than a selection
+    if 3 * size >= N:
         outer = rows_above(leverage, 1.1 * n, N)
         is_enough = len(outer) >= 4 * n and not is_even
         return outer if is_enough else rows_above(leverage, 0.9 * n, N)
@@ -96,7 +92,7 @@ def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
 def _entered(
     columns: FloatArray, offset: FloatArray, inverse: FloatArray, root: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the frame that is reached from another by ``root * inverse``, as `Design.enter` does."""
+    """Return the frame transformed by ``root * inverse``, as `Design.enter` does."""
     d, n = columns.shape
     new_columns, new_offset = np.zeros((d, n)), np.zeros(n)
     for k in range(n):
@@ -111,10 +107,7 @@ def _entered(
 def ellipsoid_of_few(
     X: FloatArray, given_unit: FloatArray, tol: float
 ) -> tuple[Ellipsoid, FloatArray, float, int, int, float] | None:
-    """Return the smallest ellipsoid of some points, if it is found and certified at once.
-
-    It comes as the fields of `mve.MVE`, all but the last; units of length are those of `moments`.
-    """
+    """Return the smallest ellipsoid of few points as the fields of `mve.MVE` but the last, or None if not certified."""
     N, d = X.shape
     origin, center, unit, covariance = moments(X, given_unit)
     directions, variance = rows_svd(covariance)
@@ -126,7 +119,7 @@ def ellipsoid_of_few(
     is_even = gap <= STICKING_OUT
     if not are_few(N, n, is_even) or not unit.all():
         return None
-    rows, u = np.arange(N), np.full(N, 1.0 / N)  # one point, however often
+    rows, u = np.arange(N), np.full(N, 1.0 / N)  # the answer for copies of one point
     if n > 1:
         rows = outer_rows(bound, n, is_even)
         u = bound[rows]
@@ -156,7 +149,7 @@ def ellipsoid_of_few(
     if not -BROKEN <= gap <= tol:
         return None
     stretch, thickness = 1.0, FLAT
-    if n <= d:  # room for what deviates from the hull, in its directions and in the flat ones: see `mve`
+    if n <= d:  # as in `mve._room_for_flat`
         across = np.ascontiguousarray((directions[n - 1 :] / (unit * FLAT)).T)
         worst = leverages(X, EVERY_ROW, origin, center, across, np.zeros(d + 1 - n), bound)
         n_read += N
@@ -171,14 +164,14 @@ def ellipsoid_of_few(
     square = leverages(X, EVERY_ROW, position, nothing, axes / radii, nothing, bound)
     if square > 0.0:
         radii *= sqrt(square) * (1.0 + ULPS)
-    bound.fill(0.0)  # its memory becomes the answer's
+    bound.fill(0.0)  # reuse its memory
     bound[rows] = u
     bound.setflags(write=False)
     return Ellipsoid.trusted(position, axes, radii), bound, gap, n - 1, n_iter, (n_read + N) / N
 
 
 def solve(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
-    """Return the rows that may carry weight, and their weights."""
+    """Return the rows of the last working set, and their weights."""
     N = len(design.X)
     if design.rank == 0:
         return np.arange(N), np.full(N, 1.0 / N)
@@ -193,7 +186,7 @@ def solve(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
 
 
 def solve_at_once(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
-    """Solve to the end on the outer points, let in those that stick out, and again: short for few points."""
+    """Solve to the end on the outer points, add those that stick out, and repeat: fast for few points."""
     rows = outer_rows(design.bound, design.n, design.is_even)
     u = design.bound[rows]
     for i in range(TRIES):
@@ -210,19 +203,18 @@ def solve_at_once(design: Design, tol: float) -> tuple[IntArray, FloatArray]:
         if not len(new) and design.gap <= tol:
             break
         if i < DROPPING:
-            held = design.holds(u, s)
+            held = holding(u, s, design.n, design.gap)
             rows, weights = rows[held], weights[held]
         rows = np.append(rows, new)
-        u = design.mixed(np.append(weights, np.zeros(len(new))))
+        u = mixed(np.append(weights, np.zeros(len(new))), design.gap)
     return rows, weights
 
 
 def explore(design: Design) -> tuple[IntArray, FloatArray, FloatArray, bool]:
-    """Take the first steps, letting points in after each; return rows, weights, slacks, and if no row is missing.
+    """Take the first steps, adding points after each; return rows, weights, slacks, and whether no row is missing.
 
-    The uniform design over all points lies under the working set as a background that fades from step to step.
-    Without it the first working set would be fitted too closely, and on evenly filled bodies thousands of
-    points would come up against it.
+    The design is mixed with the uniform one over all points, whose weight falls from step to step. Without it the first
+    working set would be fitted too closely, and of evenly filled bodies thousands of points would stick out.
     """
     rows = largest(design.bound, design.first_size)
     Q = design.lift(rows, *design.base)
@@ -230,8 +222,8 @@ def explore(design: Design) -> tuple[IntArray, FloatArray, FloatArray, bool]:
     u = np.append(design.bound[rows] * (share / design.bound[rows].sum()), 1.0 - share)
     s = np.empty(len(rows))
     stretch = 1.02
-    # While a step leaves no more of the gap than this part, letting in what sticks out is better than a new working
-    # set; from an evenly filled body nothing sticks out at first, and it pays less.
+    # While a step reduces the gap to less than this part, adding points is better than a new working set; for an evenly
+    # filled body, from which nothing sticks out at first, less so.
     brisk = 0.5 if design.is_even else 0.8
     previous = np.eye(design.n)
     for _ in range(MAX_STEPS):
@@ -260,12 +252,12 @@ def refine(
     """Solve on working sets of the points near the boundary until a pass certifies the tolerance."""
     prune = {True: True, False: True}
     weights = u
-    more_rounds = MORE_ROUNDS
+    more_rounds = 2  # after the tolerance is certified, while points stick out from a polished working set
     for _ in range(60):
         if design.broken:
             break
         before = design.gap
-        held = design.holds(u, s) if prune[complete] else slice(None)
+        held = holding(u, s, design.n, design.gap) if prune[complete] else slice(None)
         if complete:
             rows, u, s, stretch = rows[held], u[held], s[held], 0.0
         else:
@@ -279,7 +271,7 @@ def refine(
             if design.gap <= POLISHED or not len(missing) or not more_rounds:
                 break
             more_rounds -= 1
-        # A round that gained little has dropped points that came back: from then on rounds of its kind drop none.
+        # A round that gained little has dropped points that are needed: later rounds of its kind drop none.
         gained = design.gap < 0.5 * before
         prune[complete] = prune[complete] and gained
         complete = gained and len(missing) == 0
@@ -287,7 +279,7 @@ def refine(
 
 
 def _entry(design: Design, new: IntArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return weights and slacks with which new points join a running interior point, near its central path."""
+    """Return weights and slacks of points that enter a running interior point, near its central path."""
     mass = u.sum()
     slack = np.maximum(design.n - design.bound[new] / mass, 0.3 * design.n * design.gap)
     weight = (u[:-1] @ s) / len(s) / slack
@@ -295,8 +287,8 @@ def _entry(design: Design, new: IntArray, u: FloatArray, s: FloatArray) -> tuple
 
 
 def _working_set(design: Design, rows: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return these rows and those near the boundary, and weights to start from."""
-    # An evenly filled body has many points next to its boundary, and many of these come to hold the ellipsoid.
+    """Return these rows and those near the boundary, and initial weights."""
+    # Of an evenly filled body many points are near the boundary, and many of these become support points.
     most = max(2 * design.dim, 15 * design.n) if design.is_even else design.first_size
     near = design.others_above(design.n * (1.0 - 0.1 * design.gap), rows, most)
-    return np.concatenate([rows, near]), design.mixed(np.concatenate([weights, np.zeros(len(near))]))
+    return np.concatenate([rows, near]), mixed(np.concatenate([weights, np.zeros(len(near))]), design.gap)

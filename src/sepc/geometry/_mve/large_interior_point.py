@@ -1,18 +1,18 @@
-"""The interior-point method for optimal designs, on working sets whose Newton systems are large enough for LAPACK.
+"""The interior-point method for optimal designs by LAPACK, for large working sets.
 
-`small_interior_point` is the same method, compiled for sets so small that the calls would cost more than the
-work. Points come lifted, as the columns of Q with n entries each. A design ``u`` has the moment matrix
-``M = sum u_i q_i q_i'`` and gives point i the leverage ``g_i = q_i' M^-1 q_i``.
+`small_interior_point` is the same method, compiled for sets so small that the calls would take longer than the work.
+Lifted points are the columns of Q, with n entries each. A design ``u`` has the moment matrix ``M = sum u_i q_i q_i'``
+and gives point i the leverage ``g_i = q_i' M^-1 q_i``.
 
-With z_i for the points in the frame of a design, the columns of Z, and positive w, its Newton system is
-``((Z'Z)^2 + diag(w)) x = b``, the square taken entry by entry. `Pairs`, `CorePairs` and `Matrices` solve it; they
-differ in time and memory.
+With the points in the frame of a design as columns of Z, and positive w, the Newton system is
+``((Z'Z)^2 + diag(w)) x = b``, with the elementwise square. `Pairs`, `CorePairs` and `Matrices` solve it; they differ in
+time and memory.
 """
 
 from collections.abc import Iterator
 from functools import cache
 from math import inf, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from sepc.geometry.chunks import chunk_slices
 
 # Up to this number of entries of a lifted point compiled loops take no longer than BLAS and the calls around it.
 _LOOPS = 60
-# From this number of points on conjugate gradients take less time than a factor of the whole system.
+# Number of points from which conjugate gradients are faster than a factor of the whole system.
 _MANY = 350
 # Points that are multiplied at a time.
 _PRODUCTS = 1024
@@ -44,22 +44,12 @@ _PRODUCTS = 1024
 def interior_point(
     Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, float, int]:
-    """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
+    """Minimise ``-log det M(u) + n sum(u)`` over u >= 0 to a gap of `target`, from (u, s) on; overwrites both.
 
-    Mehrotra's predictor-corrector method. The slacks s are kept independent of u (infeasible start): tied to n - g they
-    would triple the iterations. With a positive `stretch` the start is made feasible first: u is scaled until the
-    largest leverage is n divided by `stretch`, and s is set to match. If u has one entry more than Q has columns, this
-    is the fixed weight of a design whose moment matrix is the identity.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, k)
-    u : ndarray of shape (k,) or (k + 1,)
-    s : ndarray of shape (k,)
-    stretch : float
-    target : float
-        Gap over the k points at which to stop.
-    max_iter : int
+    Mehrotra's predictor-corrector method. The slacks s are independent of u (infeasible start): with s = n - g it would
+    take three times as many iterations. With a positive `stretch` the start is first made feasible: u is scaled until
+    the largest leverage is n divided by `stretch`, and s is set to match. If u has one entry more than Q has columns,
+    that is the fixed weight of a design whose moment matrix is the identity.
 
     Returns
     -------
@@ -70,7 +60,6 @@ def interior_point(
     mass : float
         The sum of u.
     steps : int
-        Number of steps made.
     """
     n, k = Q.shape
     free = u[:k]
@@ -86,7 +75,7 @@ def interior_point(
             stretch = 0.0
             continue
         if not top <= allowed and length > 1e-6:
-            # The step left the region where leverages are nearly linear in the weights: take half of it back.
+            # Leverages are not nearly linear in the weights over this step: halve it.
             length *= 0.5
             free -= length * du
             continue
@@ -99,18 +88,18 @@ def interior_point(
 
 
 def _step(Z: FloatArray, g: FloatArray, u: FloatArray, s: FloatArray, floor: float) -> tuple[float, FloatArray]:
-    """Take one predictor-corrector step, to products u s no smaller than `floor`; return its length and direction."""
+    """Take a predictor-corrector step, with products u s of `floor` or more; return its length and direction."""
     n, k = Z.shape
     w = s / u
     mu = float(u @ s) / k
-    # Relative residuals of 1e-3 and 1e-5: the first direction only shows how far to go, and where to aim the second.
+    # Relative residuals of 1e-3 and 1e-5: the first direction only determines the target of the second.
     system = newton_system(Z, g, w)
     du = system.solve(g - n, 1e-3)
     ds = -s - w * du
     step_u, step_s = min(1.0, _longest(u, du)), min(1.0, _longest(s, ds))
     ahead = float((u + step_u * du) @ (s + step_s * ds)) / k
     center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
-    # The product u s aimed at, less the second-order term of the prediction, divided by u.
+    # The target of the product u s, less the second-order term of the prediction, divided by u.
     ds = (center - du * ds) / u - s
     du = system.solve(g + s - n + ds, 1e-5)
     ds -= w * du
@@ -129,7 +118,7 @@ def _longest(x: FloatArray, dx: FloatArray) -> float:
 
 
 def polish_many(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
-    """Do what `design.polish` does, with LAPACK."""
+    """Polish a design as `design.polish` does, with LAPACK."""
     n, k = Q.shape
     M, inverse, Z, g = np.empty((n, n)), np.empty((n, n)), np.empty((n, k)), np.empty(k)
     weights, slacks, before = u.copy(), s, inf
@@ -156,14 +145,14 @@ def polish_many(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray
 
 
 def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
-    """Do what `small_interior_point.set_frame` does, for points with any number of entries."""
+    """Set the frame as `small_interior_point.set_frame` does, for points with any number of entries."""
     n, k = Q.shape
     if n > _LOOPS:
         np.multiply(Q, u[:k], out=Z)
         np.dot(Z, Q.T, out=M)
         if len(u) > k:
             M.flat[:: n + 1] += u[k]
-        # LAPACK reads columns for rows: the upper half of its factor is the lower half of this one.
+        # LAPACK's arrays are transposed: the upper half of its factor is the lower half of this one.
         factor, failed = dpotrf(M.T, lower=0, clean=1)
         if not failed:
             found, failed = dtrtri(factor, lower=0, overwrite_c=1)
@@ -172,7 +161,7 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
             np.dot(inverse, Q, out=Z)
             np.einsum("ij,ij->j", Z, Z, out=g)
             return
-    # These loops go on where rounding has cost the matrix its rank.
+    # The loops also handle matrices that rounding has made singular.
     set_small_frame(Q, u, M, inverse, Z, g)
 
 
@@ -187,7 +176,7 @@ def raw_factor(
     spread: FloatArray,
     thickness: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Do what `_kernels.raw_factor` does, for points with any number of entries."""
+    """Return centre and factor as `_kernels.raw_factor` does, for points with any number of entries."""
     rank = len(Q) - 1
     if rank >= _LOOPS:
         middle = Q[:rank] @ weights
@@ -203,24 +192,16 @@ def raw_factor(
     return position, factor
 
 
-class NewtonSystem(Protocol):
-    """A Newton system, ready to be solved for several right-hand sides."""
+def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> "Pairs | CorePairs | Matrices":
+    """Return the factorised Newton system of points Z, shape (n, k), with leverages g, in the fastest form.
 
-    def solve(self, b: FloatArray, residual: float) -> FloatArray:
-        """Return the solution x for the right-hand side b, both of shape (k,).
-
-        Where it takes iterations they leave this residual, relatively.
-        """
-
-
-def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
-    """Return the Newton system of points Z, shape (n, k), with leverages g, in the form that takes the least time."""
+    Its method `solve` takes a right-hand side, and the relative residual at which iterations stop.
+    """
     n, k = Z.shape
     dim = n * (n + 1) // 2
     if k < _MANY:
         return exact_system(Z, w)
-    # The number of products that are added up: in single precision as many take half the time, in the iterations, eight
-    # as a rule, twice the time.
+    # Numbers of products, weighted by time: single precision takes half of it, the iterations, eight as a rule, twice.
     core = core_of(g, w)
     n_core = len(core)
     by_core = n_core**2 * (n_core // 3 + n) // 2 + 2 * 8 * 4 * k * n**2
@@ -228,14 +209,14 @@ def newton_system(Z: FloatArray, g: FloatArray, w: FloatArray) -> NewtonSystem:
     return CorePairs(Z, g, w, core) if by_core <= 0.8 * by_matrices else Matrices(Z, w)
 
 
-def exact_system(Z: FloatArray, w: FloatArray) -> NewtonSystem:
-    """Return the Newton system in the form that takes the least time without iterations; Z and w as above."""
+def exact_system(Z: FloatArray, w: FloatArray) -> "Pairs | Matrices":
+    """Return the Newton system in the fastest form without iterations."""
     n, k = Z.shape
     return Pairs(Z, w) if 4 * k <= 3 * n * (n + 1) else Matrices(Z, w)
 
 
 class Pairs:
-    """The system as it stands: a matrix with a row and a column for each point."""
+    """The system over pairs of points, of order k."""
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
         self.factor = _pairs_factor(Z, w, (0.0, 1e-13, 1e-11, 1e-9))
@@ -245,11 +226,11 @@ class Pairs:
 
 
 class CorePairs:
-    """The same, solved by conjugate gradients that a factor over the core of the system speeds up.
+    """The same, solved by preconditioned conjugate gradients.
 
-    The core are the points that hold the ellipsoid or may come to do so; the others have so large a w that the rest of
-    their row hardly counts. Single precision is enough for the factor. The system itself is never formed: scaled to a
-    unit diagonal, it is applied to vectors by way of products with Z.
+    The preconditioner is the Cholesky factor, in single precision, over the core: the points that support the ellipsoid
+    or may do so later. The others have rows dominated by w. The system is never formed: scaled to a unit diagonal, it
+    is applied to vectors by products with Z.
     """
 
     def __init__(self, Z: FloatArray, g: FloatArray, w: FloatArray, core: IntArray) -> None:
@@ -278,7 +259,7 @@ class CorePairs:
         return self.scale * x
 
     def _over_core(self, b: FloatArray) -> FloatArray:
-        """Return the solution over the core, of the points there; b of the others."""
+        """Apply the preconditioner."""
         x = b.copy()
         x[self.core] = _solved(self.factor, b[self.core].astype(np.float32))
         return x
@@ -290,10 +271,7 @@ class CorePairs:
 
 
 class Matrices:
-    """The system over symmetric matrices of order n, ``I + sum_i svec(z_i z_i') svec(z_i z_i')' / w_i``.
-
-    Its size is n (n + 1) / 2, however many points there are.
-    """
+    """System over symmetric matrices, of order n (n + 1) / 2: ``I + sum_i svec(z_i z_i') svec(z_i z_i')' / w_i``."""
 
     def __init__(self, Z: FloatArray, w: FloatArray) -> None:
         self.Z, self.w = Z, w
@@ -303,7 +281,7 @@ class Matrices:
             part = Z[:, some] / np.sqrt(np.sqrt(w[some]))
             panel = part[self.rows] * part[self.columns] * self.scale[:, None]
             H = dsyrk(1.0, panel.T, 1.0, H, trans=1, lower=1, overwrite_c=1)
-        # At least the identity: with weights of any use it cannot fail.
+        # At least the identity: with finite weights it cannot fail.
         self.factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("rounding has made a Newton matrix indefinite")
@@ -319,16 +297,16 @@ class Matrices:
 
 
 def core_of(g: FloatArray, w: FloatArray) -> IntArray:
-    """Return the points of whose diagonal entries the leverage is more than one per cent: the core of a system."""
+    """Return the core of a system: the points whose squared leverage is over one per cent of the diagonal entry."""
     square = g * g
     share = square / (square + w)
-    return np.flatnonzero(~(share <= min(0.01, 0.5 * share.max())))  # NaN is not overlooked
+    return np.flatnonzero(~(share <= min(0.01, 0.5 * share.max())))  # true for NaN
 
 
 def _pairs_factor(Z: NDArray[Any], w: FloatArray, ridges: tuple[float, ...]) -> NDArray[Any]:
     """Return the Cholesky factor of ``(Z'Z)^2 + diag(w)``, in the precision of Z.
 
-    Where points coincide, rounding may make it indefinite: the ridges are tried one after the other, relatively.
+    Where points coincide, rounding may make it indefinite: the diagonal is raised by the first ridge that works.
     """
     syrk, potrf = (ssyrk, spotrf) if Z.dtype == np.float32 else (dsyrk, dpotrf)
     for ridge in ridges:
@@ -372,6 +350,6 @@ def _batches(k: int, most: int) -> Iterator[slice]:
 
 @cache
 def _triangle(n: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row and column numbers of a lower triangle, and the factors that make its entries count as both halves."""
+    """Return row and column numbers of a lower triangle, and the factors of svec: root 2 off the diagonal."""
     rows, columns = np.tril_indices(n)
     return rows, columns, np.where(rows == columns, 1.0, sqrt(2.0))

@@ -1,7 +1,7 @@
-"""The interior-point method for optimal designs and Newton's method on their carriers, compiled for small working sets.
+"""The interior-point method for optimal designs and Newton's method on their support, compiled for small working sets.
 
-`large_interior_point` has the same methods for large ones, and describes them. Loops are kept plain, without BLAS or
-slices: each call into NumPy and each further array type costs compile time on first use.
+`large_interior_point` documents these methods. Loops are plain, without BLAS or slices: each call into NumPy and each
+further array type costs compile time on first use.
 """
 
 import numpy as np
@@ -10,45 +10,30 @@ from sepc.common.typing import FloatArray
 from sepc.geometry._kernels import cholesky, moment_matrix
 from sepc.geometry.compilation import kernel, part_of_kernel
 
-# The products u s need not fall below this part of what the target asks for: smaller ones would only cost the Newton
-# systems their precision.
+# Least products u s, as a part of those at the target: smaller ones would make the Newton systems ill-conditioned.
 FINEST = 0.1
 ROOT2 = np.sqrt(2.0)
 # Points that are multiplied at a time: their products stay in the cache.
 _BATCH = 32
 
-# Newton's method on the carriers. With a gap below this a design is polished: its carriers lie on the ellipsoid up to
-# rounding.
+# Newton's method on the support points (polishing). A design with a smaller gap is polished.
 POLISHED = 1e-10
 POLISHING_STEPS = 8
-# From this error on rounding decides, or from `POLISHED` on if a step no longer halves the error.
+# It stops at this error, or from `POLISHED` on when a step no longer halves the error.
 ROUNDING = 1e-13
-# What the diagonal of the Newton matrix is raised by, as a part of n^2: this part of the error, but no less than that.
+# The diagonal of the Newton matrix is raised by n^2 times this part of the error, or times the ridge if that is more.
 DAMPING = 0.1
 RIDGE = 1e-9
-# Points that leave the carriers may take no more weight with them: else these were not known well enough.
+# Largest total weight of points that leave the support in one step; with more it was not known well enough.
 MOST_LOST = 0.02
 
 
 @kernel
 def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, Z: FloatArray, g: FloatArray) -> None:
-    """Set what a design makes of its points: the frame in which its moment matrix is the identity.
+    """Set the frame in which the moment matrix of a design u is the identity.
 
-    `large_interior_point` has it for large sets.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, k)
-    u : ndarray of shape (k,) or (k + 1,)
-        The last entry may be the weight of a design whose moment matrix is the identity.
-    M : ndarray of shape (n, n)
-        To work in.
-    inverse : ndarray of shape (n, n)
-        Set to the inverse of the Cholesky factor of the moment matrix.
-    Z : ndarray of shape (n, k)
-        Set to the points in the frame.
-    g : ndarray of shape (k,)
-        Set to their leverages.
+    An entry ``u[k]`` is the weight of a design whose moment matrix is the identity. Set are the inverse of the Cholesky
+    factor of the moment matrix, the points in the frame, Z, and their leverages g; M is workspace.
     """
     n, k = Q.shape
     moment_matrix(Q, u, M)
@@ -76,9 +61,9 @@ def set_frame(Q: FloatArray, u: FloatArray, M: FloatArray, inverse: FloatArray, 
 
 @part_of_kernel
 def add_row_products(rows: FloatArray, size: int, H: FloatArray) -> None:
-    """Add the products of rows, of which the first `size` entries count, to the lower half of H.
+    """Add the products of rows, up to their first `size` entries, to the lower half of H.
 
-    Two rows by two columns at a time, so that each entry loaded is used twice; an odd last row comes alone.
+    Two rows by two columns at a time, so that each entry loaded is used twice; an odd last row is added by itself.
     """
     one, two, n = np.uint64(1), np.uint64(2), np.uint64(len(H))
     for i in range(np.uint64(0), n - n % two, two):
@@ -129,10 +114,7 @@ def fill_matrices(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
 
 @part_of_kernel
 def fill_pairs(Z: FloatArray, w: FloatArray, H: FloatArray) -> None:
-    """Set the lower half of H to the Newton system over points, ``(z_p . z_q)^2`` plus w on the diagonal.
-
-    `large_interior_point` has both for large sets.
-    """
+    """Set the lower half of H to the Newton system over points, ``(z_p . z_q)^2`` plus w on the diagonal."""
     n, k = Z.shape
     one = np.uint64(1)
     for p in range(np.uint64(0), np.uint64(k)):
@@ -202,12 +184,9 @@ def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, by_pairs: bool
 def interior_point(
     Q: FloatArray, u: FloatArray, s: FloatArray, stretch: float, target: float, max_iter: int
 ) -> tuple[FloatArray, FloatArray, float, int]:
-    """Minimise ``-log det M(u) + n sum(u)`` over u >= 0, from (u, s) on; overwrites both.
-
-    See `large_interior_point.interior_point`.
-    """
+    """Do what `large_interior_point.interior_point` does, for small sets."""
     n, k = Q.shape
-    # Over points or over symmetric matrices, whichever are fewer.
+    # Over points or over symmetric matrices, whichever is smaller.
     by_pairs = k <= n * (n + 1) // 2
     order = k if by_pairs else n * (n + 1) // 2
     H = np.empty((order, order))
@@ -244,7 +223,7 @@ def interior_point(
             stretch = 0.0
             continue
         if not top <= allowed and step_u > 1e-6:
-            # The step left the region where leverages are nearly linear in the weights: take half of it back.
+            # Leverages are not nearly linear in the weights over this step: halve it.
             step_u *= 0.5
             for p in range(k):
                 u[p] -= step_u * du[p]
@@ -260,7 +239,7 @@ def interior_point(
         step_s = 0.0
         for correct in range(2):
             newton_direction(Z, w, H, by_pairs, b, du)
-            # The longest steps, up to 2, that keep u and s non-negative; all but a little of them is taken.
+            # The longest steps, up to 2, that keep u and s non-negative; almost all of them is taken.
             step_u = 2.0
             step_s = 2.0
             for p in range(k):
@@ -280,7 +259,7 @@ def interior_point(
             center = max(min(1.0, max(1e-4, (ahead / mu) ** 3)) * mu, min(mu, floor))
             if correct == 0:
                 for p in range(k):
-                    # The product u s aimed at, less the second-order term of the prediction, divided by u.
+                    # The target of the product u s, less the second-order term of the prediction, divided by u.
                     ds[p] = (center - du[p] * ds[p]) / u[p] - s[p]
                     b[p] = g[p] + s[p] - n + ds[p]
         for p in range(k):
@@ -291,7 +270,7 @@ def interior_point(
 
 @kernel
 def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, float, int]:
-    """Do what `design.polish` does, if at most 120 points carry the design; else the number of steps is -1."""
+    """Polish a design with at most 120 support points, as `design.polish` does; for more the number of steps is -1."""
     n, k = Q.shape
     M = np.empty((n, n))
     inverse = np.empty((n, n))
@@ -314,7 +293,7 @@ def polish_few(Q: FloatArray, u: FloatArray, s: FloatArray) -> tuple[FloatArray,
                 weights[p] = 0.0
         if count > 120:
             return g, inverse, 0.0, -1
-        if step == POLISHING_STEPS or not lost < MOST_LOST:  # so that NaN is not overlooked
+        if step == POLISHING_STEPS or not lost < MOST_LOST:  # true for NaN
             return g, inverse, 0.0, step
         if lost > 0.0 or step == 0:
             set_frame(Q, weights, M, inverse, Z, g)
