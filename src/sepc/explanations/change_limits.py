@@ -1,4 +1,4 @@
-"""Limits to a change: what it must leave alone, and the ranges in which it must stay."""
+"""Limits of a counterfactual: fixed columns, and the ranges of others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from sepc.explanations.vocabulary import Value, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class ChangeLimits:
-    """Limits to a change, by columns.
+    """Limits of a counterfactual, by columns.
 
     Attributes
     ----------
     fixed : tuple of str
-        Columns that stay as they are.
+        Columns that do not change.
     ranges : dict of str to pair
-        From where to where a column may be changed, None for an open end. A column that is beyond its range may stay
-        where it is.
+        Lowest and highest value of a column after the change, None for an open end. A column that is beyond its range
+        may keep its value.
     """
 
     fixed: tuple[str, ...] = ()
@@ -30,16 +30,10 @@ class ChangeLimits:
 
     @classmethod
     def of(cls, fixed: Any, ranges: Any, names: Sequence[str]) -> "ChangeLimits":
-        """Return limits as a person gives them, checked.
+        """Return the limits that a user gives, checked.
 
-        Parameters
-        ----------
-        fixed : str, int, or a sequence of them
-            Columns by their names, or by their numbers from 0.
-        ranges : dict or None
-            Of columns, by name or number, to pairs of their lowest and highest value.
-        names : sequence of str
-            All columns.
+        `fixed` is a column, by its name or by its number from 0, or a sequence of them; `ranges` is None or a dict of
+        columns, by name or number, to pairs of their lowest and highest value. `names` are those of all columns.
         """
         columns = [fixed] if isinstance(fixed, (str, int, np.integer)) else list(fixed or ())
         held = tuple(dict.fromkeys(_named(column, names) for column in columns))
@@ -52,7 +46,7 @@ class ChangeLimits:
         return cls(held, within)
 
     def in_words(self) -> str:
-        """Return them as a part of a sentence, after a blank; nothing if there are none."""
+        """Return them as a part of a sentence, with a leading blank; an empty text if there are none."""
         parts = [f"{listed(self.fixed)} as {'it is' if len(self.fixed) == 1 else 'they are'}"] if self.fixed else []
         parts += [f"{name} {_range_in_words(*ends)}" for name, ends in self.ranges.items()]
         return f" with {listed(parts)}" if parts else ""
@@ -83,19 +77,12 @@ def _range_in_words(low: Value, high: Value) -> str:
 
 
 class ReachableRecords:
-    """The records that one record may be changed to: what its columns can hold, within limits.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    limits : ChangeLimits
-    x : ndarray of shape (d,)
-        The record's features; NaN where a value is missing.
+    """The records that a record x, shape (d,), may be changed to: valid values of its columns, within limits.
 
     Attributes
     ----------
     x : ndarray of shape (d,)
-        The record's features, and something that a search can begin with in place of those that are missing.
+        The record's features; 0 in place of missing values.
     words : tuple of Word
         The columns that may change: those with a value.
     is_number : ndarray of bool, shape (d,)
@@ -117,21 +104,21 @@ class ReachableRecords:
                 self.low[j], self.high[j] = vocabulary.ends(word, *limits.ranges[word.name])
         self.is_number = np.zeros(len(x), dtype=bool)
         for word in vocabulary.words:
-            # A missing number is no number to start from.
-            self.is_number[word.at.start] = not word.is_level and vocabulary.asked(word, x) is not None
+            # A missing number cannot change.
+            self.is_number[word.at.start] = not word.is_level and vocabulary.own_value(word, x) is not None
         self.is_number &= ~self.is_fixed
         self._is_limited = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
         self.words = tuple(word for word in vocabulary.words if not self.is_fixed[word.at].any())
 
     def with_gaps(self, X: FloatArray) -> FloatArray:
-        """Return records, shape (n, d), without the values that the explained one lacks."""
+        """Return records, shape (n, d), with the missing values of the explained one."""
         return np.where(self._gaps, np.nan, X) if self._gaps.any() else X
 
     def nearest(self, X: FloatArray) -> FloatArray:
         """Return the nearest records, shape (n, d), that the record may be changed to."""
         if self._is_limited:
             within = np.clip(X, self.low, self.high)
-            # What lies beyond a range already may stay there.
+            # A value beyond its range may stay where it is.
             X = np.where(np.abs(X - self.x) < np.abs(X - within), self.x, within)
         out = np.array(self.vocabulary.within_reach(X))
         out[:, self.is_fixed] = self.x[self.is_fixed]

@@ -1,17 +1,16 @@
 """The search for the smallest change: from a record to the nearest one that has another label.
 
-A change is as long as the way from the one record to the other in the units that the model measures distances in. The
-search starts at the record itself:
+Lengths are distances between the two records in the units of the model. The search starts at the record itself:
 
-1. It goes along the lines to other records and regions until the label changes, on all lines at once: at each step
-   only those stay whose label has changed by then.
+1. It goes along the lines to other records and regions until the label changes, on all lines at once: each step keeps
+   the lines whose label has changed by then.
 2. Where columns hold one of a few values, it changes one column at a time, takes changes back and exchanges one for
-   another, as long as the whole change gets shorter (`column_exchanges`).
-3. The numbers are refined: the shortest way to a surface meets it at a right angle, so the direction is turned towards
-   the normal of the surface at which the label changes, as long as the way gets shorter.
+   another, as long as the whole change gets shorter (`exchange_columns`).
+3. It refines the numbers: the shortest way to a surface is normal to it, so the direction is turned towards the normal
+   of the surface at which the label changes, as long as the change gets shorter.
 
-Whatever is judged is a record that the explained one may be changed to. Many records are judged at once, since one
-takes nearly as long as a hundred. The same record always gets the same change.
+All evaluated records are ones that the explained one may be changed to. They are evaluated in batches, since one takes
+nearly as long as a hundred. The search is deterministic.
 """
 
 from collections.abc import Iterator
@@ -35,26 +34,18 @@ from sepc.explanations.constants import (
 from sepc.model.decision import HELD_OUT_METHODS
 from sepc.model.fitted_model import FittedModel
 
-# Trust methods whose labels come from counts, which do not show how near another label is.
+# Trust methods whose labels come from counts, which have no gradient.
 COUNTING_METHODS = (*HELD_OUT_METHODS, "paper")
-# A change is shorter if it is by more than rounding.
+# A change is shorter if its length falls by more than rounding.
 _LESS = 1.0 - 1e-9
 _TINY = np.finfo(np.float64).tiny
 
 
 class Judged(NamedTuple):
-    """Records that were judged.
+    """Evaluated records X, shape (n, d), all of them reachable.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        The records, each of them within reach.
-    length : ndarray of shape (n,)
-        Lengths of the changes to them.
-    is_other : ndarray of bool, shape (n,)
-        Whether they have another label.
-    margin : ndarray of shape (n,)
-        Log odds of the likeliest other label against the one that the explained record has.
+    `length` are the lengths of the changes, `is_other` whether they have another label, `margin` the log odds of the
+    most probable other label against that of the explained record, each of shape (n,).
     """
 
     X: FloatArray
@@ -63,36 +54,13 @@ class Judged(NamedTuple):
     margin: FloatArray
 
 
-class _Surface(NamedTuple):
-    """The surface at which the label changes, near some points: a plane for each.
-
-    Attributes
-    ----------
-    normal : ndarray of shape (n, d)
-        Directions in which other labels lie.
-    distance : ndarray of shape (n,)
-        How far the points are beyond it; NaN where only labels are known.
-    """
-
-    normal: FloatArray
-    distance: FloatArray
-
-
 class ChangeSearch:
-    """Search for the smallest change of one record that leads to another label.
-
-    Parameters
-    ----------
-    model : FittedModel
-    label : int
-        Number of the class of the record.
-    reachable : ReachableRecords
-        Knows the record, and what it may be changed to.
+    """Search for the smallest change of one reachable record, of the class `label`, that leads to another label.
 
     Attributes
     ----------
     best : ndarray of shape (d,) or None
-        The nearest record with another label that was found by now.
+        The nearest record with another label so far.
     length : float
         Length of the change to it.
     """
@@ -104,7 +72,7 @@ class ChangeSearch:
         self.length = np.inf
 
     def judge(self, X: FloatArray) -> Judged:
-        """Judge the nearest records within reach, and note the best of them."""
+        """Evaluate the nearest reachable records, and keep the best of them."""
         X = self.reachable.nearest(X)
         is_other, margin = self._judgement(X)
         judged = Judged(X, self.lengths(X), is_other, margin)
@@ -121,14 +89,14 @@ class ChangeSearch:
         return np.asarray(decision.label != self.label), np.asarray(others - log_proba[:, self.label])
 
     def lengths(self, X: FloatArray) -> FloatArray:
-        """Return how long the changes to records of shape (n, d) are."""
+        """Return the lengths of the changes to records of shape (n, d)."""
         return np.asarray(np.linalg.norm(self.model.units(X) - self.z, axis=1))
 
     def along_lines(self, ends: FloatArray, steps: int = 3) -> FloatArray:
-        """Go along lines until the label changes; `ends` has where to, in the model's units.
+        """Go along lines to `ends`, in the model's units, until the label changes.
 
-        `steps` points of each line are looked at first; none beyond the best record that was found before. Returns
-        changed records, in the same units: on the lines where the label changes first, as far as these differ.
+        `steps` points of each line are evaluated first, none beyond the best record so far. Returns changed records, in
+        the same units: on those lines of different directions where the label changes first.
         """
         away = ends - self.z
         far = np.linalg.norm(away, axis=1)
@@ -140,7 +108,7 @@ class ChangeSearch:
         direction = away / far[:, None]
         live, leaders = np.arange(len(far)), np.empty(0, dtype=np.int64)
         low, high = 0.0, self.length
-        for _ in range(3):  # each on the lines that are left of the one before
+        for _ in range(3):  # each on the remaining lines
             radii = np.linspace(low, high, steps + 1)
             reached = np.minimum(radii[1:, None], far[live])
             points = (self.z + reached[:, :, None] * direction[live]).reshape(-1, len(self.z))
@@ -156,7 +124,7 @@ class ChangeSearch:
         return starts
 
     def refine(self, starts: FloatArray) -> None:
-        """Turn the ways to changed records, in the model's units, so that they get shorter; only numbers change."""
+        """Turn the directions to changed records, in the model's units, to shorten the changes in their numbers."""
         if not len(starts) or not self.reachable.is_number.any():
             return
         at, base = starts, np.where(self.reachable.is_number, self.z, starts)
@@ -166,10 +134,10 @@ class ChangeSearch:
             at, base, away, far = at[far > 0.0], base[far > 0.0], away[far > 0.0], far[far > 0.0]
             if not len(at):
                 return
-            direction, surface = away / far[:, None], self._surface(at, far)
-            turned = direction[:, None] + TURNS_TRIED[:, None] * (surface.normal - direction)[:, None]
+            direction, (normal, beyond) = away / far[:, None], self._surface(at, far)
+            turned = direction[:, None] + TURNS_TRIED[:, None] * (normal - direction)[:, None]
             turned /= np.maximum(np.linalg.norm(turned, axis=2, keepdims=True), _TINY)
-            ways = self._ways(away, far, turned, surface)
+            ways = _ways(away, far, turned, normal, beyond)
             tried = base[:, None, None] + ways[..., None] * turned[:, :, None]
             judged = self.judge(self.model.original(tried.reshape(-1, len(self.z))))
             length = np.where(judged.is_other, judged.length, np.inf).reshape(len(at), -1)
@@ -182,14 +150,14 @@ class ChangeSearch:
             at, base = self.model.units(X)[better], base[better]
 
     def tighten(self) -> None:
-        """Go back from the best record towards the explained one, in its numbers, as far as its label allows."""
+        """Go back from the best record towards the explained one, in its numbers, as far as the label stays."""
         for _ in range(2):
             if self.best is not None:
                 base = np.where(self.reachable.is_number, self.reachable.x, self.best)
                 self.judge(base + SHARES_OF_WAY[:, None] * (self.best - base))
 
     def confirm(self) -> None:
-        """Make sure of the best record's label, which was judged quickly; go a little further if need be."""
+        """Confirm the label of the best record; go slightly further if need be."""
         if self.best is None:
             return
         base = np.where(self.reachable.is_number, self.reachable.x, self.best)
@@ -198,20 +166,12 @@ class ChangeSearch:
         self.best = further[enough[0]] if len(enough) else None
         self.length = float(self.lengths(self.best[None])[0]) if self.best is not None else np.inf
 
-    def _ways(self, away: FloatArray, far: FloatArray, turned: FloatArray, surface: "_Surface") -> FloatArray:
-        """Return how far to go in some directions, shape (n, n_directions, n_ways).
+    def _surface(self, at: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return tangent planes of the surface at which the label changes, near points beyond it.
 
-        About as far as a plane is that takes the place of the surface; where that is no help, somewhat less than now.
+        These are the normals towards other labels, shape (n, d), and the distances of the points from the planes, shape
+        (n,); NaN where only labels are known.
         """
-        towards = np.einsum("ij,ikj->ik", surface.normal, turned)
-        plane = np.einsum("ij,ij->i", surface.normal, away) - surface.distance
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ahead = plane[:, None] / towards
-        helps = (towards > 0.0) & (ahead > 0.0) & (ahead < far[:, None])
-        return np.asarray(np.where(helps[..., None], ahead[..., None] * WAYS_TO_PLANE, far[:, None, None] * WAYS_TRIED))
-
-    def _surface(self, at: FloatArray, far: FloatArray) -> "_Surface":
-        """Return where the surface is at which the label changes, by what is judged around points beyond it."""
         free = np.flatnonzero(self.reachable.is_number)
         normal = np.zeros_like(at)
         if self.model.trust in COUNTING_METHODS:
@@ -222,28 +182,41 @@ class ChangeSearch:
             slopes, distance = np.einsum("ij,jk->ik", 2.0 * judged - 1.0, around), np.full(len(at), np.nan)
             steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
         else:
-            step = 1e-4  # to take differences by
+            step = 1e-4  # of finite differences
             steps = np.concatenate([np.zeros((1, len(free))), step * np.eye(len(free))])
             judged = self._around(at, free, np.broadcast_to(steps, (len(at), *steps.shape)))[1]
             slopes = (judged[:, 1:] - judged[:, :1]) / step
             steepness = np.maximum(np.linalg.norm(slopes, axis=1), _TINY)
             distance = judged[:, 0] / steepness
         normal[:, free] = slopes / steepness[:, None]
-        return _Surface(normal, distance)
+        return normal, distance
 
     def _around(self, at: FloatArray, free: IntArray, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return which points around others have another label, and their margins, both of shape (n, n_steps)."""
+        """Return whether points around others have another label, and their margins, both of shape (n, n_steps)."""
         points = np.repeat(at[:, None], steps.shape[1], axis=1)
         points[:, :, free] += steps
-        # Not only records within reach: between whole numbers too it shows where another label is.
+        # These need not be reachable: between whole numbers, too, the model has a gradient.
         is_other, margin = self._judgement(self.model.original(points.reshape(-1, at.shape[1])))
         return is_other.reshape(steps.shape[:2]).astype(np.float64), margin.reshape(steps.shape[:2])
 
 
+def _ways(away: FloatArray, far: FloatArray, turned: FloatArray, normal: FloatArray, beyond: FloatArray) -> FloatArray:
+    """Return lengths to try in some directions, shape (n, n_directions, n_ways).
+
+    About the distance to the tangent plane; where that is no help, somewhat less than now.
+    """
+    towards = np.einsum("ij,ikj->ik", normal, turned)
+    plane = np.einsum("ij,ij->i", normal, away) - beyond
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ahead = plane[:, None] / towards
+    helps = (towards > 0.0) & (ahead > 0.0) & (ahead < far[:, None])
+    return np.asarray(np.where(helps[..., None], ahead[..., None] * WAYS_TO_PLANE, far[:, None, None] * WAYS_TRIED))
+
+
 def _apart(leaders: IntArray, direction: FloatArray) -> IntArray:
-    """Return the first few of some lines whose directions differ: by a cosine of less than 0.95."""
+    """Return the first few of some lines with different directions: of a cosine of less than 0.95."""
     chosen: list[int] = []
-    # As many as can be judged together, with a difference for each feature, about as quickly as one point.
+    # With a finite difference for each feature about a hundred points, which take about as long as one.
     most = min(max(128 // (direction.shape[1] + 1), 2), 8)
     for line in dict.fromkeys(leaders.tolist()):
         if len(chosen) < most and all(direction[line] @ direction[k] < 0.95 for k in chosen):
@@ -252,7 +225,7 @@ def _apart(leaders: IntArray, direction: FloatArray) -> IntArray:
 
 
 class _Option(NamedTuple):
-    """Features of one column that it may be changed to, and which column that is."""
+    """A column, and a block of features that it may be changed to."""
 
     at: slice
     block: FloatArray
@@ -281,7 +254,7 @@ def exchange_columns(search: ChangeSearch, bounds: FloatArray) -> None:
 
 
 def drop_idle_changes(search: ChangeSearch) -> None:
-    """Take back what the best change changes by next to nothing, if the label stays without it."""
+    """Take back negligible changes of columns, if the label stays without them."""
     if search.best is None:
         return
     without, moved = np.array(search.best), np.abs(search.model.units(search.best) - search.z)
@@ -309,7 +282,7 @@ def _options(search: ChangeSearch, bounds: FloatArray) -> Iterator[_Option]:
 
 
 def _change_one(search: ChangeSearch, options: list[_Option]) -> None:
-    """Try all changes of one column; where none is enough, more and more of those that bring another label nearest."""
+    """Try all changes of one column; where none is enough, combine those with the largest margins."""
     alone = search.judge(np.array([_with(search.reachable.x, option) for option in options]))
     if alone.is_other.any():
         return
@@ -322,7 +295,7 @@ def _change_one(search: ChangeSearch, options: list[_Option]) -> None:
 
 
 def _candidates(search: ChangeSearch, options: list[_Option]) -> Iterator[FloatArray]:
-    """Yield changes near the best one: with less of a column, and with another column or value for it."""
+    """Yield changes near the best one: with smaller changes of a column, or other columns or values for it."""
     best, x = search.best, search.reachable.x
     assert best is not None
     bases = [best]

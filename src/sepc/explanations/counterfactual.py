@@ -18,8 +18,8 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
 
-# Where regions overlap, counts make small islands of other labels, and normal scores jump where values are repeated: on
-# any line there may be another label. Lines to training records are then looked at, with this number of points on each.
+# Where regions overlap, counts make small islands of other labels, and normal scores jump at repeated values: any
+# line may meet another label. Lines to training records are then searched, with this number of points on each.
 _POINTS_ON_LINES = {**dict.fromkeys(COUNTING_METHODS, 4), ENSEMBLE: 1}
 
 
@@ -36,7 +36,7 @@ class Change(NamedTuple):
     in_units: float
 
     def in_words(self) -> str:
-        """Return it in a few signs."""
+        """Return it as a short text."""
         return f"{self.feature}: {in_words(self.before)} -> {in_words(self.after)}"
 
 
@@ -76,24 +76,15 @@ def counterfactual(
 ) -> Counterfactual | None:
     """Return the smallest change found that gives a record another label; None if there is none.
 
-    Parameters
-    ----------
-    model : FittedModel
-    x : ndarray of shape (d,)
-        In the original units; what is missing stays so.
-    label : int
-        Number of its class.
-    vocabulary : Vocabulary
-    limits : ChangeLimits
-    regions : ndarray of shape (n, d)
-        Points in regions of other labels, in the model's units.
+    `x`, of shape (d,), is the record in the original units, whose missing values stay missing, and `label` the number
+    of its class; `regions`, of shape (n, d), are points in regions of other labels, in the model's units.
     """
     reachable = ReachableRecords(vocabulary, limits, x)
     if not reachable.words:
         return None
     search = ChangeSearch(model, label, reachable)
     bounds = _bounds(model, vocabulary, x)
-    with one_blas_thread():  # once, not for each of many small products
+    with one_blas_thread():  # for many small products
         _search(search, regions, bounds)
     if search.best is None:
         return None
@@ -101,7 +92,7 @@ def counterfactual(
 
 
 def _search(search: ChangeSearch, regions: FloatArray, bounds: FloatArray) -> None:
-    """Let a search find the smallest change that it can."""
+    """Run all steps of a search."""
     model, reachable = search.model, search.reachable
     starts = _along_lines(search, regions)
     has_values = any(len(reachable.vocabulary.values(word)) for word in reachable.words)
@@ -134,7 +125,7 @@ def _along_lines(search: ChangeSearch, regions: FloatArray) -> FloatArray:
         return search.along_lines(np.concatenate([others[~np.isnan(others).any(axis=1)], regions]))
     others = _nearest(search, model.records.points[model.records.codes != search.label])
     starts = search.along_lines(np.concatenate([others[:N_RECORDS], regions]))
-    # The label may be one that few records of other labels do not get as well.
+    # The model may give this label to most records of other labels, too.
     return starts if len(starts) or len(others) <= N_RECORDS else search.along_lines(others[N_RECORDS:MOST_RECORDS])
 
 
@@ -146,11 +137,11 @@ def _nearest(search: ChangeSearch, points: FloatArray) -> FloatArray:
 def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> FloatArray:
     """Return centres and nearest points of the 10 nearest regions of other labels, in the model's units, (n, d)."""
     z = model.units(x)
-    if has_gaps(z):  # which of them are near is not known
+    if has_gaps(z):  # distances are not known
         return np.empty((0, len(z)))
     regions: list[tuple[float, Ellipsoid]] = []
     for problem, rules in enumerate(model.rules):
-        # One problem is about all classes; of several, each problem's side 0 is its class, side 1 the rest.
+        # One problem has all classes as sides; of several, each has its class as side 0 and the rest as side 1.
         is_of_other = rules.sides != label if len(model.rules) == 1 else rules.sides == 0
         if len(model.rules) > 1 and problem == label:
             continue
@@ -162,7 +153,7 @@ def ways_into_regions(model: PartitionModel, x: FloatArray, label: int) -> Float
 
 
 def _bounds(model: FittedModel, vocabulary: Vocabulary, x: FloatArray) -> FloatArray:
-    """Return the smallest and the largest number of each feature in training, shape (2, d); NaN if they are unknown."""
+    """Return the smallest and the largest number of each feature in training, shape (2, d); NaN where unknown."""
     bounds = np.full((2, len(x)), np.nan)
     if model.records is not None:
         points = model.records.points
@@ -180,12 +171,12 @@ def _as_counterfactual(
     a = model.assess(after[None], FrameMaker())
     moved = np.where(np.isnan(x), 0.0, model.units(after) - model.units(x))
     kept = {
-        word.name: vocabulary.asked(word, x)
+        word.name: vocabulary.own_value(word, x)
         for word in vocabulary.words
         if vocabulary.keeps(word, after) or has_gaps(after[word.at])
     }
     changes = [
-        _change(word.name, vocabulary.asked(word, x), vocabulary.proposed(word, after), length(moved[word.at]))
+        _change(word.name, vocabulary.own_value(word, x), vocabulary.proposed(word, after), length(moved[word.at]))
         for word in vocabulary.words
         if word.name not in kept
     ]
@@ -205,7 +196,7 @@ def _as_counterfactual(
 
 
 def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> bool:
-    """Return whether a change leads further away from the range of a feature in training; unknown bounds are none."""
+    """Return whether a change leads away from the range of a feature in training; never for unknown bounds."""
     low, high = bounds[:, j]
     slack = 1e-6 * (high - low)
     return bool((after[j] < min(low - slack, x[j])) or (after[j] > max(high + slack, x[j])))
@@ -213,14 +204,14 @@ def _is_beyond(x: FloatArray, after: FloatArray, bounds: FloatArray, j: int) -> 
 
 def _change(name: str, before: Value, after: Value, in_units: float) -> Change:
     step = after - before if isinstance(before, float) and isinstance(after, float) else None
-    # A number that can be missing is two features: their length has no sign of its own.
+    # A number that can be missing is two features, whose length has no sign.
     return Change(name, before, after, step, in_units if step is None else float(np.copysign(in_units, step)))
 
 
 def change_in_words(found: Counterfactual | None, unit: str, limits: str = "", has_trust: bool = True) -> str:
-    """Return a sentence or two about the smallest change to another label.
+    """Return one or two sentences on the smallest change to another label.
 
-    `unit` is what its length is measured in, `limits` are those in words; without `has_trust` its trust means nothing.
+    `unit` is that of its length, `limits` are those in words; without `has_trust` its trust is not mentioned.
     """
     if found is None:
         return f"No change to another label was found{limits}."

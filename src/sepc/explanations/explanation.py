@@ -1,4 +1,4 @@
-"""Explanations: why a record gets its label, in words that a domain expert can check."""
+"""Explanations: the reasons for the label of a record, for a domain expert."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -43,13 +43,7 @@ _NO_ELLIPSOID = "The model has no ellipsoid here: with so few records for so man
 
 
 def rules_in_words(grows: bool) -> dict[str, str]:
-    """Return when each rule applies, as the end of a sentence on a record.
-
-    Parameters
-    ----------
-    grows : bool
-        Whether the nearest ellipsoid is grown to a record outside of all before its training records are counted.
-    """
+    """Return the condition of each rule, as the end of a sentence on a record; `grows` as in `Explanation`."""
     nearest = (
         "the nearest one, grown until it touches the point, decides" if grows else "the nearest one decides, as it is"
     )
@@ -62,7 +56,7 @@ def rules_in_words(grows: bool) -> dict[str, str]:
 
 
 def _regions_by_rule(rule: str, region: str, grows: bool) -> str:
-    """Return which region the paper's rule goes by, as the middle of a sentence on its records."""
+    """Return the deciding region of the paper's rule, as the middle of a sentence on its records."""
     if rule == Rule.R1.name:
         return f"it lies in exactly one ellipsoid, {region}, which holds"
     if rule == Rule.R2a.name:
@@ -76,7 +70,7 @@ def _regions_by_rule(rule: str, region: str, grows: bool) -> str:
 
 
 class TextExplanation(ABC):
-    """Base of explanations: fields that become a paragraph, and plain values."""
+    """Base of explanations: fields with a text and a dict of plain values."""
 
     __slots__ = ()
     label: Any
@@ -87,7 +81,7 @@ class TextExplanation(ABC):
 
     @abstractmethod
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences of the paragraph; empty ones do not count."""
+        """Yield the sentences of the text; empty ones are dropped."""
 
     def of_nothing(self, missing: MissingNote) -> Iterator[str]:
         """Yield the sentences on a record without any value."""
@@ -103,7 +97,7 @@ class TextExplanation(ABC):
         return " ".join(sentence for sentence in self.sentences() if sentence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; an infinite odds is None."""
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON; infinite odds are None."""
         out = {field.name: _in_plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         out["odds"] = self.odds if np.isfinite(self.odds) else None
         if self.counterfactual is not None:
@@ -138,31 +132,30 @@ class Explanation(TextExplanation):
     typicality, stability : float or None
         As in `Assessment`; None where they are not known.
     n_partitions : int
-        The number of partitions without a fold of the training records behind the stability; 0 where there are none.
+        Number of partitions without a fold of the training records behind the stability; 0 where there are none.
     shares : tuple of RegionShare
-        Where the label's probability comes from, and that of its strongest rival, the largest share of each first: all
-        regions of these two labels, and the background component. Those of the label add up to the trust. Empty where
-        trust comes from counts: there no probability is a sum over regions.
+        Shares of the probability of the label, which add up to the trust, and of that of its strongest rival, by region
+        and background component; the largest share of each first. Empty where trust comes from counts.
     against : MainEvidence or None
-        The evidence for the region with the label's largest share against that of its rival; None where trust comes
-        from counts.
+        The main evidence for the region with the label's largest share against that of its rival; None where trust
+        comes from counts.
     strange_features : tuple of FeatureShare
         The most unusual values of a strange point, the largest share first; the reference is the mean of the records of
-        the region where it is least strange. Empty for all points that are not strange.
+        the region where it is least strange. Empty for other points.
     counts : dict of str to int
         Training records in the deciding region: of the label, and of all ``others`` (``all others`` if the label itself
         is called so).
     regions : tuple of RegionNote
-        The ellipsoids that the point lies in, or the nearest one of each label if it lies in none.
+        The ellipsoids that hold the point, or the nearest one of each label if none does.
     features : tuple of FeatureShare
-        What its depth or its distance is made of, largest share first; the reference is the centre of the ellipsoid
-        for a point inside, and the nearest point of it for a point outside.
+        Shares of the features in its depth or its distance, largest first; the reference is the centre of the ellipsoid
+        for a point inside, and its nearest point for a point outside.
     neighbours : tuple of Neighbour
         The nearest training records.
     counterfactual : Counterfactual or None
-        None if no change into a region of another label was found.
+        None if no change to another label was found.
     unit : str
-        What distances are measured in.
+        Unit of distances.
     reading : str
         The trust method: the `trust` of the classifier.
     counted : {"training", "held-out"}
@@ -170,12 +163,12 @@ class Explanation(TextExplanation):
     grows : bool
         Whether the nearest ellipsoid is grown to a point outside of all before its training records are counted.
     limits : str
-        What the change had to leave alone, as a part of a sentence; empty if nothing.
+        Limits of the change, as a part of a sentence; empty without any.
     policy : PolicyNote or None
-        Class priors, costs and what each label can be expected to cost; None where nothing was stated.
+        Class priors and costs; None where nothing was stated.
     missing : MissingNote or None
-        Which values are missing, and what that costs; None where none are. Such a record has no place among the
-        ellipsoids: no `regions` and no `features`.
+        Missing values and their effect on the trust; None where none are missing. A record with some has no `regions`
+        and no `features`.
 
     Examples
     --------
@@ -230,20 +223,20 @@ class Explanation(TextExplanation):
         yield change_in_words(self.counterfactual, self.unit, self.limits, bool(self.shares or self.regions))
 
     def _by_probability(self) -> Iterator[str]:
-        """Yield the regions behind the label, the main evidence, what to beware of, and what the paper's rule gives."""
+        """Yield the regions behind the label, the main evidence, cautions, and the result of the paper's rule."""
         stated = self.policy is not None and self.policy.class_prior is not None
         yield from shares_in_words(self.shares, self.label, self.trust, stated)
         if self.policy is not None:
             yield from self.policy.sentences(self.label)
         if self.missing is not None:
             yield from self.missing.sentences()
-        # Where most of the probability is that of the background component, the regions hardly count.
+        # Where most of the probability is that of the background component, the regions hardly matter.
         if self.against is not None and not self.shares[0].is_background:
             yield self.against.in_words()
         yield from (self._strange(), self._contested())
         if self.reason == "strange" or self._rival_probability >= CONTESTED:
             yield "Do not rely on this label without a second look."
-        yield from (self._firmness(), self._by_the_paper(), self._place(), self._caution_of_place())
+        yield from (self._stability_in_words(), self._by_the_paper(), self._place(), self._caution_of_place())
 
     def _strange(self) -> str:
         if self.reason != "strange" or self.typicality is None:
@@ -265,7 +258,7 @@ class Explanation(TextExplanation):
             return ""
         return f"The label is contested: {self.against.rival_label} has {percent(self._rival_probability)}."
 
-    def _firmness(self) -> str:
+    def _stability_in_words(self) -> str:
         if self.stability is None or self.stability >= 1.0:
             return ""
         same = round(self.stability * self.n_partitions)
@@ -333,7 +326,7 @@ class Explanation(TextExplanation):
         if self.missing is not None:
             return ""
         if not self.regions:
-            # The neighbours come at the end.
+            # Otherwise the neighbours are named at the end.
             return "" if self.neighbours else f"The nearest training record is {self._length(self.distance)} away."
         note = self.regions[0]
         most = [f for f in self.features[:3] if f.share >= 0.05]
@@ -347,7 +340,7 @@ class Explanation(TextExplanation):
 
     @property
     def _is_nearly_inside(self) -> bool:
-        """Whether it only just misses an ellipsoid, which need not grow by more than a fifth to hold it."""
+        """Whether an ellipsoid with radii larger by a fifth would hold it."""
         return bool(self.regions) and self.regions[0].gauge <= 1.2
 
     def _caution_of_counts(self) -> str:
@@ -374,21 +367,9 @@ class Explanation(TextExplanation):
 def explain(
     model: PartitionModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
 ) -> Explanation:
-    """Explain the verdict on one point.
+    """Explain the label of one point, shape (d,), in the original units.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    x : ndarray of shape (d,)
-        The point, in the original units.
-    vocabulary : Vocabulary, optional
-        Names and values of columns; the features by default.
-    limits : ChangeLimits, optional
-        What a change must leave alone; nothing by default.
-
-    Returns
-    -------
-    Explanation
+    `vocabulary` has the names and values of columns, by default those of the features; `limits` restrict the change.
     """
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     z = model.units(x)
@@ -435,7 +416,7 @@ def known_or_none(value: float) -> float | None:
 
 
 def _alike(local_overlap: float) -> str:
-    """Return how alike two ellipsoids are at a point, by the share of each in the sum of both densities."""
+    """Return a sentence on the local overlap: the share of each of two densities in their sum."""
     return (
         "Read as normal distributions, the two of these ellipsoids of different labels that are most alike at this "
         f"point have {percent(1.0 - local_overlap)} and {percent(local_overlap)} of their joint density there: 50 % "

@@ -1,4 +1,4 @@
-"""Notes on one record: its nearest training records, what it misses, what was stated of classes and costs."""
+"""Notes on one record: its nearest training records, its missing values, class priors and costs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,12 +13,12 @@ from sepc.explanations.vocabulary import Value, Vocabulary, Word
 from sepc.model.fitted_model import FittedModel
 from sepc.model.incomplete import expected
 
-# A trust that is higher by less than this is the same to a person.
+# Smallest difference of trust that a text mentions.
 _WORTH_SAYING = 0.005
 
 
 class Neighbour(NamedTuple):
-    """A training record near the point: its row in the training set, its label, and how far it is."""
+    """A training record near the point: its row in the training set, its label, distance and values."""
 
     row: int
     label: Any
@@ -27,12 +27,12 @@ class Neighbour(NamedTuple):
 
 
 def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[Neighbour, ...]:
-    """Return the training records nearest to a point, in the units of the data; none if they were not kept."""
+    """Return the training records nearest to a point in original units; none if they were not kept."""
     if model.records is None:
         return ()
     points, codes, rows = model.records.as_they_came, model.records.codes, model.records.rows
     distances = _distances(model, x)
-    once = np.unique(rows, return_index=True)[1]  # one that counts more often is near once
+    once = np.unique(rows, return_index=True)[1]  # records of a weight above 1 are repeated
     n = min(5, len(once))
     nearest = once[np.argpartition(distances[once], n - 1)[:n]]
     nearest = nearest[np.lexsort((rows[nearest], distances[nearest]))]
@@ -50,7 +50,8 @@ def nearest_records(model: FittedModel, x: FloatArray, vocabulary: Vocabulary) -
 def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
     """Return the distance of each training record to a point, shape (n,).
 
-    Where values are missing, what is known of both, as if the rest lay as far apart; infinite where nothing is.
+    Where values are missing, the squared distance over the features that are known of both is scaled up to all
+    features; infinite where there are none.
     """
     assert model.records is not None
     squares = np.square(model.records.as_they_came - model.units(x))
@@ -62,29 +63,29 @@ def _distances(model: FittedModel, x: FloatArray) -> FloatArray:
 
 
 def nearest_in_words(neighbours: Sequence[Neighbour], unit: str) -> str:
-    """Return a sentence about the nearest training records; none if none are known."""
+    """Return a sentence on the nearest training records; an empty text if none are known."""
     near = [f"row {n.row} ({n.label}, {length_in_words(n.distance, unit)} away)" for n in neighbours[:3]]
     return f"The nearest training records are {listed(near)}." if near else ""
 
 
 class MissingNote(NamedTuple):
-    """What is missing of one record.
+    """Missing values of one record, and their effect on the trust.
 
     Attributes
     ----------
     features : tuple of str
-        What has no value.
+        Features or columns without a value.
     n_features : int
-        How many there are of all, known or not.
+        Number of all features or columns.
     trust : float
-        Trust in the label by what is there.
+        Trust in the label by the known values.
     expected_trust : float or None
-        The trust that could be expected if all values were there: the mean over what the nearest training records have
-        there, moved by as much as these differ in what is known. None without training records that have all of it.
+        Expected trust if all values were known: the mean over values of the nearest training records, moved by the
+        difference of conditional means. None without training records that have all of them.
     most_worth : str or None
         The one whose value would raise the trust most; None if none would, or if there are more than ten.
     worth : float or None
-        The trust that could be expected with this value alone.
+        Expected trust with this value alone.
     """
 
     features: tuple[str, ...]
@@ -100,7 +101,7 @@ class MissingNote(NamedTuple):
         return len(self.features) == self.n_features
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is to be said."""
+        """Yield the sentences of the note."""
         n = len(self.features)
         if self.is_all:
             yield "All values of the record are missing: nothing but the shares of the labels speaks for this one."
@@ -122,7 +123,7 @@ class MissingNote(NamedTuple):
 
 
 def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vocabulary) -> MissingNote | None:
-    """Return what is missing of a point in original units, and what that costs the trust; None if nothing is."""
+    """Return the missing values of a point in original units, and their effect on the trust; None if there are none."""
     words = tuple(word for word in vocabulary.words if has_gaps(x[word.at]))
     if not words:
         return None
@@ -140,20 +141,20 @@ def missing_note(model: FittedModel, x: FloatArray, trust: float, vocabulary: Vo
     best = int(np.argmax(worth))
     if worth[best] < trust + _WORTH_SAYING:
         return note
-    # All values together can be expected to be worth no less than one of them.
+    # The expected trust with all values is no less than with one of them.
     return note._replace(expected_trust=max(with_all, worth[best]), most_worth=words[best].name, worth=worth[best])
 
 
 def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...]) -> FloatArray:
-    """Return records that a point may be once all of its values are known, shape (n, d).
+    """Return imputations of a point, shape (n, d), by the nearest training records that have its missing values.
 
-    Numbers are the conditional mean given the known ones, plus its residuals in the nearest training records that have
-    them. Features that are 0 or 1 are as in these.
+    Numbers are the conditional mean given the known ones, plus its residuals in these records. Features that are 0 or 1
+    are those of these records.
     """
     assert model.records is not None
     points, z, gaps = model.records.points, model.units(x), np.zeros(len(x), dtype=bool)
     for word in words:
-        gaps[word.at] = True  # a feature that says that it is missing will say something else
+        gaps[word.at] = True  # the indicator of a missing value changes, too
     order: IntArray = np.argsort(_distances(model, x), kind="stable")
     if model.records.gaps is not None:
         order = order[~model.records.gaps[order][:, gaps].any(axis=1)]
@@ -161,7 +162,7 @@ def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...])
     if not len(near):
         return near
     mean = points.mean(axis=0)
-    # A little is added, so that covariances of few records are not singular.
+    # A small ridge keeps covariances of few records regular.
     covariance = (points - mean).T @ (points - mean) / len(points) + 1e-6 * np.eye(len(z))
     residuals = near - expected(near, np.repeat(gaps[None], len(near), axis=0), mean, covariance).points
     moved = model.original(expected(np.where(gaps, mean, z)[None], gaps[None], mean, covariance).points + residuals)
@@ -171,7 +172,7 @@ def _possible_values(model: FittedModel, x: FloatArray, words: tuple[Word, ...])
 
 
 def _expected_trust(model: FittedModel, x: FloatArray, tried: FloatArray, words: tuple[Word, ...]) -> float:
-    """Return the mean trust of a point with other records' values in some places."""
+    """Return the mean trust of a point over imputed values of some columns."""
     X = np.repeat(x[None], len(tried), axis=0)
     for word in words:
         X[:, word.at] = tried[:, word.at]
@@ -179,16 +180,16 @@ def _expected_trust(model: FittedModel, x: FloatArray, tried: FloatArray, words:
 
 
 class PolicyNote(NamedTuple):
-    """What was stated of classes and costs, for one verdict.
+    """Class priors and expected costs, for one verdict.
 
     Attributes
     ----------
     class_prior, class_share : dict of label to float, or None
-        Shares of the classes as stated, and those in training; None where nothing was stated.
+        Stated priors of the classes, and their shares in training; None where nothing was stated.
     costs : dict of label to float, or None
-        What each label can be expected to cost if it is given.
+        Expected cost of giving each label.
     asking : float or None
-        What asking a person can be expected to cost.
+        Expected cost of asking a person.
     """
 
     class_prior: dict[Any, float] | None
@@ -197,7 +198,7 @@ class PolicyNote(NamedTuple):
     asking: float | None
 
     def sentences(self, label: Any) -> Iterator[str]:
-        """Yield what is to be said of a verdict with this label."""
+        """Yield the sentences of the note for a verdict with this label."""
         if self.class_prior is not None and self.class_share is not None:
             stated = ", ".join(f"{name} {percent(share)}" for name, share in self.class_prior.items())
             trained = ", ".join(percent(share) for share in self.class_share.values())
@@ -212,7 +213,7 @@ class PolicyNote(NamedTuple):
 
 
 def policy_note(model: FittedModel, proba: FloatArray) -> PolicyNote | None:
-    """Return what the model's policy means for a point with these probabilities, shape (n_classes,), or None."""
+    """Return the note on a point with these probabilities, shape (n_classes,); None without a policy."""
     policy = model.policy
     if policy is None:
         return None

@@ -1,4 +1,4 @@
-"""Places: where a point lies among the ellipsoids, and by which features."""
+"""Position of a point among the ellipsoids, and the features behind it."""
 
 from typing import NamedTuple
 
@@ -16,11 +16,11 @@ from sepc.model.verdicts import Rule
 
 
 class FeatureShare(NamedTuple):
-    """The share of one feature in how deep inside, or how far outside, the point lies.
+    """Share of one feature in the depth of a point inside an ellipsoid, or in its distance outside.
 
-    Of a raw table it is one column, with raw values; `is_level` then says whether these are some of a few, not numbers,
-    and None is a missing one. The reference is in that case what is most usual in the ellipsoid, and `usual` the share
-    of its training records that have it; None where that is not known.
+    Of a raw table it is one column, with raw values, None for a missing one. Where these are levels (`is_level`), not
+    numbers, the reference is the most frequent one in the ellipsoid, and `usual` its share of the training records
+    there; None where that is not known.
     """
 
     feature: str
@@ -31,7 +31,7 @@ class FeatureShare(NamedTuple):
     usual: float | None = None
 
     def in_words(self, reference: str) -> str:
-        """Return it as part of a sentence, with a word for what a number is compared to."""
+        """Return it as part of a sentence, with a name of the reference of numbers."""
         is_usual = self.is_level or self.reference is None
         share = "" if self.usual is None else f", {100.0 * self.usual:.0f} %"
         if is_usual and self.value == self.reference:
@@ -41,7 +41,7 @@ class FeatureShare(NamedTuple):
 
 
 class RegionNote(NamedTuple):
-    """An ellipsoid that the point lies in, or the one nearest to it.
+    """An ellipsoid that holds the point, or the one nearest to it.
 
     `gauge` is 0 at the centre and 1 on the boundary; `n_label` and `n_others` count the training records of the
     ellipsoid's label and of all others in it.
@@ -56,16 +56,16 @@ class RegionNote(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a point lies: the ellipsoids to name, and what its depth or its distance is made of."""
+    """Relevant ellipsoids of a point, and the shares of features in its depth or distance."""
 
     regions: tuple[RegionNote, ...]
     features: tuple[FeatureShare, ...]
 
 
 def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, vocabulary: Vocabulary) -> Place:
-    """Return where a point lies among the ellipsoids of the rules that decide it; `a` is its assessment.
+    """Return the place of a point among the ellipsoids of the rules that decide it, given its assessment.
 
-    There are no regions or features where there is no ellipsoid, or where values are missing.
+    It has no regions and no features where there is no ellipsoid, or where values are missing.
     """
     z = model.units(x)
     if has_gaps(z):
@@ -79,7 +79,7 @@ def place_of(model: PartitionModel, rules: Rules, x: FloatArray, a: Assessment, 
 
 
 def _relevant(rules: Rules, gauges: FloatArray, z: FloatArray, a: Assessment) -> list[int]:
-    """Return the ellipsoids to name, the one that matters most first."""
+    """Return the relevant ellipsoids: those around the point, of its label first, else the nearest of each label."""
     if a.rule[0] != Rule.R3.name:
         inside = np.flatnonzero(is_held(gauges)).tolist()
         return sorted(inside, key=lambda k: (rules.labels[int(rules.sides[k])] != str(a.label[0]), gauges[k]))
@@ -98,11 +98,11 @@ def _note(rules: Rules, k: int, gauge: float, z: FloatArray) -> RegionNote:
 
 
 def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Return what each column adds to the gauge of a point inside, or to the distance of one outside."""
+    """Return the share of each column in the squared gauge of a point inside, or the squared distance outside."""
     z = model.units(x)
     nearest = E.project(z[None])[0]
     if np.array_equal(nearest, z):
-        # The square of the gauge is a sum over features; where features compensate each other terms are negative.
+        # The squared gauge is a sum over features; with correlated features some terms may be negative.
         away = z - E.center
         terms = np.maximum(away * (E.axes @ ((away @ E.axes) / np.square(E.radii))), 0.0)
         nearest = E.center
@@ -115,7 +115,7 @@ def _features(model: PartitionModel, E: Ellipsoid, x: FloatArray, vocabulary: Vo
         held = model.original(model.records.points[is_held(E.gauge(model.records.points))])
     found = []
     for word in vocabulary.words:
-        value = vocabulary.asked(word, x)
+        value = vocabulary.own_value(word, x)
         usual, share = vocabulary.reference(word, center if word.is_level or value is None else reference), None
         if word.is_level and held is not None and len(held):
             usual, share = vocabulary.most_usual(word, held)

@@ -1,15 +1,14 @@
-"""Shares of a label's probability by region, and the main evidence for the best region against that of the rival label.
+"""Shares of a label's probability by region, and the main evidence for its best region against that of its rival.
 
-With l(c) the logarithm of a component's weight times its density at the point, J(k) the logarithm of the sum of these
-over class k, T the temperature, a(k) the correction of class k and b the share of the background component, the
+Let l(c) be the logarithm of a component's weight times its density at the point, J(k) the logarithm of the sum of these
+over class k, T the temperature, a(k) the correction of class k and b the share of the background component. The
 probability of class k is the sum
 
     p(k) = sum over the components c of k of (1 - b) softmax(J / T + a)(k) exp(l(c) - J(k)), plus b times the share of k
 
-in the training set. So no region is named for a label that it is no evidence for. Without a calibration T is 1, a and b
-are 0.
-With other class priors the shares of each label are multiplied by its prior over its share in training, and all by one
-number more, so that probabilities add up to 1 again.
+in the training set. Regions have shares of their own class alone. Without a calibration T is 1, a and b are 0.
+With other class priors the shares of each label are multiplied by its prior over its share in training, and all by a
+factor that makes the probabilities add up to 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,12 +28,12 @@ from sepc.model.incomplete import rows_by_gaps
 from sepc.model.partition_model import DensityModel, PartitionModel
 
 BACKGROUND = "background"
-# What is less would be shown as 0.0 %.
+# Smaller shares would be shown as 0.0 %.
 _LEAST_IN_TEXT = 0.0005
 
 
 class RegionShare(NamedTuple):
-    """How much of the probability of a label one region gives.
+    """Share of the probability of a label by one region.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class RegionShare(NamedTuple):
     share : float
         Part of that label's probability.
     records : int
-        How many training records belong to it; after EM iterations the sum of their probabilities to do so, rounded.
+        Number of its training records; after EM iterations the rounded sum of their responsibilities.
     n_regions : int, default=1
         The number of merged regions in it; isolated records, taken together, count as one.
     """
@@ -64,7 +63,7 @@ class RegionShare(NamedTuple):
         return self.region == BACKGROUND
 
     def in_words(self, is_new: bool = True, frequent_as: str = "in training") -> str:
-        """Return it as part of a sentence; the background is explained where it is new."""
+        """Return it as part of a sentence; the background component is explained where `is_new`."""
         if self.is_background:
             return f"the {BACKGROUND}{f', where labels are as frequent as {frequent_as}' if is_new else ''}"
         records = many(self.records, "isolated record" if self.region.endswith("@") else "record")
@@ -72,14 +71,14 @@ class RegionShare(NamedTuple):
 
 
 class FeatureTerm(NamedTuple):
-    """What one feature, of a raw table one column, adds to the log odds between two regions.
+    """Term of one feature, of a raw table one column, in the log odds between two regions.
 
     Attributes
     ----------
     feature : str
     term : float
     value : object
-        What the record has, where it is a category whose values have shares of their own; else None.
+        The record's value of a category with shares of its own; else None.
     share, rival_share : float or None
         The smoothed shares of that value among the records of the two regions.
     """
@@ -106,19 +105,20 @@ class MainEvidence(NamedTuple):
     Attributes
     ----------
     region, rival_region : str
-        Of all the label's regions, and of all the rival's, the one with the largest share; never the background.
+        The regions of the label, and of the rival, with the largest share; never the background component.
     rival_label : object
     log_odds : float
         Logarithm of the first one's weighted density over the second one's, before any calibration: the sum of
         `size_and_width` and of all terms.
     size_and_width : float
-        The part that is the same at all points: more records count for a region, and more room counts against it.
+        The difference of log weights, which is the same at all points: it rises with the number of records of a region
+        and falls with its volume.
     terms : tuple of FeatureTerm
-        The part that the distances to the two make up, feature by feature; the largest first. Positive ones speak for
-        the label.
+        The difference by the distances to both, by feature; the largest first. Positive ones are evidence for the
+        label.
     calibration : float
-        What calibration adds, and class priors if they are stated: the logarithm of the first one's share over the
-        second one's is the sum of it and of the log odds.
+        The part of calibration, and of stated class priors: with the log odds it adds up to the logarithm of the first
+        one's share over the second one's.
     """
 
     region: str
@@ -141,14 +141,14 @@ class MainEvidence(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """Where the probability of a label comes from: shares of it and of its rival, and the main evidence for it."""
+    """Shares of the probabilities of a label and of its rival, and the main evidence for it."""
 
     shares: tuple[RegionShare, ...] = ()
     against: MainEvidence | None = None
 
 
 def reasons(model: PartitionModel, x: FloatArray, proba: FloatArray, label: int, vocabulary: Vocabulary) -> Reasons:
-    """Return where the probability of a label (by its number) at x comes from; nothing for a model of counts.
+    """Return the reasons for a label (by its number) at x; nothing for a model of counts.
 
     `proba`, of shape (n_classes,), are the model's probabilities of all labels there.
     """
@@ -206,7 +206,7 @@ def _by_columns(
     vocabulary: Vocabulary,
 ) -> tuple[FeatureTerm, ...]:
     """Return the terms of the features, shape (d,), by columns; the largest first."""
-    # For a missing value the only evidence is that of a feature that marks it as missing.
+    # For a missing value the only evidence is that of its indicator.
     names = [f"that {word.name} is missing" if has_gaps(x[word.at]) else word.name for word in vocabulary.words]
     found = [FeatureTerm(name, float(terms[w.at].sum())) for name, w in zip(names, vocabulary.words, strict=True)]
     if densities.shares is not None:
@@ -215,21 +215,16 @@ def _by_columns(
             row[densities.shares.categories.features] = densities.shares.by_feature(z[None], component)[0]
         own, rival = (np.exp([row[word.at].sum() for word in vocabulary.words]).tolist() for row in logs)
         found = [
-            one if np.isnan(a) else one._replace(value=vocabulary.asked(word, x), share=a, rival_share=b)
+            one if np.isnan(a) else one._replace(value=vocabulary.own_value(word, x), share=a, rival_share=b)
             for one, word, a, b in zip(found, vocabulary.words, own, rival, strict=True)
         ]
     return tuple(sorted(found, key=lambda t: -abs(t.term)))
 
 
 class Terms(NamedTuple):
-    """What features add to the log odds between the strongest components of two classes, at n points.
+    """Strongest components of two classes at n points, and the terms of features in the log odds, shape (n, d).
 
-    Attributes
-    ----------
-    best, against : ndarray of int, shape (n,)
-        Numbers of the components.
-    values : ndarray of shape (n, d)
-        Positive ones speak for the first class.
+    Positive terms are evidence for the first class.
     """
 
     best: IntArray
@@ -238,12 +233,12 @@ class Terms(NamedTuple):
 
 
 def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray, rival: IntArray) -> Terms:
-    """Return what each feature adds to the log odds between the strongest component of a label and that of its rival.
+    """Return the terms of features in the log odds between the strongest component of a label and that of its rival.
 
-    The terms of a point are those of `MainEvidence`, in the order of the features: with the part that is the same at
-    all points they add up to the log odds. Points, of shape (n, d), are in the units of the densities; what is missing
-    adds nothing, and the part that is the same at all points is that of the marginal densities. `label` and `rival` are
-    numbers of classes, shape (n,).
+    The terms of a point are those of `MainEvidence`, in the order of the features: with the difference of log weights
+    they add up to the log odds. Points, of shape (n, d), are in the units of the densities; missing values have a term
+    of 0, and log weights are then those of the marginal densities. `label` and `rival` are numbers of classes, shape
+    (n,).
     """
     if has_gaps(points):
         found = Terms(np.empty_like(label), np.empty_like(rival), np.zeros_like(points))
@@ -258,7 +253,7 @@ def feature_terms(densities: LocalDensities, points: FloatArray, label: IntArray
 
 
 def _by_pattern(densities: LocalDensities, points: FloatArray) -> Iterator[tuple[IntArray, BoolArray, LocalDensities]]:
-    """Yield the rows of each pattern of missing values, what is known of them, and the densities of that."""
+    """Yield the rows of each pattern of missing values, their known features, and the marginal densities of these."""
     for rows, _ in rows_by_gaps(points):
         known = densities.known_of(points[rows[0]])
         yield rows, known, densities if known.all() else densities.marginal(known)
@@ -270,13 +265,13 @@ def _strongest(densities: LocalDensities, logs: FloatArray, codes: IntArray) -> 
 
 
 def _log_kernels(densities: LocalDensities, logs: FloatArray, points: FloatArray, components: IntArray) -> FloatArray:
-    """Return the part of a component's logarithm that depends on the point as a sum over features, shape (n, d)."""
+    """Return the logarithm of a component's kernel, as terms of a sum over features, shape (n, d)."""
     found = np.empty_like(points)
     for component in np.unique(components).tolist():
         here = components == component
         squares = squares_to(densities, component, points[here])
         whole = squares.sum(axis=1)
-        # The sum of the terms is the very number that the probability was made of, whatever the squares round to.
+        # The sum of the terms is the number behind the probability, whatever the rounding of the squares.
         log_kernel = logs[here, component] - densities.log_weights[component]
         if densities.shares is not None:
             of_values = densities.shares.by_feature(points[here], component)
@@ -310,10 +305,10 @@ def squares_to(densities: LocalDensities, component: int, points: FloatArray) ->
 
 
 def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabulary) -> tuple[FeatureShare, ...]:
-    """Return the most unusual values of a point, seen from the region where it is least strange.
+    """Return the most unusual values of a point, compared with the region where it is least strange.
 
-    They come with their shares of the squared distance, the largest first; the reference is the mean of that region's
-    records. There are none for a model of counts.
+    Each has its share of the squared distance, the largest first, and the mean of that region's records as reference.
+    There are none for a model of counts.
     """
     if not isinstance(model, DensityModel):
         return ()
@@ -321,24 +316,26 @@ def strange_features(model: PartitionModel, x: FloatArray, vocabulary: Vocabular
     nearest = int(densities.by_component(z[None])[0].argmax())
     squares = squares_to(densities, nearest, z[None])[0]
     if densities.shares is not None:
-        # In the exponent of a density half a square stands where the logarithm of a share is.
+        # The exponent of a density has minus half a square where that of a category has the logarithm of a share.
         logs = densities.shares.by_feature(z[None], nearest)[0]
         squares[densities.shares.categories.features] -= 2.0 * np.where(np.isnan(logs), 0.0, logs)
     mean = model.original(densities.mean(nearest))
-    # Where features compensate each other a column may bring the point nearer: it is not what makes it strange.
+    # With correlated features a column may have a negative sum, which is no part of the strangeness.
     away = [(max(float(squares[word.at].sum()), 0.0), word) for word in vocabulary.words]
     whole = sum(part for part, _ in away)
     most = sorted((pair for pair in away if pair[0] > 0.0), key=lambda pair: -pair[0])[:5]
     return tuple(
-        FeatureShare(word.name, vocabulary.asked(word, x), vocabulary.value(word, mean), part / whole, word.is_level)
+        FeatureShare(
+            word.name, vocabulary.own_value(word, x), vocabulary.value(word, mean), part / whole, word.is_level
+        )
         for part, word in most
     )
 
 
 def shares_in_words(shares: Sequence[RegionShare], label: Any, trust: float, is_stated: bool) -> Iterator[str]:
-    """Yield sentences on the regions that a label's probability comes from, and on those of its strongest rival.
+    """Yield sentences on the regions behind a label's probability, and on those of its strongest rival.
 
-    `shares` has those of the label first, then those of its rival; `is_stated` is whether class priors were stated.
+    `shares` has those of the label first, then those of its rival; `is_stated`: class priors were stated.
     """
     own, others = ([s for s in shares if (s.label == label) is wanted] for wanted in (True, False))
     raw = "" if any(s.is_background for s in shares) else " (not calibrated)"
@@ -358,7 +355,7 @@ def _large(shares: Sequence[RegionShare]) -> list[RegionShare]:
 
 
 def _parts(shares: Sequence[RegionShare], n_regions: int, is_new: bool, frequent_as: str) -> str:
-    """Return the largest shares of one label as the end of a sentence; the background may be new in it."""
+    """Return the largest shares of one label as the end of a sentence; `is_new` as in `RegionShare.in_words`."""
     large = _large(shares)
     regions = [s for s in large if not s.is_background][:n_regions]
     named = [s for s in large if s.is_background or s in regions]

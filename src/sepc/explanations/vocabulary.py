@@ -1,4 +1,4 @@
-"""The vocabulary of explanations: a record in words, feature by feature or by the columns of a raw table."""
+"""The vocabulary of explanations: names and values of a record, by features or by the columns of a raw table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,21 +9,12 @@ import numpy as np
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
 
-# What a record holds in one place; None if that is missing.
+# A value of a record; None if it is missing.
 Value = float | str | bool | None
 
 
 class Word(NamedTuple):
-    """A column that is spoken of.
-
-    Attributes
-    ----------
-    name : str
-    at : slice
-        Which features belong to it.
-    is_level : bool
-        Whether it holds one of a few values, rather than a number.
-    """
+    """A column, the slice of its features, and whether it holds one of a few values rather than a number."""
 
     name: str
     at: slice
@@ -31,38 +22,33 @@ class Word(NamedTuple):
 
 
 class Vocabulary:
-    """Speaks of the features of a record as they are; subclasses speak of what the features were made from.
-
-    Parameters
-    ----------
-    features : sequence of str
-    """
+    """Columns that are the features themselves; subclasses translate features into the columns of a raw table."""
 
     def __init__(self, features: Sequence[str]) -> None:
         self.words = tuple(Word(name, slice(j, j + 1)) for j, name in enumerate(features))
 
     def value(self, word: Word, x: FloatArray) -> Value:
-        """Return what features, shape (d,), mean in one column; None if it is missing."""
+        """Return the value of one column by the features of a record, shape (d,); None if it is missing."""
         number = float(x[word.at.start])
         return None if np.isnan(number) else number
 
     def reference(self, word: Word, x: FloatArray) -> Value:
-        """Return what a point of a region, shape (d,), means in one column: nothing that the column never is."""
+        """Return the value of one column at a point of a region, shape (d,), within the values in training."""
         return self.value(word, x)
 
     def most_usual(self, word: Word, X: FloatArray) -> tuple[Value, float]:
-        """Return the value that most of some records, shape (n, d), have in one column, and the share that has it."""
+        """Return the most frequent value of one column in some records, shape (n, d), and its share."""
         values = [self.value(word, x) for x in X]
         value, count = Counter(values).most_common(1)[0]
         return value, count / len(values)
 
     def proposed(self, word: Word, x: FloatArray) -> Value:
-        """Return what a changed record, shape (d,), is to hold in one column."""
+        """Return the value of one column of a changed record, shape (d,)."""
         return self.value(word, x)
 
     @property
     def names(self) -> list[str]:
-        """Names of all columns, whether or not features were made from them."""
+        """Names of all columns, with or without features."""
         return [word.name for word in self.words]
 
     def ends(self, word: Word, low: Value, high: Value) -> tuple[float, float]:
@@ -73,15 +59,15 @@ class Vocabulary:
         return lowest, highest
 
     def bounds(self, word: Word) -> tuple[float, float] | None:  # noqa: ARG002
-        """Return the smallest and the largest number of a column in training; None where the vocabulary has no idea."""
+        """Return the smallest and the largest number of a column in training; None if the vocabulary has none."""
         return None
 
     def values(self, word: Word) -> FloatArray:
         """Return the features, shape (n, n_features), of all values of a column that has only a few of them."""
         return np.empty((0, word.at.stop - word.at.start))
 
-    def asked(self, word: Word, x: FloatArray) -> Value:
-        """Return what the record that is explained holds in one column; `x` are its features."""
+    def own_value(self, word: Word, x: FloatArray) -> Value:
+        """Return the value of one column of the explained record, whose features are `x`."""
         return self.value(word, x)
 
     def record(self, x: FloatArray) -> dict[str, Value]:
@@ -89,11 +75,11 @@ class Vocabulary:
         return {word.name: self.value(word, x) for word in self.words}
 
     def within_reach(self, X: FloatArray) -> FloatArray:
-        """Return the nearest records, shape (n, d), that the record that is explained could be changed to."""
+        """Return the nearest records, shape (n, d), that the explained one could be changed to."""
         return X
 
     def keeps(self, word: Word, x: FloatArray) -> bool:  # noqa: ARG002
-        """Return whether a change leaves a column alone, so that nothing is said of it."""
+        """Return whether a change leaves a column as it is."""
         return False
 
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
@@ -102,12 +88,12 @@ class Vocabulary:
 
 
 def length(moved: FloatArray) -> float:
-    """Return how far some features move: with its sign if it is only one."""
+    """Return the length of a move of some features, with its sign if there is only one."""
     return float(moved[0]) if len(moved) == 1 else float(np.linalg.norm(moved))
 
 
 def require_range(name: str, low: Value, high: Value, is_sound: bool) -> None:
-    """Raise an `InputError` for a range that nothing lies in."""
+    """Raise an `InputError` for an empty range."""
     if not is_sound:
         raise InputError(f"the range of {name} is {low} to {high}; expected the lowest value that it can have first.")
 

@@ -1,4 +1,4 @@
-"""Audits: accepted records that are picked for a second look, each with a chance that is known."""
+"""Audits: accepted records that are sampled for a second look, each with a known chance."""
 
 import hashlib
 from math import fsum
@@ -13,7 +13,7 @@ from sepc.partitions.ordering import canonical_order
 
 
 class Audit(NamedTuple):
-    """Records that should get a label: all that are refused, and some of those that are accepted.
+    """Records to label: all that are refused, and a sample of those that are accepted.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class Audit(NamedTuple):
     rows : ndarray of int, shape (n_picked,)
         The accepted records that were picked for a second look, ascending.
     probability : ndarray of shape (n,)
-        With which chance each record was to be chosen: 1 for those that are refused.
+        Chance of each record to be chosen: 1 for those that are refused.
     chosen : ndarray of bool, shape (n,)
-        Which records should get a label. Pass these, if there are any, to `observe`, with their labels and with
+        Which records to label. Pass these, if there are any, to `observe`, with their labels and with
         ``probability=audit.probability[audit.chosen]``.
 
     Examples
@@ -46,7 +46,7 @@ class Audit(NamedTuple):
 
 
 def check_share(share: Any, seed: Any, by_trust: bool, least_probability: float) -> None:
-    """Raise an `InputError` for a share that is none, or too small, and for a seed that is none."""
+    """Raise an `InputError` for an invalid or too small share, and for an invalid seed."""
     if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0.0 < share <= 1.0:
         raise InputError(f"share is {share!r}; expected a number above 0 and at most 1, such as 0.05.")
     smallest, which = (share / 2.0, "half of share, the least chance by trust,") if by_trust else (share, "share")
@@ -62,26 +62,26 @@ def check_share(share: Any, seed: Any, by_trust: bool, least_probability: float)
 def audit_of(
     rows: FloatArray, accepted: BoolArray, trust: FloatArray, share: float, seed: int, by_trust: bool
 ) -> Audit:
-    """Pick accepted records, each by itself and with its own chance; on average `share` of them.
+    """Sample accepted records, independently and each with its own chance; on average `share` of them.
 
-    What is drawn for a record depends on the seed and on all records of the batch, not on their order; equal records
-    are distinguished by their rows alone. `by_trust` picks more where the trust is low.
+    The draw for a record depends on the seed and on all records of the batch, not on their order; equal records are
+    distinguished by their rows alone. `by_trust` samples more where the trust is low.
     """
     probability = np.ones(len(rows))
     probability[accepted] = _chances(trust[accepted], share) if by_trust else share
     drawn = np.empty(len(rows))
-    alike = np.where(np.isnan(rows), np.inf, rows + 0.0)  # gaps are equal, and so are both zeros
-    order = canonical_order(alike)
-    digest = hashlib.sha256(np.ascontiguousarray(alike[order], dtype="<f8").tobytes()).digest()
+    comparable = np.where(np.isnan(rows), np.inf, rows + 0.0)  # missing values are equal, and so are both zeros
+    order = canonical_order(comparable)
+    digest = hashlib.sha256(np.ascontiguousarray(comparable[order], dtype="<f8").tobytes()).digest()
     drawn[order] = np.random.default_rng([int(seed), int.from_bytes(digest, "little")]).random(len(rows))
     chosen = ~accepted | (drawn < probability)
     return Audit(accepted, np.flatnonzero(chosen & accepted), probability, chosen)
 
 
 def _chances(trust: FloatArray, share: float) -> FloatArray:
-    """Return chances that rise with the doubt, from half of the share on; about the share on average."""
+    """Return chances that rise with 1 - trust, from half of the share on; about the share on average."""
     doubt = 1.0 - trust
-    whole = fsum(doubt)  # whatever the order
-    if whole <= 0.0:
+    total = fsum(doubt)  # does not depend on the order
+    if total <= 0.0:
         return np.full(len(trust), share)
-    return np.minimum(share * (0.5 + 0.5 * doubt / (whole / len(trust))), 1.0)
+    return np.minimum(share * (0.5 + 0.5 * doubt / (total / len(trust))), 1.0)

@@ -1,4 +1,4 @@
-"""Parameters of a monitor, and the chances with which records were chosen to be labelled, as the caller states them."""
+"""Checks of a monitor's parameters, and of the stated chances of records to be labelled."""
 
 from numbers import Integral
 from reprlib import repr as repr_in_short
@@ -8,19 +8,17 @@ import numpy as np
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray
+from sepc.common.validation import require_share
 
-# What no chance of a record to be labelled is below, unless a monitor is made with another value.
+# Default lower bound of the chances of records to be labelled.
 LEAST_PROBABILITY = 0.01
 
 
 def check_parameters(
     false_alarm_rate: Any, reference: Any, reference_labels: Any, folds: Any, least_probability: Any
 ) -> None:
-    """Raise an `InputError` for parameters of `FeedbackMonitor` that cannot be."""
-    if not isinstance(false_alarm_rate, (int, float)) or not 0.0 < false_alarm_rate < 1.0:
-        raise InputError(
-            f"false_alarm_rate is {false_alarm_rate!r}; expected a number strictly between 0 and 1, such as 0.01."
-        )
+    """Raise an `InputError` for invalid parameters of `FeedbackMonitor`."""
+    require_share(false_alarm_rate, "false_alarm_rate", 0.01)
     if not isinstance(folds, Integral) or folds < 2:
         raise InputError(f"folds is {folds!r}; expected a count of 2 or more, such as 3.")
     if not isinstance(least_probability, (int, float)) or not 0.0 < least_probability <= 1.0:
@@ -34,7 +32,7 @@ def check_parameters(
 def stated_chances(
     probability: Any, labels: Any, n: int, least_probability: float, *, has_labels: bool
 ) -> FloatArray | None:
-    """Return with which chances n records were chosen to be labelled, shape (n,); None without `probability`.
+    """Return the chances of n records to be labelled, shape (n,); None without `probability`.
 
     `probability` and `labels` are those of `FeedbackMonitor.observe`.
     """
@@ -52,7 +50,7 @@ def stated_chances(
 
 
 def checked_chances(probability: Any, n: int, least_probability: float) -> FloatArray:
-    """Return with which chances n records were chosen to be labelled, shape (n,); an error for what is no chance."""
+    """Return the chances of n records to be labelled, shape (n,); raise an `InputError` for invalid ones."""
     try:
         chances = np.asarray(probability, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,13 +1,14 @@
-"""Sequential test of whether a rate has risen, which may be looked at after every batch, for ever.
+"""Sequential test of whether a rate has risen, valid at any time.
 
 New records are compared with held-out ones by the same models: both are new to them, so that without drift both are
-outside the ellipsoids (or given a wrong label) at the same rate. A limit above that rate comes from the held-out
-records, and bets against "the rate is at most the limit" gain only if it is not; `bets` has the proof. Half of the
-false-alarm rate pays for limits that are too low, the other half for the bets.
+outside the ellipsoids (or given a wrong label) at the same rate. The held-out records give an upper confidence limit of
+that rate, and bets against "the rate is at most the limit" gain only if it is not; `bets` has the proof. Half of the
+false-alarm rate is the risk that a limit is too low, the other half that of the bets.
 """
 
 from dataclasses import asdict, dataclass
 from html import escape
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,8 @@ import numpy as np
 from sepc.common.intervals import exact_interval, upper_limit
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.bets import ODDS_RATIOS, SequentialBets
+from sepc.feedback.bets import ODDS_RATIOS, SequentialTest
 
-_LARGEST_LOG = float(np.log(np.finfo(float).max))
 # Kinds of parts.
 OVERALL, LABEL, REGION, OTHER_REGIONS = "overall", "label", "region", "other regions"
 
@@ -34,16 +34,16 @@ class MovedFeature(NamedTuple):
 
 
 class DriftPart(NamedTuple):
-    """A part of the records that the evidence for a rise comes from.
+    """A part of the records with evidence for a rise.
 
     Attributes
     ----------
     kind : {"overall", "label", "region", "other regions"}
     name : str
-        The label that was given, or the region of the watched classifier; of regions with few records, which are one
-        part for each label, that label; "overall" if the rise is not confined to a part.
+        The given label, or the region of the watched classifier; regions with few records are one part for each label,
+        with its name; "overall" if the rise is not confined to a part.
     since : int
-        About how many records had been observed, as in `Drift.when`, when it began.
+        About the number of observed records, as in `Drift.when`, when it began.
     features : tuple of MovedFeature
         Up to three features whose mean there, among the labelled records since, differs from that in training by more
         than chance explains; the most first.
@@ -74,7 +74,7 @@ class DriftPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Drift:
-    """State of a sequential test of whether something happens more often than it should.
+    """State of a sequential test of whether the rate of some event has risen.
 
     Attributes
     ----------
@@ -87,8 +87,8 @@ class Drift:
     n : int
         Number of records observed; of the alarm on errors those with a label and a stated chance.
     share : float
-        Their share of it, by the same models as `expected`; nan before the first record. Records that were chosen to
-        be labelled count by one over their chance.
+        Share of the observed records that count, by the same models as `expected`; nan before the first record. Records
+        that were chosen to be labelled have the weight of one over their chance.
     expected : float
         Share among held-out records, which had no part in shaping the models.
     interval : pair of float
@@ -103,16 +103,17 @@ class Drift:
     false_alarm_rate : float
         Probability, at most, that it is ever raised without drift.
     n_models : int
-        How many models count, each by itself: 1 is the classifier itself; several are each fitted without a part of the
-        training set, so that they can be asked of that part as of new records.
+        Number of models: 1 is the classifier itself; several are each fitted without a fold of the training set, which
+        is as new to them as observed records are.
     n_held_out : int
         Number of held-out records behind `expected`.
     n_needed : int or None
-        About how many more records with the same share would raise the alarm; None if none would, or it is raised.
+        About the number of further records with the same share that would raise the alarm; None if none would, or it is
+        raised.
     n_unstated : int
-        Labelled records that took no part, since it was not stated how they were chosen to be labelled.
+        Labelled records without a stated chance of being labelled, which do not count.
     parts : tuple of DriftPart
-        Which parts of the records most of the evidence came from when the alarm was raised; of the alarm on errors.
+        Parts of the records with most of the evidence when the alarm on errors was raised.
 
     Examples
     --------
@@ -190,12 +191,50 @@ class Drift:
         return f"<p>{escape(repr(self))}</p>"
 
 
-class SequentialRateTest:
-    """Test of one rate in a stream against that among held-out records, for one or several models.
+class RateTest(SequentialTest):
+    """Test of a rate against that among held-out records.
 
-    Half of the false-alarm rate pays for the limits being too low, in equal parts for each model; the other half for
-    the bets, which are spread evenly over models, sizes of the rise, and when it began (see `SequentialBets`). All is a
-    function of counts per batch, so the order of records within one does not matter.
+    Half of the false-alarm rate is the risk that limits are too low, shared by the stakes; the other half that of bets.
+    `what` is counted; `held_out`, of shape (n_processes, 2), has the held-out records that count, and all of them, for
+    each process. The first `n_models` processes are those on all records.
+    """
+
+    def __init__(
+        self, what: str, held_out: IntArray, stakes: FloatArray, n_models: int, rate: float, least: float = 1.0
+    ) -> None:
+        risks = (rate / 2.0 * stakes).tolist()
+        limits = [upper_limit(hits, n, risk) for (hits, n), risk in zip(held_out.tolist(), risks, strict=True)]
+        super().__init__(np.array(limits), stakes, 2.0 / rate, least)
+        self.what, self.held_out, self.false_alarm_rate, self.n_models = what, held_out, rate, n_models
+
+    def state_with(self, share: float, n_unstated: int = 0, parts: tuple[DriftPart, ...] = ()) -> Drift:
+        """Return the state of the test, given the share of the records that count."""
+        hits, n_held_out = self.held_out[: self.n_models].sum(axis=0).tolist()
+        waits = self.n > 0 and self.when is None
+        return Drift(
+            what=self.what,
+            alarm=self.when is not None,
+            when=self.when,
+            n=self.n,
+            share=share,
+            expected=hits / n_held_out if n_held_out else float("nan"),
+            interval=exact_interval(hits, n_held_out),
+            limit=float(self.limits[: self.n_models].mean()),
+            evidence=self.evidence,
+            threshold=self.threshold,
+            false_alarm_rate=self.false_alarm_rate,
+            n_models=self.n_models,
+            n_held_out=n_held_out,
+            n_needed=self.bets.n_needed(self.n, log(self.threshold)) if waits else None,
+            n_unstated=n_unstated,
+            parts=parts,
+        )
+
+
+class SequentialRateTest(RateTest):
+    """Test of one rate in a stream, by one or several models with equal stakes.
+
+    It depends on the counts of each batch alone, so that the order of records within one does not matter.
 
     Parameters
     ----------
@@ -204,93 +243,22 @@ class SequentialRateTest:
     held_out : ndarray of int, shape (n_models, 2)
         Held-out records that count, and all of them, for each model.
     false_alarm_rate : float
-
-    Attributes
-    ----------
-    batches : list of list of int
-        For each batch how many records it had, and how many of them count by each model.
-    bets : SequentialBets
     """
 
     def __init__(self, what: str, held_out: IntArray, false_alarm_rate: float) -> None:
-        self.what, self.held_out, self.false_alarm_rate = what, held_out, false_alarm_rate
-        stakes = np.full(len(held_out), 1.0 / len(held_out))
-        self.limits = limits_of(held_out, stakes, false_alarm_rate)
-        # A rise of the odds by the factor r changes the likelihood of n records, s of which count, to
+        n = len(held_out)
+        super().__init__(what, held_out, np.full(n, 1.0 / n), n, false_alarm_rate)
+        # A rise of the odds by the factor r changes the likelihood of n records, s of which count, by the factor
         # r**s / (1 + (r - 1) * limit)**n.
         self._log_normalizer = np.log1p((ODDS_RATIOS - 1.0) * self.limits[:, None])
-        self.bets = SequentialBets(stakes)
-        self.batches: list[list[int]] = []
+        self.batches: list[list[int]] = []  # numbers of records, and of those that count by each model
 
     def add(self, n: int, hits: list[int]) -> None:
-        """Take in a batch of `n` records; `hits` of them count by each model."""
+        """Add a batch of `n` records; `hits` of them count by each model."""
         self.batches.append([n, *hits])
-        self.bets.add(np.asarray(hits)[:, None] * np.log(ODDS_RATIOS) - n * self._log_normalizer)
+        self.bet(np.asarray(hits)[:, None] * np.log(ODDS_RATIOS) - n * self._log_normalizer, n)
 
     def state(self) -> Drift:
-        """Return the state of the test by now."""
-        counts = np.array(self.batches, dtype=np.int64).reshape(-1, 1 + len(self.held_out))
-        observed = np.cumsum(counts[:, 0])
-        raised = np.flatnonzero(np.array(self.bets.log_evidence) >= log_threshold(self.false_alarm_rate))
-        total = int(counts[:, 0].sum())
-        return drift_state(
-            self.what,
-            self.held_out,
-            self.limits,
-            self.false_alarm_rate,
-            self.bets,
-            n=total,
-            when=int(observed[raised[0]]) if len(raised) else None,
-            share=float(counts[:, 1:].sum()) / (total * len(self.held_out)) if total else float("nan"),
-        )
-
-
-def limits_of(held_out: IntArray, stakes: FloatArray, false_alarm_rate: float) -> FloatArray:
-    """Return the rates that held-out records leave possible, shape (n_processes,).
-
-    `held_out`, of shape (n_processes, 2), has how many count, and out of how many; half of the false-alarm rate is
-    shared by the stakes.
-    """
-    risks = (false_alarm_rate / 2.0 * stakes).tolist()
-    return np.array([upper_limit(hits, n, risk) for (hits, n), risk in zip(held_out.tolist(), risks, strict=True)])
-
-
-def log_threshold(false_alarm_rate: float) -> float:
-    """Return the logarithm of the evidence at which an alarm is raised."""
-    return float(np.log(2.0 / false_alarm_rate))
-
-
-def drift_state(
-    what: str,
-    held_out: IntArray,
-    limits: FloatArray,
-    false_alarm_rate: float,
-    bets: SequentialBets,
-    *,
-    n: int,
-    when: int | None,
-    share: float,
-    n_unstated: int = 0,
-    parts: tuple[DriftPart, ...] = (),
-) -> Drift:
-    """Return the state of a test of n records by its bets; `held_out` and `limits` have one row for each model."""
-    hits, n_held_out = held_out.sum(axis=0).tolist()
-    waits = n > 0 and when is None
-    return Drift(
-        what=what,
-        alarm=when is not None,
-        when=when,
-        n=n,
-        share=share,
-        expected=hits / n_held_out if n_held_out else float("nan"),
-        interval=exact_interval(hits, n_held_out),
-        limit=float(limits.mean()),
-        evidence=float(np.exp(min(max(bets.log_evidence, default=0.0), _LARGEST_LOG))),
-        threshold=2.0 / false_alarm_rate,
-        false_alarm_rate=false_alarm_rate,
-        n_models=len(held_out),
-        n_held_out=n_held_out,
-        n_needed=bets.n_needed(n, log_threshold(false_alarm_rate)) if waits else None,
-        n_unstated=n_unstated,
-        parts=parts,
-    )
+        """Return the state of the test."""
+        n_hits = sum(sum(hits) for _, *hits in self.batches)
+        return self.state_with(n_hits / (self.n * self.n_models) if self.n else float("nan"))

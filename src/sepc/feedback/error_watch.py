@@ -1,10 +1,10 @@
-"""Sequential test of whether more verdicts are wrong than should be: over all, by label and by region, as one.
+"""Sequential test of whether more verdicts are wrong than should be: overall, by label and by region, as one test.
 
 Errors are counted in parts of the records: all of them, those of each label given, those of each region. Each model of
 the comparison has labels and regions of its own; a process of bets belongs to one part by one model, with a limit from
-its held-out records. Half of the stake is on all records alike, the other half on parts; in the same shares half of the
-false-alarm rate pays for limits that are too low. The evidence is the wealth of all bets together: an average of fair
-bets is a fair bet, so that looking at many parts does not raise the rate of false alarms.
+its held-out records. Half of the stake is on all records, the other half on parts; half of the false-alarm rate is
+shared in the same way as the risk of limits that are too low. The evidence is the total wealth: an average of fair bets
+is a fair bet, so that looking at many parts does not raise the rate of false alarms.
 """
 
 from typing import Any, NamedTuple
@@ -13,36 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.bets import NAMED_FROM, SequentialBets, log_factors
-from sepc.feedback.drift import (
-    LABEL,
-    OTHER_REGIONS,
-    OVERALL,
-    REGION,
-    Drift,
-    DriftPart,
-    drift_state,
-    limits_of,
-    log_threshold,
-)
+from sepc.feedback.bets import NAMED_FROM
+from sepc.feedback.drift import LABEL, OTHER_REGIONS, OVERALL, REGION, Drift, DriftPart, RateTest
 from sepc.feedback.held_out_models import ModelView
 
-# With fewer held-out records than this, as can be expected, a region leaves too high a rate possible: such regions are
-# one part by label.
+# With fewer expected held-out records than this the limit of a region is too high: such regions are one part by label.
 _FEW = 20
 
 
 class Process(NamedTuple):
-    """Bets on errors in one part of the records, by one model.
-
-    Attributes
-    ----------
-    kind : {"overall", "label", "region", "other regions"}
-    model : int
-        Number of the model.
-    name : str
-        As in `DriftPart`.
-    """
+    """Bets on errors in one part of the records, by the model of this number; `kind` and `name` as in `DriftPart`."""
 
     kind: str
     model: int
@@ -50,16 +30,11 @@ class Process(NamedTuple):
 
 
 class ErrorParts(NamedTuple):
-    """Processes, and which of them a verdict has a part in.
+    """Processes, and those that a verdict belongs to.
 
-    Attributes
-    ----------
-    processes : tuple of Process
-        Those on all records first, one for each model.
-    of_label : ndarray of int, shape (n_models, n_classes)
-        Process of each label given; no columns where there is none.
-    of_region : ndarray of int, shape (n_models, n_components)
-        Process of each component of the models' densities, -1 beyond their number; no columns where there is none.
+    `processes` begins with those on all records, one for each model. `of_label`, of shape (n_models, n_classes), has
+    the process of each label given, `of_region`, of shape (n_models, n_components), that of each component of the
+    models' densities, -1 beyond their number; without such processes they have no columns.
     """
 
     processes: tuple[Process, ...]
@@ -80,25 +55,14 @@ class ErrorParts(NamedTuple):
         watched_regions: list[NDArray[Any]] | None,
         expected: list[FloatArray] | None = None,
     ) -> "ErrorParts":
-        """Return the processes of labels and regions, by what the models say of held-out records.
+        """Return the processes of labels and regions, by the views that the models have of held-out records.
 
-        Which regions are one part together depends on how many records shaped them, and not on the held-out ones: a
-        region that is taken into a pool since few of these fell into it would be underrated there.
+        Which regions are one part together depends on the number of records that shaped them, and not on the held-out
+        ones: a region that is merged since few of these fell into it would be underrated there.
 
-        Parameters
-        ----------
-        labels : list of str
-        views : list of ModelView
-            What each model says of the records that it was made without.
-        watched_regions : list of ndarray of str, or None
-            For each model the regions of the watched classifier in which these records lie: a region of the model has
-            the name of the one that holds most of its records. None where there are no regions.
-        expected : list of ndarray of shape (n_components,), or None
-            For each model how many held-out records each of its regions can be expected to have.
-
-        Returns
-        -------
-        ErrorParts
+        `watched_regions` has for each model the regions of the watched classifier in which its held-out records lie,
+        `expected` the expected number of held-out records in each region of the model; both are None where there are no
+        regions. A region of the model has the name of the watched one that holds most of its records.
         """
         processes = list(cls.overall(len(views)).processes)
         of_label = np.arange(len(views) * len(labels)).reshape(len(views), -1) + len(processes)
@@ -111,7 +75,7 @@ class ErrorParts(NamedTuple):
 
     def stakes(self) -> FloatArray:
         """Return the share of the stake that is on each process, shape (n_processes,)."""
-        # Other regions have a part in the stake on regions.
+        # Other regions share the stake on regions.
         kinds = np.array([REGION if p.kind == OTHER_REGIONS else p.kind for p in self.processes])
         others = sorted(set(kinds.tolist()) - {OVERALL})
         stakes = np.empty(len(kinds))
@@ -122,7 +86,7 @@ class ErrorParts(NamedTuple):
         return stakes
 
     def of_verdicts(self, m: int, view: ModelView) -> list[IntArray]:
-        """Return the processes that the verdicts of model m have a part in: an array of shape (n,) for each kind."""
+        """Return the processes that the verdicts of model m belong to: an array of shape (n,) for each kind."""
         found = [np.full(len(view.codes), m)]
         if self.of_label.shape[1]:
             found.append(self.of_label[m, view.codes])
@@ -131,12 +95,7 @@ class ErrorParts(NamedTuple):
         return found
 
     def counts(self, views: list[ModelView], codes: list[IntArray]) -> IntArray:
-        """Return the wrong verdicts, and all, of each process, by views of records of these classes.
-
-        Returns
-        -------
-        ndarray of int, shape (n_processes, 2)
-        """
+        """Return the numbers of wrong verdicts, and of all, of each process, shape (n_processes, 2)."""
         counts = np.zeros((len(self.processes), 2), dtype=np.int64)
         for m, (view, true) in enumerate(zip(views, codes, strict=True)):
             wrong = view.codes != true
@@ -155,7 +114,7 @@ def _add_regions(
     n_expected: FloatArray,
     labels: list[str],
 ) -> None:
-    """Append the processes of a model's regions, and fill in their numbers by component."""
+    """Append the processes of a model's regions, and set their numbers by component."""
     assert view.components is not None
     for c in np.flatnonzero(n_expected >= _FEW).tolist():
         of_region[c] = len(processes)
@@ -169,68 +128,39 @@ def _add_regions(
         processes.append(Process(OTHER_REGIONS, m, labels[code]))
 
 
-class ErrorTest:
-    """Test of the rate of wrong verdicts in a stream against that among held-out records, as a whole and in parts.
+class ErrorTest(RateTest):
+    """Test of the rate of wrong verdicts in a stream against that among held-out records, overall and in parts.
 
-    Parameters
-    ----------
-    parts : ErrorParts
-    held_out : ndarray of int, shape (n_processes, 2)
-        Wrong verdicts, and all, among the held-out records of each process.
-    false_alarm_rate : float
-    least : float
-        What no chance of being labelled is below.
-
-    Attributes
-    ----------
-    n : int
-        Labelled records by now.
-    when : int or None
-        How many there were when the alarm was raised.
-    found : tuple of DriftPart
-        Where most of the evidence came from by then; whoever has the records may add the features that have moved.
+    `held_out`, of shape (n_processes, 2), has the numbers of wrong verdicts, and of all, among the held-out records of
+    each process; `least` is as in `SequentialTest`. `found` are the parts with most of the evidence at the alarm.
     """
 
     def __init__(self, parts: ErrorParts, held_out: IntArray, false_alarm_rate: float, least: float) -> None:
-        self.parts, self.held_out, self.false_alarm_rate, self.least = parts, held_out, false_alarm_rate, least
-        stakes = parts.stakes()
-        self.limits = limits_of(held_out, stakes, false_alarm_rate)
-        self.bets = SequentialBets(stakes)
-        self.n = 0
-        self.when: int | None = None
+        super().__init__("wrong", held_out, parts.stakes(), len(parts.of_label), false_alarm_rate, least)
+        self.parts = parts
         self.found: tuple[DriftPart, ...] = ()
-        # Of each model: labelled records, and wrong verdicts on them, each record by one over its chance.
+        # Total weight of labelled records, and of wrong verdicts, by each model; a record weighs one over its chance.
         self._weights: FloatArray = np.zeros((2, len(parts.of_label)))
 
     def add(self, views: list[ModelView], codes: IntArray, chance: FloatArray | None) -> bool:
-        """Take in a batch of labelled records; return whether it has raised the alarm.
+        """Add a batch of labelled records; return whether it raises the alarm.
 
         `views` has the verdicts of each model, `codes` the true classes, `chance` that of each record to be labelled;
         None if all records have labels.
         """
-        least = 1.0 if chance is None else self.least
-        chance = np.ones(len(codes)) if chance is None else chance
         gain: FloatArray = np.zeros_like(self.bets.gains)
         for m, view in enumerate(views):
-            wrong = view.codes != codes
-            for k, which in enumerate(self.parts.of_verdicts(m, view)):
-                # Alike records together, and sorted: sums must not depend on the order of rows.
-                alike, often = np.unique(np.column_stack([which, wrong, chance]), axis=0, return_counts=True)
-                process = alike[:, 0].astype(np.int64)
-                factors = log_factors(self.limits[process], alike[:, 1], alike[:, 2], least)
-                np.add.at(gain, process, often[:, None] * factors)
+            for k, process in enumerate(self.parts.of_verdicts(m, view)):
+                _, wrong, weight = self.grouped(gain, process, view.codes != codes, chance)
                 if k == 0:  # all records
-                    worth = often / alike[:, 2]
-                    self._weights[:, m] += [worth.sum(), worth @ alike[:, 1]]
-        self.bets.add(gain, self.n)
-        self.n += len(codes)
-        raised = self.when is None and self.bets.log_evidence[-1] >= log_threshold(self.false_alarm_rate)
+                    self._weights[:, m] += [weight.sum(), weight @ wrong]
+        raised = self.bet(gain, len(codes))
         if raised:
-            self.when, self.found = self.n, self._largest()
+            self.found = self._largest()
         return raised
 
     def _largest(self) -> tuple[DriftPart, ...]:
-        """Return the parts that hold most of the wealth, the most first; all records alike if these hold the most."""
+        """Return the parts with most of the wealth, the largest first; all records as one if these have the most."""
         by_part: dict[tuple[str, str], list[int]] = {}
         for i, process in enumerate(self.parts.processes):
             by_part.setdefault((process.kind, process.name), []).append(i)
@@ -246,18 +176,6 @@ class ErrorTest:
         return tuple(DriftPart(*part, self.bets.since(by_part[part])) for part in ranked)
 
     def state(self, n_unstated: int = 0) -> Drift:
-        """Return the state of the test by now; `n_unstated` labelled records took no part."""
-        n_models = self._weights.shape[1]
+        """Return the state of the test; `n_unstated` labelled records took no part."""
         total, wrong = self._weights.sum(axis=1).tolist()
-        return drift_state(
-            "wrong",
-            self.held_out[:n_models],
-            self.limits[:n_models],
-            self.false_alarm_rate,
-            self.bets,
-            n=self.n,
-            when=self.when,
-            share=wrong / total if total else float("nan"),
-            n_unstated=n_unstated,
-            parts=self.found,
-        )
+        return self.state_with(wrong / total if total else float("nan"), n_unstated, self.found)

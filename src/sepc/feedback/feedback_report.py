@@ -1,4 +1,4 @@
-"""Report on observed verdicts: over all, by region and by trust."""
+"""Report on observed verdicts: overall, by region and by trust."""
 
 from dataclasses import asdict, dataclass
 from html import escape
@@ -23,7 +23,7 @@ class FeedbackReport:
         Records observed, those with a label, the right and the wrong among these, and, of all, those outside every
         ellipsoid; of an ensemble strange ones.
     unknown_labels : dict of str to int
-        True labels that the classifier does not know, and how often they came; they count as wrong.
+        True labels that the classifier does not know, with their numbers; they count as wrong.
     trust : float
         Mean trust given.
     regions : tuple of RegionRecord
@@ -35,8 +35,8 @@ class FeedbackReport:
     error_drift : Drift or None
         Wrong verdicts; None if the monitor has no labelled records to compare with.
     n_repeated : int
-        Labelled records that repeat an earlier one, in all values and in the label. Each counts, though a record that
-        came twice says no more than once.
+        Labelled records that repeat an earlier one, in all values and in the label. Each counts, though a repeated
+        record is no new evidence.
     promise_drift : PromiseDrift or None
         Whether the promise still holds; None if there is none.
 

@@ -1,7 +1,7 @@
-"""Forgetting: how much old records count in a fit after a drift, chosen by what predicts the newest records best.
+"""Forgetting: weights of old records in a fit after a drift, chosen by held-out log loss on the newest records.
 
 The age of a record is the number of labelled records that have come after it. Those of the training set came before all
-that were observed, in an order that nobody knows: they are all as old as the oldest observed one.
+that were observed, in an unknown order: all of them are as old as the oldest observed one.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from sepc.common.frames import plain
 from sepc.common.text import many, percent
 from sepc.common.typing import FloatArray, IntArray
 
-# Of the observed records with labels at least this number, the newest, are held out to choose by.
-_LEAST_JUDGES = 20
+# Smallest number of observed records, the newest, that are held out to choose by.
+_LEAST_HELD = 20
 
 
 class Forgetting(NamedTuple):
@@ -27,7 +27,7 @@ class Forgetting(NamedTuple):
     Attributes
     ----------
     kind : {"nothing", "window", "fading"}
-        All count alike; those of a window alone; or the less the older they are.
+        Equal weights, those of a window alone, or weights that halve with each `records` of age.
     records : int
         Size of the window, or the age at which a record counts half.
 
@@ -58,16 +58,10 @@ NOTHING = Forgetting("nothing")
 
 
 class Trial(NamedTuple):
-    """How well a fit that forgets predicts the newest records, which it has not seen.
+    """Score of a candidate on the held-out newest records.
 
-    Attributes
-    ----------
-    forgetting : Forgetting
-    n_counting : float
-        Sum of the weights.
-    log_loss : float
-        Mean of the negative logarithm of the probability of the true label.
-    accuracy : float
+    `n_counting` is the sum of the weights of the training records, `log_loss` the mean of the negative logarithm of the
+    probability of the true label.
     """
 
     forgetting: Forgetting
@@ -85,7 +79,7 @@ def ages(n_training: int, n_observed: int) -> IntArray:
 
 
 def checked_forgetting(forget: Any) -> Forgetting:
-    """Return what was asked for, nothing forgotten where it is still to be chosen; an error for anything else."""
+    """Return a valid `Forgetting`, `NOTHING` for "auto" and None; raise an `InputError` for anything else."""
     if forget is None or (isinstance(forget, str) and forget == "auto"):
         return NOTHING
     if isinstance(forget, Forgetting) and forget.kind == "nothing":
@@ -120,37 +114,37 @@ def choose_forgetting(
     as_it_came: Callable[[FloatArray], Any],
     on_step: Callable[[int, int], None] | None = None,
 ) -> tuple[Forgetting, tuple[Trial, ...]]:
-    """Choose how much to forget by what predicts the newest observed records best.
+    """Choose how much to forget by the log loss on the newest observed records, which are held out.
 
     X has `n_training` training records, then the observed ones in the order in which they came; `as_it_came` returns
     records as the classifier takes them. Returns the choice, and all trials.
     """
     n_observed = len(y) - n_training
-    n_judges = max(_LEAST_JUDGES, round(0.2 * n_observed))
-    if n_observed < 2 * n_judges:
+    n_held_out = max(_LEAST_HELD, round(0.2 * n_observed))
+    if n_observed < 2 * n_held_out:
         raise InputError(
-            f"{many(n_observed, 'labelled record')} observed; expected at least {2 * _LEAST_JUDGES}, to choose by the "
+            f"{many(n_observed, 'labelled record')} observed; expected at least {2 * _LEAST_HELD}, to choose by the "
             "newest of them how much to forget. Observe more, or say how much: a window, or fading."
         )
-    seen, judges = slice(0, len(y) - n_judges), slice(len(y) - n_judges, len(y))
-    n_seen = n_observed - n_judges
+    seen, held_out = slice(0, len(y) - n_held_out), slice(len(y) - n_held_out, len(y))
+    n_seen = n_observed - n_held_out
     age = ages(n_training, n_seen)
-    # The judges learn in the end: what was a half of the observed records without them is a half with them.
-    both = zip(_ways(n_seen), _ways(n_observed), strict=True)
+    # The final fit includes the held-out records: half of the observed ones without them becomes half with them.
+    both = zip(_candidates(n_seen), _candidates(n_observed), strict=True)
     tried = [(way, final) for way, final in both if _leaves_enough(way.weights(age), y[seen])]
     trials = []
     for k, (way, forgetting) in enumerate(tried):
         weights = way.weights(age)
         rows = np.flatnonzero(weights > 0.0)
         made = clone(clf).fit(as_it_came(X[seen][rows]), y[seen][rows], sample_weight=weights[rows])
-        trials.append(_judged(made, forgetting, float(weights.sum()), as_it_came(X[judges]), y[judges]))
+        trials.append(_judged(made, forgetting, float(weights.sum()), as_it_came(X[held_out]), y[held_out]))
         if on_step is not None:
             on_step(k + 1, len(tried))
     return min(trials, key=lambda trial: trial.log_loss).forgetting, tuple(trials)
 
 
-def _ways(n_observed: int) -> list[Forgetting]:
-    """Return what is tried: nothing forgotten, all that was observed and less of it, and fading at as many speeds."""
+def _candidates(n_observed: int) -> list[Forgetting]:
+    """Return the candidates: nothing forgotten, and windows and half-lives of three sizes each."""
     sizes = [n_observed, n_observed // 2, n_observed // 4]
     return [NOTHING, *(Forgetting(kind, size) for kind in ("window", "fading") for size in sizes)]
 
@@ -165,6 +159,6 @@ def _judged(made: Any, forgetting: Forgetting, n_counting: float, X: Any, y: NDA
     place = {label: k for k, label in enumerate(made.classes_.tolist())}
     proba = np.asarray(made.predict_proba(X))
     right = [proba[i, place[label]] if label in place else 0.0 for i, label in enumerate(y.tolist())]
-    # No probability is taken for less than 1e-3: one record must not decide.
+    # Probabilities are clipped at 1e-3, so that one record does not decide.
     loss = -float(np.log(np.maximum(right, 1e-3)).mean())
     return Trial(forgetting, n_counting, loss, float(np.mean(made.predict(X) == y)))

@@ -26,17 +26,10 @@ from sepc.model.verdicts import Rule
 class ModelView(NamedTuple):
     """Verdicts of one model on n records, as far as a monitor compares models by them.
 
-    Attributes
-    ----------
-    n_complete, n_outside : int
-        Records without missing values, and those of them that are outside: see `is_outside`.
-    codes : ndarray of int, shape (n,)
-        Numbers of the labels given.
-    components : ndarray of int, shape (n,), or None
-        Of the label's components in the model's densities the one that each record most likely belongs to; None
-        where regions have none.
-    component_codes : ndarray of int, shape (n_components,)
-        Classes of all components; empty where there are none.
+    `n_complete` counts the records without missing values, `n_outside` those of them that are outside: see
+    `is_outside`. `codes`, of shape (n,), are the numbers of the labels given, `components` those of the label's most
+    probable components in the model's densities, None where regions have none; `component_codes`, of shape
+    (n_components,), are the classes of all components.
     """
 
     n_complete: int
@@ -49,39 +42,18 @@ class ModelView(NamedTuple):
 def view_by(clf: Any, rows: FloatArray, assessment: Assessment | None = None) -> ModelView:
     """Return the verdicts of a classifier on records, given its assessment of them where that is known."""
     model: FittedModel = clf.model_
-    complete, outside, codes = _verdicts(clf, rows, assessment)
-    counts = int(np.count_nonzero(complete)), int(np.count_nonzero(outside & complete))
+    a = model.assess(rows, FrameMaker()) if assessment is None else assessment
+    complete, codes = a.known == 1.0, predicted_codes(model, a)
+    counts = int(np.count_nonzero(complete)), int(np.count_nonzero(is_outside(model, a) & complete))
     if not isinstance(model, DensityModel):
         return ModelView(*counts, codes)
     return ModelView(*counts, codes, model.densities.claims_within(model.units(rows), codes), model.densities.codes)
 
 
-def _verdicts(clf: Any, rows: FloatArray, a: Assessment | None) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Return which records are complete, which are outside, and the numbers of their labels, each of shape (n,)."""
-    model: FittedModel = clf.model_
-    if not len(rows):  # a training set may have fewer records than folds
-        nothing = np.empty(0, dtype=np.int64)
-        return nothing.astype(bool), nothing.astype(bool), nothing
-    if a is None and not isinstance(model, PartitionModel):  # it takes long to look regions up, and none is asked for
-        decision = model.decide(rows)
-        complete = np.ones(len(rows), dtype=bool) if decision.known is None else decision.known == 1.0
-        return complete, is_outside(model, decision), decision.label
-    a = model.assess(rows, FrameMaker()) if a is None else a
-    return a.known == 1.0, is_outside(model, a), predicted_codes(model, a)
-
-
-def is_outside(model: FittedModel, records: Any) -> BoolArray:
-    """Return which records are outside every ellipsoid; by an ensemble, which has none of its own, which are strange.
-
-    They come as an `Assessment`, or as a `Decision` of an ensemble.
-    """
-    if isinstance(model, PartitionModel):
-        return np.asarray(records.rule == Rule.R3.name)
-    return (
-        np.zeros(len(records.trust), dtype=bool)
-        if records.typicality is None
-        else np.asarray(records.typicality < STRANGE)
-    )
+def is_outside(model: FittedModel, a: Assessment) -> BoolArray:
+    """Return which records are outside every ellipsoid; by an ensemble, which has none, which are strange."""
+    outside = a.rule == Rule.R3.name if isinstance(model, PartitionModel) else a.typicality < STRANGE
+    return np.asarray(outside)
 
 
 def outside_in_words(model: FittedModel) -> str:
@@ -90,13 +62,13 @@ def outside_in_words(model: FittedModel) -> str:
 
 
 def training_of(model: FittedModel) -> tuple[FloatArray, TrainingRecords]:
-    """Return the training records in the units that they came in, shape (n, d), and all that is kept of them."""
+    """Return the training records in their original units, shape (n, d), and all that is kept of them."""
     assert model.records is not None  # a monitor refuses models without
     return model.original(model.records.as_they_came), model.records
 
 
 def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
-    """Split the training set, each class spread evenly; the same whatever order its rows came in.
+    """Split the training set into stratified parts that do not depend on the order of its rows.
 
     A class of one record is in no part, so that no model loses it.
     """
@@ -107,16 +79,16 @@ def parts_of(model: FittedModel, n_parts: int) -> list[IntArray]:
 
 
 def models_without(clf: Any, parts: list[IntArray]) -> list[Any]:
-    """Return classifiers like `clf`, each fitted without one part of the training set; the same ones each time."""
+    """Return classifiers like `clf`, each fitted without one part of the training set; deterministic."""
     X, training = training_of(clf.model_)
     y = clf.model_.classes[training.codes]
     settings: dict[str, Any] = {"verbose": False, "class_prior": None, "costs": None}
     if not isinstance(clf.get_params().get("random_state", 0), int):
-        settings["random_state"] = 0  # a monitor that goes on makes them again
+        settings["random_state"] = 0  # a resumed monitor fits them again
     models = []
     for part in parts:
         rest = np.setdiff1d(np.arange(len(y)), part)
-        with warnings.catch_warnings():  # of few records: the fit of all of them has warned
+        with warnings.catch_warnings():  # on few records: the fit of all of them has warned
             warnings.simplefilter("ignore", SepcWarning)
             models.append(clone(clf).set_params(**settings).fit(X[rest], y[rest]))
     return models
@@ -140,12 +112,8 @@ def require_new_records(model: FittedModel, X: FloatArray) -> None:
 class Comparison:
     """Models by which new records are compared with held-out ones.
 
-    Parameters
-    ----------
-    watched : Watched
-    folds : int
-        Into how many folds the training set is split, each held out from one model; 0 for the watched classifier
-        itself, which is compared by records that had no part in its training.
+    Each is fitted without one of `folds` folds of the training set; with 0 folds there is the watched classifier alone,
+    which is compared by records that had no part in its training.
     """
 
     def __init__(self, watched: Watched, folds: int) -> None:
@@ -153,7 +121,7 @@ class Comparison:
 
     @cached_property
     def models(self) -> list[Any]:
-        """The classifiers, made when they are first asked for."""
+        """The classifiers, fitted on first use."""
         classifier = self._watched.classifier
         return models_without(classifier, self._parts) if self._folds else [classifier]
 
@@ -171,12 +139,12 @@ class Comparison:
         return [view_by(model, some) for model, some in zip(self.models, rows, strict=True)]
 
     def held_out(self) -> tuple[list[FloatArray], list[IntArray]]:
-        """Return the training records that each model was made without, and their classes."""
+        """Return the held-out training records of each model, and their classes."""
         X, training = training_of(self._watched.model)
         return [X[part] for part in self._parts], [training.codes[part] for part in self._parts]
 
     def expected(self, n_held_out: list[int]) -> list[FloatArray] | None:
-        """Return how many held-out records each model's regions can be expected to have, by their training records."""
+        """Return the expected numbers of held-out records in each model's regions, by their training records."""
         found = []
         for clf, n in zip(self.models, n_held_out, strict=True):
             model = clf.model_
@@ -188,7 +156,7 @@ class Comparison:
         return found
 
     def regions(self, rows: list[FloatArray], views: list[ModelView]) -> list[Any] | None:
-        """Return the regions of the watched classifier that records lie in, of the labels that the models give them."""
+        """Return the regions of the watched classifier that records belong to, given the models' labels."""
         model = self._watched.model
         if not isinstance(model, DensityModel):
             return None

@@ -39,49 +39,45 @@ class FeedbackMonitor:
     """Monitor of a fitted classifier at work: which verdicts turned out wrong, and whether the data has shifted.
 
     Wrong verdicts are counted for each region. Where they exceed `n_imp`, the paper's sign that a group of records is
-    missing from the training set, `repartition` takes the observed records in and partitions afresh. Records outside
-    every ellipsoid are strange; `drift` raises an alarm when their share rises above what it should be.
+    missing from the training set, `repartition` partitions afresh with the observed records. `drift` raises an alarm
+    when the share of records outside every ellipsoid rises.
 
     Parameters
     ----------
     clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
         Fitted; it is never changed. Do not fit it again while it is watched. A monitor of a pipeline takes raw tables.
-        An ensemble has no ellipsoids of its own: in their place strange records are counted, and labels in place of
-        regions.
+        An ensemble has no ellipsoids of its own: strange records are counted in place of those outside, labels in
+        place of regions.
     false_alarm_rate : float, default=0.01
-        Probability, at most, of an alarm by `drift` although nothing has changed, over the whole life of the monitor
-        and however often it is looked at. `error_drift` has the same rate, for itself.
+        Upper bound of the probability of an alarm by `drift` without any change, over the whole life of the monitor.
+        `error_drift` has the same rate for itself.
     reference : array-like of shape (n_reference, n_features), optional
-        Records that are known to be normal and that had no part in training. By default the training set has to do:
-        see Notes.
+        Normal records that had no part in training. By default folds of the training set: see Notes.
     reference_labels : array-like of shape (n_reference,), optional
         Their true labels. Without them a monitor with a reference has no `error_drift`.
     folds : int, default=3
-        Into how many parts to split the training set where there is no reference. More parts make each of the models
-        more like `clf`, but leave fewer held-out records to compare with.
+        Number of folds of the training set where there is no reference. More folds make each of the models more like
+        `clf`, but leave fewer held-out records to each.
     least_probability : float, default=0.01
-        What no chance of a record to be labelled is below, where labels come for chosen records: see `observe`. The
-        nearer it is to the smallest chance, the sooner an alarm on errors is raised.
+        Lower bound of the chances of records to be labelled: see `observe`. The nearer it is to the smallest chance,
+        the sooner an alarm on errors is raised.
 
     Notes
     -----
-    What share of records should be outside cannot be seen from the training records, which are inside by
-    construction; nor from cross-validation alone, since partitions of much the same data may differ in it by far more
-    than the counts suggest. So like is compared with like: the training set is split, a classifier is fitted without
-    each part, and the records it has not seen, held-out and new ones, are assessed by that same classifier. Without
-    drift both are outside at the same rate. These models have fewer records than `clf` and therefore smaller
-    ellipsoids: the shares that `drift` speaks of are a little higher than that of `clf` itself, which `report` gives.
-    With a reference `clf` itself assesses both.
+    Training records are inside their ellipsoids by construction, and partitions of much the same data may differ in the
+    share of records outside by far more than counts suggest. So new records are compared with held-out ones by the same
+    model: the training set is split into folds, and a classifier is fitted without each. Without drift both are outside
+    at the same rate. These models have fewer records than `clf` and smaller ellipsoids: the shares in `drift` are a
+    little higher than that of `clf` itself, which `report` gives. With a reference `clf` itself assesses both. `drift`
+    takes complete records alone: with missing values it may not be known where a record lies.
 
-    Of records with missing values it may not be known where they lie: `drift` compares complete ones alone.
+    The false-alarm rate holds for independent records from an unchanged source. `error_drift` also needs the chances of
+    records to be labelled, which are stated in `observe`. It holds whatever these chances are, as long as none is 0 and
+    records are chosen without a look at their true labels. Labels of suspicious records alone are no evidence on the
+    others, whose chance is 0; `audit` gives them one.
 
-    The false-alarm rate holds for independent records from an unchanged source. `error_drift` needs to know besides how
-    records were chosen to be labelled, which is stated in `observe`: all of them, or each with a chance. It then holds
-    whatever the chances are, as long as none is 0 and a record is chosen without a look at its true label. Labels of
-    suspicious records alone are no evidence on others, which have no chance; `audit` gives them one.
-
-    Errors are also counted by label and by region, and the evidence is that of all counts together. The rate holds for
-    all of them as one; when the alarm is raised, `error_drift.parts` says where.
+    Errors are also counted by label and by region. The rate holds for the total evidence of all counts; when the alarm
+    is raised, `error_drift.parts` has the parts with most of it.
 
     Examples
     --------
@@ -126,37 +122,27 @@ class FeedbackMonitor:
         self._error_test = None if codes is None else self._test_of_errors(rows, views, codes)
 
     def _test_of_errors(self, rows: list[FloatArray], views: list[ModelView], codes: list[IntArray]) -> ErrorTest:
-        """Return the test of errors, by the views that the models have of held-out records of these classes."""
+        """Return the test of errors, by the models' views of held-out records of these classes."""
         regions = self._comparison.regions(rows, views)
         expected = self._comparison.expected([len(some) for some in rows])
         parts = ErrorParts.of_held_out(self._watched.label_names(), views, regions, expected)
         return ErrorTest(parts, parts.counts(views, codes), self.false_alarm_rate, self.least_probability)
 
     @classmethod
-    def resume(
-        cls,
-        clf: Any,
-        path: str | os.PathLike[str],
-        *,
-        false_alarm_rate: float = 0.01,
-        reference: Any = None,
-        reference_labels: Any = None,
-        folds: int = 3,
-        least_probability: float = LEAST_PROBABILITY,
-    ) -> Self:
-        """Return a monitor that writes what it observes to an append-only file, and goes on where that file ends.
+    def resume(cls, clf: Any, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """Return a monitor that writes what it observes to an append-only file, and resumes where that file ends.
 
-        A batch is on the disk before it counts. Whenever the program ends, however suddenly, the monitor goes on from
-        the last batch that was written whole, with the same numbers.
+        A batch is on the disk before it counts. After a crash the monitor resumes from the last batch that was written
+        whole, with the same numbers.
 
         Parameters
         ----------
         clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
         path : path-like
-            Is made if it is not there. It holds the observed records; one monitor at a time may write to it. A file of
-            another model, of another promise, with other parameters, or a damaged one is refused.
-        false_alarm_rate, reference, reference_labels, folds, least_probability
-            As for the monitor itself; the same ones whenever it goes on.
+            Created if it does not exist. It holds the observed records; one monitor at a time may write to it. A file
+            of another model, of another promise, with other parameters, or a damaged one is refused.
+        **parameters
+            Those of the monitor, `false_alarm_rate` and so on; the same ones at each resumption.
 
         Returns
         -------
@@ -172,21 +158,15 @@ class FeedbackMonitor:
         ...     FeedbackMonitor.resume(clf, f"{folder}/watch.log").observe([[7.0]]).report().n
         3
         """
-        monitor = cls(
-            clf,
-            false_alarm_rate=false_alarm_rate,
-            reference=reference,
-            reference_labels=reference_labels,
-            folds=folds,
-            least_probability=least_probability,
-        )
+        monitor = cls(clf, **parameters)
+        reference, labels = parameters.get("reference"), np.asarray(parameters.get("reference_labels"))
         promise, rows = monitor.clf.promise, None if reference is None else monitor._watched.rows(reference)
         settings = {
             "false_alarm_rate": monitor.false_alarm_rate,
             "folds": monitor.folds,
             "least_probability": monitor.least_probability,
             "promise": None if promise is None else key_of([json.dumps(promise.to_dict())], ()),
-            "reference": None if rows is None else key_of([repr(np.asarray(reference_labels).tolist())], [rows]),
+            "reference": None if rows is None else key_of([repr(labels.tolist())], [rows]),
         }
         log = ObservationLog(path, fingerprint(monitor._watched.classifier), settings)
         for batch in log.batches:
@@ -198,7 +178,7 @@ class FeedbackMonitor:
 
     @property
     def log(self) -> ObservationLog | None:
-        """The file that it writes to; None if it writes to none."""
+        """The file that the monitor writes to, or None."""
         return self._log
 
     def observe(
@@ -211,32 +191,29 @@ class FeedbackMonitor:
         groups: Any = None,
         seen: bool = False,
     ) -> Self:
-        """Take in a batch of new records.
+        """Add a batch of new records.
 
-        The order of its rows does not matter for anything but their row numbers in `repartition`. A batch that is
-        refused leaves no trace.
+        The order of its rows only matters for their row numbers in `repartition`. A batch with an error is not counted.
 
-        `error_drift` counts the labelled records of a batch only if it is stated how they were chosen. That has to be
-        true: labels of records that were picked for looking hard, passed as ``labels="all"``, raise an alarm without
-        any drift.
+        `error_drift` counts the labelled records of a batch only if `probability` or `labels` states how they were
+        chosen. A wrong statement, such as ``labels="all"`` for records that were picked as difficult, raises an alarm
+        without any drift.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or table
         y_true : array-like of shape (n,), optional
-            Their true labels, where these have become known. Labels that the classifier does not know count as wrong
-            and are named in the report.
+            Their true labels. Labels that the classifier does not know count as wrong and are named in the report.
         probability : float or array-like of shape (n,), optional
-            With which chance each record was chosen to be labelled, above 0 and at least `least_probability`: 1 for
-            records that are always looked at, the share of the audit for others. `audit` chooses records and returns
-            their chances. Records that were not chosen are passed without labels, or not at all.
+            Chance of each record to be chosen for labelling, at least `least_probability`: 1 for records that are
+            always labelled, the share of the audit for others. `audit` chooses records and returns their chances.
+            Records that were not chosen are passed without labels, or not at all.
         labels : "all", optional
-            That every record gets a label, or that those with labels were drawn by lot from all, each with the same
-            chance.
+            States that every record gets a label, or that those with labels are a simple random sample.
         groups : array-like of shape (n,) or (n, n_groups), optional
             The groups that the records belong to, where the classifier has signed a promise by groups.
         seen : bool, default=False
-            Whether they were observed before without labels, which have come by now: then only these count.
+            Whether they were observed before without labels: then the labels alone count.
 
         Returns
         -------
@@ -283,7 +260,7 @@ class FeedbackMonitor:
         return None
 
     def _count(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None, views: list[ModelView]) -> None:
-        """Count a batch that was checked, given its assessment by the classifier and the views of all models."""
+        """Count a checked batch, given its assessment by the classifier and the views of all models."""
         self._observations.add(batch, a, truth)
         if not batch.seen:
             self._outside_test.add(views[0].n_complete, [view.n_outside for view in views])
@@ -306,23 +283,21 @@ class FeedbackMonitor:
         by_trust: bool = False,
         groups: Any = None,
     ) -> Audit:
-        """Choose which of some new records should get a label: all refused ones, and some accepted ones by lot.
+        """Choose new records to label: all refused ones, and a random sample of the accepted ones.
 
-        Nothing is observed by that. Without a second look at accepted records nobody would notice that they have
-        become wrong.
+        Nothing is observed yet. Without labels of accepted records a rise of their errors goes unnoticed.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), or table
         share : float, default=0.05
-            Of the accepted records, to be picked on average.
+            Mean share of the accepted records that are sampled.
         seed : int, default=0
-            The same seed picks the same records of the same batch, whatever their order; other batches have picks
-            of their own.
+            The same seed samples the same records of the same batch, in any order.
         min_trust : float, dict or promise, optional
             Trust from which a label is accepted; by default as for `Assessment.accepted`.
         by_trust : bool, default=False
-            Whether to pick more where the trust is low: chances then rise with one minus the trust, from half of the
+            Whether to sample more where the trust is low: chances then rise with one minus the trust, from half of the
             share on.
         groups : array-like of shape (n,) or (n, n_groups), optional
             The groups that the records belong to, if `min_trust` is a promise by groups.
@@ -365,12 +340,11 @@ class FeedbackMonitor:
 
     @property
     def error_drift(self) -> Drift | None:
-        """Test of whether more verdicts than expected are wrong; None if nothing is known of what to expect.
+        """Test of whether more verdicts than expected are wrong; None without labelled held-out records.
 
         Expected is the share of wrong verdicts on held-out records, not one minus the trust: a trust of 1 would be
-        refuted by a single error. Only batches count of which it was stated how their records were chosen to be
-        labelled. Where the alarm was raised, `parts` has the labels and regions, since when, and which features have
-        moved there.
+        refuted by a single error. Only batches with stated chances of being labelled count. After an alarm `parts` has
+        the labels and regions, since when, and the features that have moved there.
 
         Examples
         --------
@@ -387,9 +361,8 @@ class FeedbackMonitor:
     def promise_drift(self) -> PromiseDrift | None:
         """Test of whether the promise that the classifier has signed still holds; None if there is none.
 
-        The limits are those that were promised, part by part, so that it needs no held-out records. It counts accepted
-        labels of batches of which it was stated how their records were chosen to be labelled; `false_alarm_rate` is its
-        own.
+        The limits are the promised ones of each part, so that it needs no held-out records. It counts accepted labels
+        of batches with stated chances of being labelled, and has the `false_alarm_rate` for itself.
 
         Examples
         --------
@@ -409,12 +382,11 @@ class FeedbackMonitor:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the training set came in. `n` counts all records, `n_right` and `n_wrong` those with a label; `trust` is
-            the mean given, `share_right` what came true, with its exact 95 % interval from `low` to `high`; `exceeds`
-            says whether more than `n_imp` were wrong, `calibrated` whether the mean trust lies in the interval.
-            Names are those of `Assessment.region`: a grown ellipsoid is a row of its own; one that decides as it is
-            has records inside and those that it is nearest to in one row. An ensemble has no regions of its own: there
-            is one row for each label given, `n_imp` is None, and `exceeds` is False.
+            Of the same library as the training set. `n` counts all records, `n_right` and `n_wrong` those with a label;
+            `trust` is the mean given, `share_right` what came true, with its exact 95 % interval from `low` to `high`;
+            `exceeds` is whether more than `n_imp` were wrong, `calibrated` whether the mean trust lies in the interval.
+            Names are those of `Assessment.region`: a grown ellipsoid has a row of its own. Of an ensemble there is one
+            row for each label given, `n_imp` is None, and `exceeds` is False.
 
         Examples
         --------
@@ -450,8 +422,8 @@ class FeedbackMonitor:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            `observed` counts the records up to the end of the batch; `share` is meant as in `drift`. Records with
-            missing values have no part in it: where they lie may not be known.
+            `observed` counts the records up to the end of the batch; `share` is that of `drift`. Records with missing
+            values do not count.
 
         Examples
         --------
@@ -474,7 +446,7 @@ class FeedbackMonitor:
         )
 
     def report(self) -> FeedbackReport:
-        """Return all of it in one object, for a person or as a dict.
+        """Return all counts and tests in one object, as text or as a dict.
 
         Examples
         --------
@@ -526,9 +498,9 @@ class FeedbackMonitor:
         min_records : int, default=1
             Fewer labelled records than this are refused.
         forget : Forgetting or "auto", optional
-            How much old records count: a window, ``Forgetting("window", 300)``, or fading with half of the weight after
-            300 more, ``Forgetting("fading", 300)``. "auto" tries several and takes what predicts the newest fifth of
-            the observed records best. By default all count alike.
+            Weights of old records: a window, ``Forgetting("window", 300)``, or fading with a half-life of 300 records,
+            ``Forgetting("fading", 300)``. "auto" chooses the one of several that predicts the newest fifth of the
+            observed records best. By default all weights are equal.
         on_step : callable, optional
             Called as ``on_step(n_done, n_total)`` after each of the fits that "auto" tries.
 
@@ -536,8 +508,8 @@ class FeedbackMonitor:
         -------
         clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
             A new one, of the same parameters; a pipeline with the same encoder. Rows of the old training set keep their
-            numbers, observed records follow in the order in which they came. Old records went through the classifier's
-            units and back: they may differ in the last digit.
+            numbers, observed records follow in the order in which they came. Old records may differ in the last digit,
+            as the classifier keeps them in its own units.
         changes : PartitionChanges
 
         Examples

@@ -1,4 +1,4 @@
-"""Features that have moved: means of observed records in a part, against those of the training records there."""
+"""Shifted features: means of observed records in a part, compared with those of the training records there."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def with_moved_features(
 ) -> tuple[DriftPart, ...]:
     """Return parts of a test of errors with the features that have moved in each since it began.
 
-    `records` are those that took part in the test by now, in their order; `chances` those with which they were chosen.
+    `records` are those of the test so far, in their order; `chances` their chances of being labelled.
     """
     return tuple(
         part._replace(features=moved_features(clf, part, records[part.since :], 1.0 / chances[part.since :]))
@@ -26,13 +26,13 @@ def with_moved_features(
 def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatArray) -> tuple[MovedFeature, ...]:
     """Return the features whose means differ most from the training records', by more than chance explains.
 
-    Compared are records of the part, by the labels and regions that `clf` gives them; `weights` has how many records
-    each observed one stands for. The one that has moved most comes first; there are none if fewer than five records are
-    there.
+    Compared are records of the part, by the labels and regions that `clf` gives them; `weights` has the number of
+    records that each observed one stands for. The largest shift comes first; with fewer than five records there is
+    none.
     """
     training = training_of(clf.model_)[0]
     before = training[belongs(clf, part, training)]
-    order = np.lexsort([weights, *np.where(np.isnan(rows), np.inf, rows).T])  # sums do not depend on that of the rows
+    order = np.lexsort([weights, *np.where(np.isnan(rows), np.inf, rows).T])  # for sums that do not depend on row order
     mine = order[belongs(clf, part, rows[order])]
     found = []
     # The probability that any feature is named although none has moved is about 0.01.
@@ -44,7 +44,7 @@ def moved_features(clf: Any, part: DriftPart, rows: FloatArray, weights: FloatAr
 
 
 def _shift(before: FloatArray, after: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """Return by how many standard deviations a feature's mean has moved, and the standard error of that.
+    """Return the shift of a feature's mean in standard deviations, and its standard error.
 
     The shift is 0 where there are too few values, or they did not vary.
     """
@@ -64,6 +64,6 @@ def belongs(clf: Any, part: DriftPart, rows: FloatArray) -> BoolArray:
         return np.ones(len(rows), dtype=bool)
     view = view_by(clf, rows)
     if part.kind in (LABEL, OTHER_REGIONS):
-        # Other regions are those of the comparison models; all of the label's records stand for them.
+        # Other regions are those of the comparison models; all records of the label stand in for them.
         return np.asarray(np.array([str(label) for label in clf.model_.classes[view.codes]]) == part.name)
     return np.asarray(np.array(clf.model_.region_names())[view.components] == part.name)

@@ -1,8 +1,8 @@
-"""Log of observations: an append-only file, from which a monitor goes on where it was.
+"""Log of observations: an append-only file, from which a monitor resumes.
 
-One line of JSON for each batch, after a first one on the model and the monitor. Each line has a digest of itself and of
-the line before, so that nothing can be changed, removed or put elsewhere without being noticed. A line is complete
-with its end: one that a sudden end has cut off is no observation, and the next one takes its place.
+One line of JSON for each batch, after a header on the model and the monitor. Each line has a digest of itself and of
+the line before, so that lines that were changed, removed or moved are detected. A line without its newline was cut off
+by a crash: it is no observation, and the next one overwrites it.
 """
 
 import hashlib
@@ -32,23 +32,12 @@ _FORMAT, _VERSION = "sepc observations", 1
 
 
 class LoggedBatch(NamedTuple):
-    """One batch of observed records.
+    """One batch of n observed records, shape (n, d).
 
-    Attributes
-    ----------
-    records : ndarray of shape (n, d)
-    labels : list or None
-        True labels; None if they are not known.
-    chance : ndarray of shape (n,), or None
-        With which each was chosen to be labelled, if that was stated; None if all get labels.
-    all_labelled : bool
-        Whether it was stated that all records get labels.
-    parts : ndarray of int, shape (n,), or None
-        The part of a promise that each accepted record is in, -1 for refused ones; None without a promise.
-    seen : bool
-        Whether the records were observed before, without labels.
-    day : str
-        When it was written, as in 2026-03-01.
+    `labels` are None if they are not known. `chance` are the stated chances of being labelled, None if none were
+    stated; `all_labelled` whether it was stated that all records get labels. `parts` are the parts of a promise that
+    accepted records are in, -1 for refused ones, None without a promise. `seen`: the records were observed before,
+    without labels. `day` is the date of writing, as in 2026-03-01.
     """
 
     records: FloatArray
@@ -60,36 +49,23 @@ class LoggedBatch(NamedTuple):
     day: str = ""
 
     def chances(self) -> FloatArray:
-        """Return with which chance each record was chosen to be labelled; NaN where that was not stated."""
+        """Return the chance of each record to be labelled; NaN where not stated."""
         if self.chance is not None:
             return self.chance
         return np.full(len(self.records), 1.0 if self.all_labelled else np.nan)
 
     @property
     def is_stated(self) -> bool:
-        """Whether it was stated how its records were chosen to be labelled."""
+        """Whether the chances of its records to be labelled were stated."""
         return self.all_labelled or self.chance is not None
 
 
 class ObservationLog:
-    """Batches in an append-only file.
+    """Batches in an append-only file, which is created if it does not exist.
 
-    Parameters
-    ----------
-    path : path-like
-        Is made if it is not there.
-    model : str
-        What distinguishes the model from others.
-    settings : dict
-        Of the monitor, ready for JSON; those of a file that is there count, and have to be given alike.
-
-    Attributes
-    ----------
-    batches : list of LoggedBatch
-        All that the file holds.
-    settings : dict
-    n_lost : int
-        Bytes of a last batch that was cut off, and is no part of it.
+    `model` is the fingerprint of the model, `settings` are those of the monitor, ready for JSON; both have to be those
+    of an existing file. `batches` are those of the file, `n_lost` is the number of bytes of a last one that was cut
+    off.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: str, settings: dict[str, Any]) -> None:
@@ -97,9 +73,8 @@ class ObservationLog:
         self.batches: list[LoggedBatch] = []
         self.n_lost = 0
         if not self.path.exists():
-            first, self._last = _line(
-                {"format": _FORMAT, "version": _VERSION, "model": model, "settings": settings}, ""
-            )
+            header = {"format": _FORMAT, "version": _VERSION, "model": model, "settings": settings}
+            first, self._last = _line(header, "")
             with written_whole(self.path) as file:
                 file.write(first)
             self._end = len(first)
@@ -175,7 +150,7 @@ class ObservationLog:
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        """Open the file to write, if it is as it was left; nobody else writes meanwhile."""
+        """Open and lock the file for writing, if nobody else has written to it."""
         try:
             file = self.path.open("r+b")
         except FileNotFoundError as error:
@@ -191,7 +166,7 @@ class ObservationLog:
             yield file
 
     def append(self, batch: LoggedBatch) -> None:
-        """Write a batch to the end of the file, with today's date if it has none; then it is on the disk."""
+        """Append a batch to the file and flush it to disk; with today's date if it has none."""
         batch = batch._replace(day=batch.day or date.today().isoformat())
         labels = None if batch.labels is None else [plain(label) for label in batch.labels]
         odd = [] if labels is None else [label for label in labels if not isinstance(label, (str, int, float, bool))]
@@ -209,7 +184,7 @@ class ObservationLog:
         }
         line, check = _line(entry, self._last)
         with self._opened() as file:
-            file.truncate(self._end)  # what was cut off
+            file.truncate(self._end)  # drop a line that was cut off
             file.seek(self._end)
             file.write(line)
             file.flush()
@@ -220,15 +195,14 @@ class ObservationLog:
 
 @contextmanager
 def _locked(file: BinaryIO) -> Iterator[None]:
-    """Keep other writers out, where the system can."""
-    if fcntl is None:
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
+    """Keep other writers out, where the system supports it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
     try:
         yield
     finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _line(entry: dict[str, Any], last: str) -> tuple[bytes, str]:

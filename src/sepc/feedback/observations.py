@@ -21,7 +21,7 @@ from sepc.model.fitted_model import FittedModel
 from sepc.model.partition_model import PartitionModel
 from sepc.model.verdicts import Rule
 
-# Trust is 1 for every pure region: that is a bin of its own.
+# Where regions are counted, trust is 1 in every pure one: that is a bin of its own.
 TRUST_EDGES = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
 _BIN_NAMES = (
     f"below {TRUST_EDGES[0]:g}",
@@ -40,14 +40,15 @@ class VerdictCounts:
     trust_sum: float = 0.0
     labelled_trust_sum: float = 0.0
 
-    def add(self, trust: FloatArray | list[float], n_right: int = 0, n_wrong: int = 0, *, seen: bool = False) -> None:
-        """Count a batch, given its assessment; keep the records if their true labels are known."""
+    def add(self, trust: FloatArray, right: BoolArray | None, *, seen: bool = False) -> None:
+        """Count verdicts, `right` or not where that is known; records that were `seen` before count for that alone."""
         if not seen:
             self.n += len(trust)
             self.trust_sum = fsum([self.trust_sum, *trust])
-        if n_right + n_wrong:
+        if right is not None:
+            n_right = int(np.count_nonzero(right))
             self.n_right += n_right
-            self.n_wrong += n_wrong
+            self.n_wrong += len(right) - n_right
             self.labelled_trust_sum = fsum([self.labelled_trust_sum, *trust])
 
     @property
@@ -55,15 +56,30 @@ class VerdictCounts:
         """Number of verdicts that have become known as right or wrong."""
         return self.n_right + self.n_wrong
 
+    def measures(self) -> dict[str, Any]:
+        """Return the fields that `RegionRecord` and `TrustRecord` have in common."""
+        n = self.n_labelled
+        low, high = exact_interval(self.n_right, n)
+        return {
+            "n": self.n,
+            "n_right": self.n_right,
+            "n_wrong": self.n_wrong,
+            "trust": self.trust_sum / self.n if self.n else float("nan"),
+            "share_right": self.n_right / n if n else float("nan"),
+            "low": low,
+            "high": high,
+            # Sums of floats may leave the interval by a rounding error, as where trust and its end are 1.
+            "calibrated": n == 0 or low - 1e-12 <= self.labelled_trust_sum / n <= high + 1e-12,
+        }
+
 
 class RegionRecord(NamedTuple):
     """Right and wrong verdicts of one region, against the trust that was given.
 
-    `n` counts all records that it decided, `n_right` and `n_wrong` those whose label is known. `trust` is the mean
-    that was given, `share_right` what came true of it with its exact 95 % interval from `low` to `high`. `exceeds`:
-    more wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh; of an ensemble
-    each row is a label, `n_imp` is None, and nothing exceeds it. `calibrated`: the mean trust of the labelled records
-    lies in the interval.
+    `n` counts all records that it decided, `n_right` and `n_wrong` those whose label is known. `trust` is the mean of
+    what was given, `share_right` what came true, with its exact 95 % interval from `low` to `high`. `exceeds`: more
+    wrong ones than the `n_imp` that an ellipsoid may hold, the paper's sign to partition afresh; of an ensemble each
+    row is a label, and `n_imp` is None. `calibrated`: the mean trust of the labelled records lies in the interval.
     """
 
     region: str
@@ -93,43 +109,15 @@ class TrustRecord(NamedTuple):
     calibrated: bool
 
 
-def region_record(region: str, counts: VerdictCounts, n_imp: int | None) -> RegionRecord:
-    """Return the row of a region in the tables of a report."""
-    *fields, calibrated = _measures(counts)
-    exceeds = n_imp is not None and counts.n_wrong > n_imp
-    return RegionRecord._make([region, *fields, n_imp, exceeds, calibrated])
-
-
-def trust_record(which: int, counts: VerdictCounts) -> TrustRecord:
-    """Return the row of a bin of trust in the tables of a report."""
-    return TrustRecord._make([_BIN_NAMES[which], *_measures(counts)])
-
-
-def _measures(counts: VerdictCounts) -> tuple[Any, ...]:
-    n = counts.n_labelled
-    low, high = exact_interval(counts.n_right, n)
-    trust = counts.trust_sum / counts.n if counts.n else float("nan")
-    share = counts.n_right / n if n else float("nan")
-    # Sums of floats may leave the interval by a rounding error: a trust of 1 is met by an interval that ends at 1.
-    calibrated = n == 0 or low - 1e-12 <= counts.labelled_trust_sum / n <= high + 1e-12
-    return counts.n, counts.n_right, counts.n_wrong, trust, share, low, high, calibrated
-
-
 class EncodedLabels(NamedTuple):
-    """Labels as numbers, and what all numbers stand for by now."""
+    """Labels as numbers, and the labels of all numbers."""
 
     codes: IntArray
     labels: list[Any]
 
 
 class Observations:
-    """Counts of verdicts, and the labelled records.
-
-    The order of records within a batch only matters for that of the kept records.
-
-    Parameters
-    ----------
-    model : FittedModel
+    """Counts of verdicts, and the labelled records; their order within a batch only matters for that of the latter.
 
     Attributes
     ----------
@@ -151,7 +139,7 @@ class Observations:
         self.n_outside = 0
         self._records: list[FloatArray] = []
         self._codes: list[IntArray] = []
-        self._chances: list[FloatArray] = []  # of the same records; NaN where it was not stated
+        self._chances: list[FloatArray] = []  # of the same records; NaN where not stated
 
     @property
     def unknown(self) -> list[Any]:
@@ -171,15 +159,7 @@ class Observations:
         return EncodedLabels(np.array([number[label] for label in values], dtype=np.int64), list(number))
 
     def add(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None) -> None:
-        """Count a batch of verdicts; keep the records if their true labels are known.
-
-        Parameters
-        ----------
-        batch : LoggedBatch
-        a : Assessment
-            Of its records by the watched classifier.
-        truth : EncodedLabels or None
-        """
+        """Count a batch of verdicts, given their assessment; keep the records if their true labels are known."""
         label = predicted_codes(self.model, a)
         right = None if truth is None else label == truth.codes
         self.n_outside += 0 if batch.seen else int(np.count_nonzero(is_outside(self.model, a)))
@@ -190,13 +170,14 @@ class Observations:
             mine = np.flatnonzero(problem == k)
             names, back = np.unique(region[mine].astype(str), return_inverse=True)
             for i, name in enumerate(names.tolist()):
+                rows = mine[back == i]
                 counts = self.regions.setdefault((k, name), VerdictCounts())
-                _count(counts, a.trust, right, mine[back == i], batch.seen)
-        if truth is None:
+                counts.add(a.trust[rows], None if right is None else right[rows], seen=batch.seen)
+        if truth is None or right is None:
             return
         which = np.searchsorted(TRUST_EDGES, a.trust, side="right")
         for i in np.unique(which).tolist():
-            _count(self.bins[i], a.trust, right, np.flatnonzero(which == i))
+            self.bins[i].add(a.trust[which == i], right[which == i])
         self.labels = truth.labels
         self._records.append(batch.records.copy())
         self._codes.append(truth.codes)
@@ -208,27 +189,27 @@ class Observations:
         return np.vstack([np.empty((0, d)), *self._records]), np.concatenate([np.empty(0, np.int64), *self._codes])
 
     def stated(self) -> tuple[FloatArray, FloatArray]:
-        """Return the labelled records of which it was stated how they were chosen, and with which chances."""
+        """Return the labelled records with a stated chance of being labelled, and these chances."""
         chances = self._all_chances()
         stated = ~np.isnan(chances)
         return self.labelled()[0][stated], chances[stated]
 
     @property
     def n_unstated(self) -> int:
-        """Number of labelled records of which it was not stated how they were chosen."""
+        """Number of labelled records without a stated chance."""
         return int(np.count_nonzero(np.isnan(self._all_chances())))
 
     def _all_chances(self) -> FloatArray:
         return np.concatenate([np.empty(0), *self._chances])
 
     def n_repeated(self) -> int:
-        """Return how many labelled records repeat an earlier one, label included."""
+        """Return the number of labelled records that repeat an earlier one, label included."""
         records, codes = self.labelled()
-        alike = np.where(np.isnan(records), np.inf, records + 0.0)  # gaps are equal
-        return len(codes) - len(np.unique(np.column_stack([alike, codes]), axis=0))
+        comparable = np.where(np.isnan(records), np.inf, records + 0.0)  # missing values are equal
+        return len(codes) - len(np.unique(np.column_stack([comparable, codes]), axis=0))
 
     def label_array(self, codes: IntArray) -> NDArray[Any]:
-        """Return the labels of some numbers, as something to train with."""
+        """Return the labels of some numbers, as an array to train with."""
         if not self.unknown:
             return np.asarray(self.model.classes[codes])
         if len({isinstance(label, str) for label in self.labels}) > 1:
@@ -243,22 +224,19 @@ class Observations:
 
         `n_imp` has the number that an ellipsoid of each problem may hold; None where there are no ellipsoids.
         """
-        found = ((k, name, counts) for (k, name), counts in self.regions.items())
-        # Records with missing values lie in no region of which it is known how many others it may hold.
+        # Records with missing values lie in no known region, so that no n_imp applies.
         records = [
-            region_record(name, counts, None if n_imp is None else n_imp[k])
-            for k, name, counts in found
+            RegionRecord(
+                region=name,
+                n_imp=None if n_imp is None else n_imp[k],
+                exceeds=n_imp is not None and counts.n_wrong > n_imp[k],
+                **counts.measures(),
+            )
+            for (k, name), counts in self.regions.items()
             if n_imp is None or name not in (Rule.unknown.name, "outside")
         ]
         return sorted(records, key=lambda r: (-r.n_wrong, -r.n, r.region))
 
     def trust_records(self) -> list[TrustRecord]:
         """Return the row of each bin of trust that has records."""
-        return [trust_record(i, counts) for i, counts in enumerate(self.bins) if counts.n]
-
-
-def _count(
-    counts: VerdictCounts, trust: FloatArray, right: BoolArray | None, rows: IntArray, seen: bool = False
-) -> None:
-    n_right = 0 if right is None else int(np.count_nonzero(right[rows]))
-    counts.add(trust[rows], n_right, 0 if right is None else len(rows) - n_right, seen=seen)
+        return [TrustRecord(bin=_BIN_NAMES[i], **c.measures()) for i, c in enumerate(self.bins) if c.n]

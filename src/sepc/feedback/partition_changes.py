@@ -1,19 +1,18 @@
 """Fresh partitions with the observed records, and what they change: ellipsoids, and verdicts on these records."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from html import escape
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sepc.common.errors import InputError, warn
 from sepc.common.frames import plain
 from sepc.common.text import many, percent, plural
-from sepc.common.typing import FloatArray, IntArray
+from sepc.common.typing import IntArray
 from sepc.feedback.forgetting import NOTHING, Forgetting, Trial, checked_forgetting, choose_forgetting, weights_by_age
 from sepc.feedback.held_out_models import training_of
 from sepc.feedback.observations import Observations
@@ -37,7 +36,7 @@ class EllipsoidChange(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """An observed record whose verdict changed; `row` is its row in the new training set."""
+    """An observed record with another verdict than before; `row` is its row in the new training set."""
 
     row: int
     before: Any
@@ -52,20 +51,20 @@ class PartitionChanges:
     Attributes
     ----------
     n_before, n_added : int
-        Records in the old training set, and observed ones that joined them; these have the rows from `n_before` on.
+        Records of the old training set, and added ones that were observed; these have the rows from `n_before` on.
     ellipsoids : tuple of EllipsoidChange, or None
         An ellipsoid appeared if most of its members are observed records, or if no old one of its label held most of
-        them. It changed if an old one did, but other records are in it, too, or some have left. An old one
-        disappeared if it lives on in no new one. None of an ensemble, whose members each have ellipsoids of their own.
+        them. It changed if an old one did, but its members are not the same. An old one disappeared if it lives on in
+        no new one. None for an ensemble, whose members each have ellipsoids of their own.
     flips : tuple of Flip
         Observed records with another verdict than before.
     accuracy_before, accuracy_after : float
         On the observed records. The second flatters: they have become training records. Judge the new classifier by
         records that neither has seen.
     forgetting : Forgetting
-        How much old records count.
+        Weights of old records.
     trials : tuple of Trial
-        What was tried, where that was to be chosen: how well each way predicts the newest records, unseen.
+        The candidates where `forget` was "auto", with their scores on the held-out newest records.
 
     Examples
     --------
@@ -169,8 +168,8 @@ def refitted(
     chosen = checked_forgetting(forget)
     trials: tuple[Trial, ...] = ()
     if isinstance(forget, str):
-        plain = clone(watched.classifier).set_params(class_prior=None, costs=None)
-        chosen, trials = choose_forgetting(plain, X, y, n, watched.as_it_came, on_step)
+        plain_classifier = clone(watched.classifier).set_params(class_prior=None, costs=None)
+        chosen, trials = choose_forgetting(plain_classifier, X, y, n, watched.as_it_came, on_step)
     weights = None if chosen == NOTHING else weights_by_age(chosen, y, n)
     new = clone(watched.classifier)
     labels = np.unique(y if weights is None else y[weights > 0.0])
@@ -181,8 +180,20 @@ def refitted(
         )
         new.set_params(class_prior=None, costs=None)
     new.fit(watched.as_it_came(X), y, sample_weight=weights)
-    changes = partition_changes(watched.classifier, new, watched.as_it_came(records), y[n:], n)
-    return watched.with_classifier(new), replace(changes, forgetting=chosen, trials=trials)
+    before, after = (clf.predict(watched.as_it_came(records)) for clf in (watched.classifier, new))
+    true, flips = y[n:], np.flatnonzero(before != after)
+    is_partitioned = isinstance(watched.model, PartitionModel)
+    changes = PartitionChanges(
+        n_before=n,
+        n_added=len(true),
+        ellipsoids=tuple(_changes(_regions(watched.classifier), _regions(new), n)) if is_partitioned else None,
+        flips=tuple(Flip(n + i, plain(before[i]), plain(after[i]), plain(true[i])) for i in flips.tolist()),
+        accuracy_before=float(np.mean(before == true)),
+        accuracy_after=float(np.mean(after == true)),
+        forgetting=chosen,
+        trials=trials,
+    )
+    return watched.with_classifier(new), changes
 
 
 class _Region(NamedTuple):
@@ -191,33 +202,12 @@ class _Region(NamedTuple):
     members: IntArray
 
 
-def partition_changes(old: Any, new: Any, X: FloatArray | Any, y: NDArray[Any], n_before: int) -> PartitionChanges:
-    """Return what changed from one classifier to another, trained on records X with labels y besides.
-
-    `n_before` is the number of training records of the old one.
-    """
-    before, after = old.predict(X), new.predict(X)
-    flips = np.flatnonzero(before != after)
-    return PartitionChanges(
-        n_before=n_before,
-        n_added=len(y),
-        ellipsoids=_ellipsoid_changes(old, new, n_before),
-        flips=tuple(Flip(n_before + i, plain(before[i]), plain(after[i]), plain(y[i])) for i in flips.tolist()),
-        accuracy_before=float(np.mean(before == y)),
-        accuracy_after=float(np.mean(after == y)),
-    )
-
-
-def _ellipsoid_changes(old: Any, new: Any, n_before: int) -> tuple[EllipsoidChange, ...] | None:
-    if not isinstance(old.model_, PartitionModel):
-        return None
-    return tuple(_changes(list(_regions(old)), list(_regions(new)), n_before))
-
-
-def _regions(clf: Any) -> Iterator[_Region]:
-    for rules, partition in zip(clf.model_.rules, clf.partitions_, strict=True):
-        for name, block in zip(rules.names, partition.blocks, strict=True):
-            yield _Region(name, rules.labels[block.side], block.members)
+def _regions(clf: Any) -> list[_Region]:
+    return [
+        _Region(name, rules.labels[block.side], block.members)
+        for rules, partition in zip(clf.model_.rules, clf.partitions_, strict=True)
+        for name, block in zip(rules.names, partition.blocks, strict=True)
+    ]
 
 
 def _changes(old: list[_Region], new: list[_Region], n_before: int) -> Iterator[EllipsoidChange]:

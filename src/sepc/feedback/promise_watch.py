@@ -1,20 +1,19 @@
-"""Test of whether what was promised of accepted labels still holds, part by part.
+"""Test of whether a promise on accepted labels still holds, part by part.
 
-What is promised is a limit that is known, so that nothing has to be learned from held-out records: bets are against "of
-the labels that are accepted in this part no larger share is wrong, or each costs no more". They are those of `bets`,
-one process for each part, with equal stakes; the evidence is the wealth of all together.
+The promised limit is known, so that no held-out records are needed: bets are against "of the labels that are accepted
+in this part no larger share is wrong, or their mean cost is no larger". They are those of `bets`, one process for each
+part, with equal stakes; the evidence is the total wealth.
 """
 
 from dataclasses import asdict, dataclass
 from html import escape
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sepc.common.text import listed, many, percent
 from sepc.common.typing import FloatArray, IntArray
-from sepc.feedback.bets import NAMED_FROM, SequentialBets, log_factors
+from sepc.feedback.bets import NAMED_FROM, SequentialTest
 from sepc.model.assessment import Assessment
 from sepc.promises import TrustThreshold
 from sepc.promises.parts import ALL, EVERYTHING, GROUP, GROUPS
@@ -23,17 +22,10 @@ NOT_ACCEPTED = -1
 
 
 class PromisedPart(NamedTuple):
-    """What became of the labels that were accepted in one part.
+    """Accepted labels in one part: the promised limit, the number with a known truth, and what they lose.
 
-    Attributes
-    ----------
-    name : str
-    limit : float
-        What was promised: the largest share of wrong labels, or the largest cost of each.
-    n : int
-        Accepted labels whose truth is known.
-    loss : float
-        Share of wrong ones among them, or mean cost, each by one over its chance to be looked at; nan without any.
+    `limit` is the largest share of wrong labels, or the largest mean cost; `loss` the share of wrong ones, or the mean
+    cost, with weights of one over the chance of being labelled, nan without any.
     """
 
     name: str
@@ -59,9 +51,9 @@ class PromiseDrift:
     broken : tuple of str
         The parts that most of the evidence came from then.
     since : int or None
-        About how many such labels there had been when it began.
+        About the number of such labels when it began.
     n : int
-        Accepted labels with a known truth by now.
+        Accepted labels with a known truth so far.
     parts : tuple of PromisedPart
     evidence, threshold, false_alarm_rate : float
         As in `Drift`.
@@ -115,35 +107,25 @@ class PromiseDrift:
         return f"<p>{escape(repr(self))}</p>"
 
 
-class PromiseTest:
-    """Test of a promise, for accepted labels whose truth has become known.
-
-    Parameters
-    ----------
-    promise : TrustThreshold
-    false_alarm_rate : float
-    least : float
-        What no chance of being labelled is below.
-    """
+class PromiseTest(SequentialTest):
+    """Test of a promise by accepted labels with a known truth; `least` as in `SequentialTest`."""
 
     def __init__(self, promise: TrustThreshold, false_alarm_rate: float, least: float) -> None:
-        self.promise, self.false_alarm_rate, self.least = promise, false_alarm_rate, least
-        self.by, self.bounds, parts = promise.by, promise.bounds, promise.thresholds
+        self.promise, self.false_alarm_rate, parts = promise, false_alarm_rate, promise.thresholds
         promised = [k for k, part in enumerate(parts) if part.min_trust is not None]
-        kept = [(parts[k].part or EVERYTHING, parts[k].limit) for k in promised]
+        self.names = [parts[k].part or EVERYTHING for k in promised]
+        self._promised = np.array([parts[k].limit for k in promised])
         self._number = np.full(len(parts) + 1, NOT_ACCEPTED)
         self._number[promised] = np.arange(len(promised))
-        self.names, self._limits = [name for name, _ in kept], np.array([limit for _, limit in kept])
         self._costs = None if promise.costs is None else np.array(promise.costs)
-        # Costs from 0 to 1, as bets take them.
-        self._unit = 1.0 if self._costs is None else max(float(self._costs.max()), float(self._limits.max()), 1e-300)
-        self.bets = SequentialBets(np.full(len(kept), 1.0 / len(kept)))
-        self.n = 0
-        self.when: int | None = None
+        # Bets take losses from 0 to 1.
+        self._unit = 1.0 if self._costs is None else max(float(self._costs.max()), float(self._promised.max()), 1e-300)
+        n = len(promised)
+        super().__init__(self._promised / self._unit, np.full(n, 1.0 / n), 1.0 / false_alarm_rate, least)
         self.since: int | None = None
         self.broken: tuple[str, ...] = ()
-        self._n: IntArray = np.zeros(len(kept), dtype=np.int64)
-        self._weights: FloatArray = np.zeros((2, len(kept)))
+        self._n: IntArray = np.zeros(n, dtype=np.int64)
+        self._weights: FloatArray = np.zeros((2, n))
 
     @classmethod
     def of(cls, promise: Any, false_alarm_rate: float, least: float) -> "PromiseTest | None":
@@ -157,49 +139,40 @@ class PromiseTest:
         return np.where(accepted, self._number[self.promise.part_of(a, groups)], NOT_ACCEPTED)
 
     def losses(self, given: IntArray, true: IntArray) -> FloatArray:
-        """Return what each label loses, shape (n,): 1 if it is wrong, or its cost; an unknown label the largest."""
+        """Return the loss by each label, shape (n,): 1 if it is wrong, or its cost; the largest for an unknown one."""
         if self._costs is None:
             return np.asarray(given != true, dtype=np.float64)
         known = true < len(self._costs)
         return np.where(known, self._costs[np.where(known, true, 0), given], self._costs.max())
 
     def add(self, part: IntArray, loss: FloatArray, chance: FloatArray | None) -> bool:
-        """Take in a batch of labelled records; return whether it has raised the alarm.
+        """Add a batch of labelled records; return whether it raises the alarm.
 
         `part` is that of `parts_of`, `loss` that of `losses`, `chance` that of each record to be labelled; None if all
         records have labels.
         """
         taken = np.flatnonzero(part != NOT_ACCEPTED)
-        least = 1.0 if chance is None else self.least
-        chances = np.ones(len(part)) if chance is None else chance
-        # Alike records together, and sorted: sums must not depend on the order of rows.
-        rows = np.column_stack([part[taken], loss[taken], chances[taken]])
-        alike, often = np.unique(rows, axis=0, return_counts=True)
-        process, lost, each = alike[:, 0].astype(np.int64), alike[:, 1], alike[:, 2]
-        factors = log_factors(self._limits[process] / self._unit, lost / self._unit, each, least)
         gain: FloatArray = np.zeros_like(self.bets.gains)
-        np.add.at(gain, process, often[:, None] * factors)
-        self.bets.add(gain, self.n)
-        self.n += len(taken)
+        chances = None if chance is None else chance[taken]
+        process, lost, weight = self.grouped(gain, part[taken], loss[taken] / self._unit, chances)
         self._n += np.bincount(part[taken], minlength=len(self._n))
-        np.add.at(self._weights[0], process, often / each)
-        np.add.at(self._weights[1], process, often * lost / each)
-        raised = self.when is None and self.bets.log_evidence[-1] >= -log(self.false_alarm_rate)
+        np.add.at(self._weights[0], process, weight)
+        np.add.at(self._weights[1], process, weight * lost)
+        raised = self.bet(gain, len(taken))
         if raised:
             wealth = self.bets.contributions()
             named = np.flatnonzero(wealth >= wealth.max() + np.log(NAMED_FROM)).tolist()
-            self.when, self.broken = self.n, tuple(self.names[k] for k in named)
-            self.since = self.bets.since(named)
+            self.broken, self.since = tuple(self.names[k] for k in named), self.bets.since(named)
         return raised
 
     def state(self) -> PromiseDrift:
-        """Return the state of the test by now."""
+        """Return the state of the test."""
         total, lost = self._weights
-        means = np.divide(lost, total, out=np.full(len(total), np.nan), where=total > 0.0).tolist()
-        parts = zip(self.names, self._limits.tolist(), self._n.tolist(), means, strict=True)
+        means = np.divide(lost * self._unit, total, out=np.full(len(total), np.nan), where=total > 0.0).tolist()
+        parts = zip(self.names, self._promised.tolist(), self._n.tolist(), means, strict=True)
         return PromiseDrift(
-            by=self.by,
-            bounds=self.bounds,
+            by=self.promise.by,
+            bounds=self.promise.bounds,
             made_on=self.promise.made_on,
             alarm=self.when is not None,
             when=self.when,
@@ -207,7 +180,7 @@ class PromiseTest:
             since=self.since,
             n=self.n,
             parts=tuple(PromisedPart(*part) for part in parts),
-            evidence=float(np.exp(min(max(self.bets.log_evidence, default=0.0), 700.0))),
-            threshold=1.0 / self.false_alarm_rate,
+            evidence=self.evidence,
+            threshold=self.threshold,
             false_alarm_rate=self.false_alarm_rate,
         )

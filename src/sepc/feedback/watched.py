@@ -1,4 +1,4 @@
-"""What a monitor watches: a classifier, or the last step of a pipeline that takes raw tables."""
+"""The classifier that a monitor watches: itself, or as the last step of a pipeline that takes raw tables."""
 
 import json
 from collections.abc import Mapping
@@ -18,26 +18,16 @@ from sepc.model.partition_model import PartitionModel
 
 
 class Watched:
-    """A fitted classifier, or a table pipeline, as it is when the watch begins.
+    """A fitted classifier, or a table pipeline, in its state when the watch begins.
 
-    Parameters
-    ----------
-    clf : SEPClassifier, SEPEnsembleClassifier or TablePipeline
-
-    Attributes
-    ----------
-    classifier : SEPClassifier or SEPEnsembleClassifier
-        The classifier itself, or that of the pipeline.
-    model : FittedModel
-        Of this classifier.
-    promise : Promise or None
-        That it has signed.
+    `classifier` is the classifier itself, or that of the pipeline, `model` the fitted model of it, `promise` the one
+    that it has signed, or None.
     """
 
     def __init__(self, clf: Any) -> None:
         if hasattr(clf, "assess"):
             check_is_fitted(clf)
-        # A room above this one makes pipelines; they are known by what they can do.
+        # Packages above this one make pipelines; they are recognised by their methods.
         self._encoder = clf["columns"] if hasattr(clf, "with_classifier") else None
         classifier = clf if self._encoder is None else clf["classifier"]
         if not hasattr(classifier, "assess"):
@@ -64,23 +54,20 @@ class Watched:
         return X if self._encoder is None else self._encoder.transform(X)
 
     def rows(self, X: Any) -> FloatArray:
-        """Return records as numbers in the classifier's columns, shape (n, d)."""
+        """Return records as numbers in the classifier's features, shape (n, d)."""
         return new_points(self.classifier, self._features(X))
 
     def assessed(self, X: Any) -> tuple[Assessment, FloatArray]:
-        """Return the classifier's assessment of records, and these as numbers in its columns, shape (n, d)."""
+        """Return the classifier's assessment of records, and these as in `rows`."""
         features = self._features(X)
         return self.classifier.assess(features), new_points(self.classifier, features)
 
     def verdicts(self, X: Any, assessment: Assessment) -> Assessment:
         """Return the assessment by the classifier or the pipeline, given that by the classifier.
 
-        A pipeline marks rows with values that were never seen as strange, which its classifier cannot know.
+        A pipeline marks rows with unseen categories as strange, which its classifier cannot know.
         """
-        if self._encoder is None:
-            return assessment
-        full: Assessment = self.clf.assess(X)
-        return full
+        return assessment if self._encoder is None else self.clf.assess(X)
 
     def as_it_came(self, rows: FloatArray) -> Any:
         """Return the classifier's records under their feature names, if the training set had any."""
@@ -90,7 +77,7 @@ class Watched:
         return self.frame({str(name): rows[:, j] for j, name in enumerate(names)})
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
-        """Return a frame of the library that the training set came in."""
+        """Return a frame of the same library as the training set."""
         return self.classifier.frame_maker.frame(columns)
 
     def with_classifier(self, classifier: Any) -> Any:
@@ -103,7 +90,7 @@ class Watched:
 
 
 def fingerprint(clf: Any) -> str:
-    """Return a text that two fitted classifiers share only if they are the same in all that a monitor reads."""
+    """Return a hash of everything that a monitor reads of a fitted classifier."""
     model: FittedModel = clf.model_
     settings = [repr(model.classes.tolist()), model.features, model.trust]
     arrays: list[Any] = [model.mean, model.scale, model.class_count]

@@ -8,8 +8,8 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "data_landscape": ["DataLandscape", "Landscape", "landscape"],
+        "data_landscape": ["DataLandscape", "landscape"],
         "findings": ["Finding"],
-        "fitted_landscape": ["FittedLandscape", "Terrain"],
+        "fitted_landscape": ["FittedLandscape"],
     },
 )

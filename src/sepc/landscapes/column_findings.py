@@ -1,4 +1,4 @@
-"""Findings on single columns of a table: those that give the label away, ids, and values with contradictory records."""
+"""Findings on single columns of a table: label leaks, ids, and values with contradictory records."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,17 +21,10 @@ from sepc.partitions.ordering import canonical_order
 
 @dataclass(frozen=True, eq=False)
 class SourceColumn:
-    """One column of a table, and the features that say the same thing of it: its value, or whether there is one.
+    """One column of a table, or its indicator of missing values, with its features.
 
-    Attributes
-    ----------
-    name : str
-    features : ndarray of int
-        Numbers of its features: one, or those of all levels of a category.
-    is_one_hot : bool
-        Whether each record has 1 in one of several features, and 0 in the others.
-    is_encoded : bool
-        Whether the features are other than the column itself.
+    `features` has their numbers: one, or those of all levels of a category, which are then `is_one_hot`. `is_encoded`:
+    the features are other than the column itself.
     """
 
     name: str
@@ -40,11 +33,11 @@ class SourceColumn:
     is_encoded: bool
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Return one number for each record: the level of a category, or the measurement, shape (n,)."""
+        """Return the level of a category, or the measurement, of each record, shape (n,)."""
         return X[:, self.features].argmax(axis=1).astype(np.float64) if self.is_one_hot else X[:, self.features[0]]
 
     def level_name(self, value: float, names: Sequence[str]) -> str:
-        """Return the value that a level stands for, as in the name of its feature."""
+        """Return the name of a level, as in that of its feature."""
         own = names[self.features[int(value)] if self.is_one_hot else self.features[0]]
         if self.is_encoded and own.endswith(" is missing"):
             return "missing" if value else "not missing"
@@ -59,7 +52,7 @@ def source_columns(
 ) -> list[SourceColumn]:
     """Return the columns of a table by the names of their features; without `columns` each feature is one by itself.
 
-    A column of numbers with gaps is there twice: with its numbers, and with where they are missing.
+    A column of numbers with missing values gives two: its numbers, and the indicator of missing values.
     """
     number = {name: j for j, name in enumerate(names)}
     if columns is None:
@@ -87,7 +80,7 @@ def level_values(column: SourceColumn, X: FloatArray) -> FloatArray | None:
     values = column.values(X)
     if column.is_one_hot:
         return values
-    some = values[:: -(-len(values) // 500)]  # quick to look at
+    some = values[:: -(-len(values) // 500)]  # rules most measurements out quickly
     return values if all(len(np.unique(part)) <= 10 for part in (some, values)) else None
 
 
@@ -101,20 +94,20 @@ class _Predictor(NamedTuple):
 
     @property
     def errors_left(self) -> float:
-        """Errors, as a share of those that the most frequent label makes."""
+        """Errors, as a share of those of always predicting the most frequent label."""
         return self.n_errors / self.n_others
 
 
 def column_findings(
     X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn], names: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield findings on columns that give the label away, on ids, and on values whose records contradict others."""
+    """Yield findings on label leaks, on ids, and on values whose records contradict others."""
     yield from trap_findings(X, codes, columns)
     yield from _subgroup_findings(X, codes, columns, names)
 
 
 def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
-    """Yield findings on columns that a model should not learn from: ids, and those that give the label away."""
+    """Yield findings on columns that a model should not learn from: ids and label leaks."""
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
     yield from _leak_findings(X, codes, [column for column in columns if column not in ids])
@@ -123,12 +116,12 @@ def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn
 def same_column_findings(
     names: Sequence[str], columns: Sequence[SourceColumn], relations: Sequence[Relation]
 ) -> Iterator[Finding]:
-    """Yield one finding for each group of categories that say the same, from relations between indicators alone."""
+    """Yield one finding for each group of redundant categories, from relations between indicators alone."""
     column_of = {int(j): column.name for column in columns for j in column.features}
     groups: dict[tuple[str, ...], list[Relation]] = {}
     for relation in relations:
         terms = (relation.feature, *relation.others)
-        # That values are missing in the same rows is how the table is, and nothing to mend.
+        # Values that are missing in the same rows are nothing to mend.
         if not all(names[j].endswith(" is missing") for j in terms):
             groups.setdefault(tuple(sorted({column_of[j] for j in terms})), []).append(relation)
     for together, found in groups.items():
@@ -151,7 +144,7 @@ def _is_id(values: FloatArray, column: SourceColumn) -> bool:
 
 
 def _is_running(values: FloatArray) -> bool:
-    """Return whether numbers were given one after the other: ascending, or filling half of their range at least."""
+    """Return whether numbers are consecutive: ascending, or filling at least half of their range."""
     distinct = np.unique(values)
     return len(distinct) >= 0.5 * (distinct[-1] - distinct[0] + 1.0) or bool((np.diff(values) > 0.0).all())
 
@@ -182,7 +175,7 @@ def _id_findings(X: FloatArray, codes: IntArray, ids: Sequence[SourceColumn]) ->
 
 def _leak_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
     n = len(X)
-    some = slice(None, None, -(-n // 5000))  # all rows have to confirm what is found in these
+    some = slice(None, None, -(-n // 5000))  # candidates from these rows are checked on all
     sampled = [_predictor(X[some], codes[some], column) for column in columns]
     predictors = [one for one in sampled if one is not None]
     may_leak = [one.column for one in predictors if one.errors_left <= 2.0 * LEAK_ERRORS]
@@ -206,15 +199,15 @@ def _leak_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColum
 
 
 def _predictor(X: FloatArray, codes: IntArray, column: SourceColumn) -> _Predictor | None:
-    """Return how well a column predicts the label: by its levels, or by one threshold fewer than there are classes."""
+    """Return how well a column predicts the label, by its levels or by a tree with one leaf for each class."""
     n_others = len(codes) - int(np.bincount(codes).max())
-    if n_others < 10:  # a column may do so by chance
+    if n_others < 10:  # a column may predict so few by chance
         return None
     levels = level_values(column, X)
     values = column.values(X) if levels is None else levels
     n_classes = len(np.unique(codes))
     if levels is None:
-        # By their order: a tree reads numbers in single precision, where large ones overflow and near ones are equal.
+        # Ranks, since a tree takes numbers in single precision, where large ones overflow and near ones are equal.
         order = np.unique(values, return_inverse=True)[1][:, None]
         given = DecisionTreeClassifier(max_leaf_nodes=n_classes, random_state=0).fit(order, codes).predict(order)
     else:
@@ -229,7 +222,7 @@ def _predictor(X: FloatArray, codes: IntArray, column: SourceColumn) -> _Predict
 def _leaves_a_gap(values: FloatArray, given: IntArray) -> bool:
     """Return whether groups of values, one for each label, are far apart: a copy of the label, not a measurement.
 
-    So is a measurement that one label does not have, and that is the same number in all of its records.
+    So is one that is constant in a label, such as a placeholder for missing measurements.
     """
     groups = sorted((values[given == k] for k in np.unique(given)), key=lambda group: float(group.mean()))
     if any(np.ptp(group) == 0.0 for group in groups):
@@ -247,7 +240,7 @@ def _subgroup_findings(
     if not few:
         return
     rows = canonical_order(X)
-    n = min(len(rows), 2000)  # records whose nearest neighbours are looked up
+    n = min(len(rows), 2000)  # bounds the distance matrices
     rows = np.sort(rows[np.arange(n) * len(rows) // n])
     contradicted = _contradicted(X[rows], codes[rows])
     groups = frequent_subgroups(contradicted, {name: values[rows] for name, values in few.items()})

@@ -1,7 +1,7 @@
 """Constants of the findings and of the fitted landscape that were set by experiment.
 
-`bench/landscape.py` counts what the findings raise on clean sets, where there is nothing to find, and how many planted
-troubles they miss; `tests/landscapes` does the same on smaller sets. The ranges that were tried were not recorded.
+`bench/landscape.py` counts false findings on clean sets, and missed ones on sets with planted troubles;
+`tests/landscapes` does the same on smaller sets. The ranges that were tried were not recorded.
 """
 
 # Findings on pairs of classes. Overlap is heavy when two normal distributions with the classes' means and joint
@@ -25,9 +25,9 @@ LEAK_GAP = 5.0
 # or every other column leaves at least this share of the errors.
 LEAK_OTHERS = 0.5
 
-# Linear dependence: what is unexplained, as a share of the feature's standard deviation (as RMS, for any record),
+# Linear dependence: largest residual as a share of the feature's standard deviation (RMS, and of any record),
 RESIDUAL, WORST_RESIDUAL = 1e-3, 5e-3
-# and by which factor deviations may exceed the bound of the rounding errors, since coefficients are estimates.
+# and factor on the bound of the rounding errors, since coefficients are estimates.
 ROUNDING_SLACK = 1.5
 
 # Small disjuncts: the smallest one, the share of other classes around it, and the binomial probability below which it

@@ -1,7 +1,7 @@
-"""Landscape of labelled data before anything is fitted: overlap of the classes, dimensions that they fill, findings.
+"""Landscape of labelled data before a fit: overlap of the classes, their dimensions, findings.
 
-Each class is described by its minimum-volume ellipsoid, the overlap of two classes by the training points that lie in
-both ellipsoids: how many they are, and how large their own ellipsoid is (the paper's overlap ratio, OVR).
+Each class is described by its minimum-volume ellipsoid, the overlap of two classes by the number of training points in
+both ellipsoids, and by the volume of the ellipsoid around these (the paper's overlap ratio, OVR).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class DataLandscape:
     ellipsoids : tuple of Ellipsoid
         Of minimum volume, one around each class, in the original units.
     n_passes : float
-        How often the solvers read the records, in multiples of reading each once.
+        Passes of the solvers over the records.
 
     Examples
     --------
@@ -91,13 +91,7 @@ class DataLandscape:
         return self._table([{**row, "nearly_flat": ", ".join(row["nearly_flat"])} for row in rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the ellipsoids as plain numbers, texts, lists and dicts, ready for JSON.
-
-        Examples
-        --------
-        >>> sorted(landscape([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).to_dict())[:3]
-        ['classes', 'contradictions', 'dimension']
-        """
+        """Return everything but the ellipsoids as plain numbers, texts, lists and dicts, ready for JSON."""
         return {
             "n_records": self.n_records,
             "n_features": self.n_features,
@@ -132,9 +126,6 @@ class DataLandscape:
         return self.frames.frame({name: [row[name] for row in rows] for name in rows[0]})
 
 
-Landscape = DataLandscape  # its earlier name, which stays
-
-
 def landscape(
     X: Any, y: Any, *, on_step: OnStep | None = None, columns: Mapping[str, Sequence[str]] | None = None
 ) -> DataLandscape:
@@ -150,8 +141,8 @@ def landscape(
         Called as ``on_step(n_done, n_total)`` after each class and each pair of classes; an error that it raises ends
         the run.
     columns : dict of str to sequence of str, optional
-        Which features an encoder has made of each column of a table: findings then speak of columns, and not of
-        dependences that the encoder made itself. By default each feature is a column of its own.
+        The features that an encoder has made of each column of a table: findings are then on columns, and
+        dependences by the encoding are no findings. By default each feature is a column of its own.
 
     Returns
     -------
@@ -195,7 +186,7 @@ def _findings(
     sources = source_columns(X, data.features, columns)
     yield from column_findings(X, data.codes, sources, data.features)
     constant = np.flatnonzero(survey.scale == 0.0).tolist()
-    # Indicators of a category add up to 1, as the encoder made them: without one of them nothing depends on the others.
+    # The indicators of a category add up to 1: without the last of them they are independent.
     scale = survey.scale.copy()
     scale[[column.features[-1] for column in sources if column.is_one_hot]] = 0.0
     relations = linear_relations(X, scale, survey.total.covariance)
@@ -207,11 +198,11 @@ def _findings(
     yield from record_findings([labels[code] for code in data.codes.tolist()] if contradictions else [], contradictions)
     yield from class_findings(labels, survey.sizes, X.shape[1])
     yield from outside_findings(survey.n_outside(), len(X), X.shape[1], of_classes=True)
-    yield from pair_findings(list(survey.pair_statistics(overlaps)))
+    yield from pair_findings(overlaps)
 
 
 def _is_of_indicators(X: FloatArray, sources: Sequence[SourceColumn], relation: Relation) -> bool:
-    """Return whether a relation is one between features of 0 and 1 alone that an encoder has made."""
+    """Return whether all terms of a relation are indicators that an encoder has made."""
     which = [relation.feature, *relation.others]
     made = {int(j) for column in sources if column.is_encoded for j in column.features}
     return made.issuperset(which) and bool(np.isin(X[:, which], (0.0, 1.0)).all())

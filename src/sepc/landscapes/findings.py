@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +16,11 @@ from sepc.landscapes.constants import (
     SMALL_MINORITY,
 )
 from sepc.landscapes.linear_dependence import Relation
+from sepc.landscapes.survey import PairOverlap
 
 SEVERITIES = ("problem", "warning", "note")
 
-# How many features, classes, pairs or groups a text names.
+# Most features, classes, pairs or groups that a text names.
 NAMED = 5
 
 
@@ -31,9 +31,9 @@ class Finding:
     Attributes
     ----------
     code : str
-        Stays the same from version to version.
+        Stable identifier.
     severity : {"note", "warning", "problem"}
-        A note informs; a warning asks for a look at the data; with a problem, results are not to be relied on.
+        A note informs; a warning calls for a check of the data; with a problem results are not reliable.
     title : str
         What was found, in one line.
     evidence : str
@@ -54,13 +54,7 @@ class Finding:
     remedy: str
 
     def to_dict(self) -> dict[str, str]:
-        """Return the five texts by name.
-
-        Examples
-        --------
-        >>> Finding("a", "note", "b", "c", "d").to_dict()["severity"]
-        'note'
-        """
+        """Return the five texts by name."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -89,7 +83,7 @@ def feature_findings(
     """Yield findings on features that are constant, or a linear combination of others.
 
     `values` are those of any record, `dimension` that of the affine hull of all records, `n_free` the number of
-    features that can vary independently of each other.
+    features that can vary independently.
     """
     if constant:
         values_of = [f"{names[j]} = {values[j]:.6g}" for j in constant]
@@ -119,8 +113,7 @@ def feature_findings(
 
 def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
     """Yield findings on groups of rows, from 0, that share all their values but not their labels."""
-    n_records, n_groups = len(labels), len(groups)
-    n_contradictory = sum(map(len, groups))
+    n_records, n_groups, n_contradictory = len(labels), len(groups), sum(map(len, groups))
     if n_contradictory:
         described = [_rows_with_labels(rows, labels) for rows in groups]
         yield Finding(
@@ -135,7 +128,7 @@ def record_findings(labels: Sequence[str], groups: Sequence[Sequence[int]]) -> I
 
 
 def _rows_with_labels(rows: Sequence[int], labels: Sequence[str]) -> str:
-    """Return rows, counted from 1, with their labels; some of each label if they are many."""
+    """Return rows, counted from 1, with their labels; if there are many, some of each label."""
     if len(rows) <= NAMED:
         return listed([f"{row + 1} ({labels[row]})" for row in rows])
     by_label: dict[str, list[int]] = {}
@@ -175,8 +168,8 @@ def class_findings(labels: Sequence[str], sizes: Sequence[int], n_features: int)
 def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes: bool = False) -> Iterator[Finding]:
     """Yield a finding if nearly every new record would lie outside of all ellipsoids.
 
-    `n_outside` records would if each of them were held out. `of_classes` says that the ellipsoids are those of whole
-    classes, not the smaller ones of a partition.
+    `n_outside` records would if each of them were held out. `of_classes`: the ellipsoids are those of whole classes,
+    not the smaller ones of a partition.
     """
     if n_records < 30 or n_outside < 0.9 * n_records:
         return
@@ -194,82 +187,45 @@ def outside_findings(n_outside: int, n_records: int, n_features: int, of_classes
     )
 
 
-class PairStatistics(NamedTuple):
-    """Numbers that the findings on a pair of classes rest on.
-
-    Attributes
-    ----------
-    labels : tuple of two str
-    sizes : tuple of two int
-        Records of each class.
-    shared : tuple of two int
-        Those of them that lie in the ellipsoids of both classes.
-    separable : bool
-        Whether a hyperplane separates the classes.
-    normal_overlap : float
-        Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
-    neighbour_error : float
-        Share of records whose nearest neighbour is of the other class: one half where nothing distinguishes them.
-    """
-
-    labels: tuple[str, str]
-    sizes: tuple[int, int]
-    shared: tuple[int, int]
-    separable: bool
-    normal_overlap: float
-    neighbour_error: float
-
-    @property
-    def shared_in_words(self) -> str:
-        """Numbers of records of each class in the ellipsoids of both, in words."""
-        (a, b), (n_a, n_b), (in_a, in_b) = self.labels, self.sizes, self.shared
-        return f"{in_a} of the {n_a} records of {a} and {in_b} of the {n_b} of {b}"
-
-    @property
-    def shares(self) -> tuple[float, float]:
-        """Share of the records of each class that lies in the ellipsoids of both."""
-        return self.shared[0] / self.sizes[0], self.shared[1] / self.sizes[1]
-
-
-def pair_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
-    """Yield findings on how classes lie to each other, those on separable pairs as one."""
+def pair_findings(pairs: Sequence[PairOverlap]) -> Iterator[Finding]:
+    """Yield findings on overlap of classes, and one on all separable pairs."""
     for pair in pairs:
         if not pair.separable:
             yield from _overlap_findings(pair)
     yield from _separation_findings(pairs)
 
 
-def _overlap_findings(pair: PairStatistics) -> Iterator[Finding]:
+def _overlap_findings(pair: PairOverlap) -> Iterator[Finding]:
     a, b = pair.labels
     if (
         pair.normal_overlap >= HEAVY_OVERLAP
         and pair.neighbour_error >= MIXED_NEIGHBOURS
-        and min(pair.shares) >= SHARED_RECORDS
+        and min(pair.shares_inside) >= SHARED_RECORDS
     ):
         yield Finding(
             "heavy-overlap",
             "warning",
             f"{a} and {b} overlap heavily",
-            f"{pair.shared_in_words} lie in the ellipsoids of both. Their means are so close that normal distributions "
+            f"{pair.inside_in_words} lie in the ellipsoids of both. Their means are so close that normal distributions "
             f"around them have {percent(pair.normal_overlap)} in common, and the nearest neighbour of "
             f"{percent(pair.neighbour_error)} of the records is of the other class (of half of them, if nothing told "
             "the classes apart).",
             "Expect low trust and many small ellipsoids; look for features that tell these classes apart.",
         )
-    for label, n, share in zip(pair.labels, pair.shared, pair.shares, strict=True):
-        part = n / max(sum(pair.shared), 1)
+    for label, n, share in zip(pair.labels, pair.n_inside, pair.shares_inside, strict=True):
+        part = n / max(sum(pair.n_inside), 1)
         if share >= 0.5 and part < SMALL_MINORITY:
             yield Finding(
                 "minority-in-overlap",
                 "warning",
                 f"{label} is a small minority where {a} and {b} overlap",
-                f"{pair.shared_in_words} lie in the ellipsoids of both: {percent(part)} of these are {label}, though "
+                f"{pair.inside_in_words} lie in the ellipsoids of both: {percent(part)} of these are {label}, though "
                 f"they are {percent(share)} of its records.",
                 "Labels there will lean to the other class: judge this class by its own recall, try a smaller n_imp.",
             )
 
 
-def _separation_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
+def _separation_findings(pairs: Sequence[PairOverlap]) -> Iterator[Finding]:
     apart = [pair for pair in pairs if pair.separable]
     if apart:
         yield Finding(
@@ -279,13 +235,13 @@ def _separation_findings(pairs: Sequence[PairStatistics]) -> Iterator[Finding]:
             f"The convex hulls do not meet in {len(apart)} of {len(pairs)} pairs of classes.",
             "A linear classifier tells these classes apart without an error on these records: compare with one.",
         )
-    close = [pair for pair in pairs if not pair.separable and max(pair.shares) <= NEARLY_SEPARABLE]
+    close = [pair for pair in pairs if not pair.separable and max(pair.shares_inside) <= NEARLY_SEPARABLE]
     if close:
         yield Finding(
             "nearly-separable",
             "note",
             f"nearly separable: {_pairs([' and '.join(pair.labels) for pair in close])}",
-            f"{shortened([pair.shared_in_words for pair in close], NAMED, 'pairs', '; ')} lie in the ellipsoids of "
+            f"{shortened([pair.inside_in_words for pair in close], NAMED, 'pairs', '; ')} lie in the ellipsoids of "
             "both.",
             "Look at these records first: mistakes will be among them.",
         )

@@ -29,17 +29,8 @@ _Columns = dict[str, list[Any]]
 class FittedLandscape:
     """Landscape of a partitioned training set; `SEPClassifier.landscape_` returns it.
 
-    Rows are those of the training set, and every part is computed when it is first asked for. Where labels are
-    decided by counts, three or more classes have one problem each, that class against the rest; regions of rests are
-    called "not ...".
-
-    Parameters
-    ----------
-    model : PartitionModel
-    partitions : sequence of Partition
-        One for each of the model's problems, in rows of the training set.
-    frames : FrameMaker, optional
-        Decides between pandas and polars.
+    Rows are those of the training set, and every part is computed on first use. Where labels are decided by counts,
+    three or more classes have one problem each, that class against the rest; regions of rests are called "not ...".
 
     Examples
     --------
@@ -70,12 +61,12 @@ class FittedLandscape:
         """Frame of one row per ellipsoid.
 
         `n_label` and `n_others` count the training records of its label and of others in it. `density` is the
-        logarithm of their number minus `log_volume`, both in the units that the model measures in (standard
-        deviations if it standardises): comparable among ellipsoids of one model, but not with ellipsoids that are
-        flat in other directions, whose thickness is nominal. `iteration` is 0 for what was left over at the end.
-        `small_disjunct` says whether at least half of the records that it was built on are in one of `disjuncts`,
-        and `surrounded_by` names the region around that disjunct; for others it is the region of another label
-        that holds more than half of its records of its label, if there is one.
+        logarithm of their number minus `log_volume`, both in the units of the model (standard deviations if it
+        standardises): comparable among ellipsoids of one model, but not with ellipsoids that are flat in other
+        directions, whose thickness is nominal. `iteration` is 0 for the left-over of the partition.
+        `small_disjunct` is whether at least half of the records that it was built on are in one of `disjuncts`,
+        `surrounded_by` the region around that disjunct; for others it is the region of another label that holds
+        more than half of its records of its label, if there is one.
         """
         return self._frames.frame(self._regions)
 
@@ -90,10 +81,7 @@ class FittedLandscape:
 
     @property
     def class_graph(self) -> Any:
-        """The same as `graph`, but for all regions of classes, whichever problem they come from.
-
-        Regions of rests are not in it. With two classes there is one problem, and nothing is missing.
-        """
+        """The same as `graph` for all regions of classes, of whichever problem, without those of rests."""
         return self._frames.frame(self._class_graph)
 
     @property
@@ -101,28 +89,26 @@ class FittedLandscape:
         """Frame of one row per training record in an ellipsoid of another label, the most doubtful label first.
 
         `other_regions` names these ellipsoids, `own_regions` those of its own label that it lies in, in the same
-        problems. The latter is empty for isolated records only: all others lie in the ellipsoid built on them.
-        `n_near_own` counts the records of its own label among the 10 nearest other training records, and
-        `near_label` is the most frequent label among them. The fewer there are of its own, the more doubtful it is; of
-        equally doubtful ones those come first whose ellipsoid of another label is purest.
+        problems; the latter is empty for isolated records only. `n_near_own` counts the records of its own label
+        among the 10 nearest other training records, `near_label` is the most frequent label among them. Rows are
+        sorted by `n_near_own`, then by the purity of the purest ellipsoid of another label.
         """
         listed = {name: [", ".join(v) for v in self._impure[name]] for name in ("own_regions", "other_regions")}
         return self._frames.frame(self._impure | listed)
 
     @property
     def isolated(self) -> Any:
-        """Frame of one row per training record that ended in no ellipsoid, and the label it has in that problem."""
+        """Frame of one row per training record in no ellipsoid, with its label in that problem."""
         return self._frames.frame(self._isolated)
 
     @property
     def outliers(self) -> Any:
-        """Frame of one row per training record on whose account an ellipsoid is much larger, the largest drop first.
+        """Frame of one row per training record without which an ellipsoid is much smaller, the largest drop first.
 
-        Besides the regions, the ellipsoid of each whole class is looked at ("all of ..."): an outlier may end in a
-        region of few. `log_volume_drop` is how much the log volume falls without the record and its exact copies,
-        `limit` the drop from which a record is listed: `outlier_limit`. Of several outliers side by side none is
-        found, as any of them holds the place of the others; nor is any in an ellipsoid of fewer than
-        ``3 (rank + 1)`` records.
+        Examined are the regions and the ellipsoid of each whole class ("all of ..."). `log_volume_drop` is the drop of
+        the log volume without the record and its exact copies, `limit` the drop from which a record is listed:
+        `outlier_limit`. Several outliers side by side mask each other and are not found; nor is any in an ellipsoid
+        of fewer than ``3 (rank + 1)`` records.
         """
         return self._frames.frame(self._outliers)
 
@@ -130,25 +116,25 @@ class FittedLandscape:
     def disjuncts(self) -> tuple[Disjunct, ...]:
         """The small disjuncts, as `Disjunct`, largest first.
 
-        Looked for among the records of each class that are in its left-over, in ellipsoids of at most twice the
-        size of a small disjunct, or isolated. Those of which at least 3 of the 5 nearest training records are of
-        the class are linked when each is among the other's 10 nearest. A connected group is a disjunct if
+        Candidates are the records of each class that are in its left-over, in ellipsoids of at most twice the size of
+        a small disjunct, or isolated. Those of which at least 3 of the 5 nearest training records are of the class
+        are linked when each is among the other's 10 nearest. A connected group is a disjunct if
 
         - it has at least 5 records, at most a third of its class, and at most 2 (d + 1), 15 or 10 % of its class,
           whichever is most;
         - at least 80 % of the nearest records around it (twice its number, at least 20) are of other classes;
-        - the records in it are too one-sided for a chance cluster: the binomial probability, given the share of its
-          class around it, is below 1e-6. In it are all records as near to one of the group as half of the group
-          is to its nearest fellow.
+        - it is no chance cluster: of all records as near to the group as the median distance between nearest
+          neighbours in it, more are of the class than the share of the class around it explains, with a binomial
+          probability below 1e-6.
         """
         found = [disjunct for c in range(len(self.model.classes)) for disjunct in self._disjuncts_of(c)]
         return tuple(sorted(found, key=lambda disjunct: (-len(disjunct.rows), disjunct.rows)))
 
     @cached_property
     def n_outside(self) -> int:
-        """How many training records would lie outside of all ellipsoids, were each of them held out by itself.
+        """Number of training records outside of all ellipsoids, each of them held out by itself.
 
-        Of new records about the same share lies outside: the ellipsoids know nothing of these, either.
+        It estimates the share of new records outside, which had no part in the ellipsoids, either.
         """
         points = self.model.points
         repeated = np.zeros(len(points), dtype=bool)
@@ -158,7 +144,7 @@ class FittedLandscape:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings on the regions as a whole, each with evidence and a remedy: whether new records will be in any."""
+        """Findings on all regions, each with evidence and a remedy: whether new records will be in any."""
         return tuple(outside_findings(self.n_outside, *self.model.points.shape))
 
     def neighbours(self, name: str) -> list[str]:
@@ -187,15 +173,7 @@ class FittedLandscape:
         return [b if a == name else a for _, a, b in sorted(edges) if name in (a, b)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts, lists and dicts, ready for JSON.
-
-        Examples
-        --------
-        >>> from sepc import SEPClassifier
-        >>> fitted = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).landscape_
-        >>> [region["region"] for region in fitted.to_dict()["regions"]]
-        ['0#1', '1#1']
-        """
+        """Return everything as plain numbers, texts, lists and dicts, ready for JSON."""
         n, d = self.model.points.shape
         tables = {name: records(getattr(self, f"_{name}")) for name in ("regions", "graph")}
         tables["disjuncts"] = [
@@ -298,7 +276,7 @@ class FittedLandscape:
 
     @cached_property
     def _unit(self) -> FloatArray:
-        """Unit of length of each feature, as the partitions took it."""
+        """Unit of length of each feature, that of the partitions."""
         return units_of_length(self.model.points)
 
     def _record(self, i: int) -> tuple[int, Any]:
@@ -311,9 +289,6 @@ class FittedLandscape:
         for cluster in small_clusters(self.model, problem.disjunct_candidates(side, few), c):
             rows = tuple(np.sort(self.model.rows[cluster.members]).tolist())
             yield Disjunct(label, rows, *problem.regions_of(side, cluster), cluster.foreign)
-
-
-Terrain = FittedLandscape  # its earlier name, which stays
 
 
 def _columns(names: str, rows: Sequence[tuple[Any, ...]]) -> _Columns:

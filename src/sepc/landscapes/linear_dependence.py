@@ -1,8 +1,7 @@
-"""Linear structure of records: their moments, the affine hull that they fill, and features that depend on others.
+"""Linear structure of records: their moments, their affine hull, and features that depend linearly on others.
 
-A direction in which the records hardly spread is a candidate for a dependence. It counts only if every record obeys it
-as closely as the decimals, or the floating-point format, of its columns allow: features that are merely correlated,
-however strongly, do not.
+A direction of tiny variance is a candidate for a dependence. It counts only if every record obeys it up to the rounding
+of its columns to decimals or to their floating-point format; features that are merely correlated do not.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from sepc.geometry.passes import kernels, principal_axes
 from sepc.geometry.threads import one_blas_thread
 from sepc.landscapes.constants import RESIDUAL, ROUNDING_SLACK, WORST_RESIDUAL
 
-# Fewer rows than this for each term would fit some combination by chance.
+# Rows for each term; fewer may fit some combination by chance.
 _ROWS_PER_TERM = 5
 # Significant digits of the coefficients of an equation.
 _MOST_DIGITS = 6
@@ -53,27 +52,16 @@ class Moments(NamedTuple):
 
 
 class AffineHull:
-    """Affine hull of all records, with coordinates in it.
+    """Affine hull of all records, given their moments and the unit of length of each feature, shape (d,).
 
-    Parameters
-    ----------
-    total : Moments
-        Of all records.
-    unit : ndarray of shape (d,)
-        Unit of length of each feature.
-
-    Attributes
-    ----------
-    dimension : int
-    is_all : bool
-        Whether the records fill the whole space; coordinates are then the features themselves.
+    Where the hull is the whole space (`is_all`), its coordinates are the features themselves.
     """
 
     def __init__(self, total: Moments, unit: FloatArray) -> None:
         self.mean, self.unit = total.mean, unit
         variance, axes = np.linalg.eigh(total.covariance / np.outer(unit, unit))
         self.axes = axes[:, ::-1]
-        # One point has no dimension, but an ellipsoid around it has one.
+        # One point has dimension 0, but an ellipsoid needs one.
         self.dimension = max(int(np.count_nonzero(variance >= FLAT**2)), 1)
         self.is_all = self.dimension == len(unit)
 
@@ -92,7 +80,7 @@ class AffineHull:
         return inside
 
     def in_original_units(self, E: Ellipsoid) -> Ellipsoid:
-        """Return an ellipsoid of the hull in the original units, with the radius of flat directions across the hull."""
+        """Return an ellipsoid of the hull in the original units, with the radius `FLAT` across the hull."""
         if self.is_all:
             return E
         basis, across = np.split(self.axes, [self.dimension], axis=1)
@@ -134,10 +122,9 @@ def combination(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def flat_directions(covariance: FloatArray, below: float) -> tuple[FloatArray, IntArray]:
-    """Return the directions, shape (d, m), in which standardised features hardly spread, and their leading features.
+    """Return the directions, shape (d, m), with a standard deviation less than `below`, and their leading features.
 
-    Their standard deviation is less than `below`. Each has the entry 1 at its own leading feature, and 0 at those of
-    the others.
+    Each direction has the entry 1 at its own leading feature, and 0 at those of the others.
     """
     variance, axes = np.linalg.eigh(covariance)
     null = axes[:, np.sqrt(np.maximum(variance, 0.0)) < below]
@@ -159,7 +146,7 @@ def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -
     spread = np.sqrt(covariance[varying, varying])
     _, leading = flat_directions(covariance[np.ix_(varying, varying)] / np.outer(spread, spread), RESIDUAL)
     free = np.setdiff1d(np.arange(len(varying)), leading)
-    sample = X[:: -(-len(X) // 4000)]  # to estimate coefficients; all rows have to obey them
+    sample = X[:: -(-len(X) // 4000)]  # to estimate coefficients, which are checked on all rows
     center = sample[0] + (sample - sample[0]).mean(axis=0)
     found = []
     for feature in leading:
@@ -170,7 +157,7 @@ def linear_relations(X: FloatArray, scale: FloatArray, covariance: FloatArray) -
 
 
 class _NearlyConstantSum:
-    """Weighted sum of some features that is all but constant: its weights, and whether rounding explains the rest."""
+    """Weighted sum of some features that is nearly constant, and whether rounding explains its variation."""
 
     def __init__(
         self, X: FloatArray, sample: FloatArray, center: FloatArray, scale: FloatArray, terms: IntArray
@@ -178,7 +165,7 @@ class _NearlyConstantSum:
         self.X, self.sample, self.center, self.scale = X, sample, center, scale
         self.terms = terms
         self.weights, self.residual = self.estimate(terms)
-        # Terms that contribute no more than is left unexplained.
+        # Drop terms that contribute no more than the residual.
         matter = np.abs(self.weights * scale[terms]) > 3.0 * self.residual
         if not matter.all():
             weights, residual = self.estimate(terms[matter])
@@ -241,14 +228,14 @@ class _NearlyConstantSum:
 def _resolution(column: FloatArray) -> float:
     """Return the step between the values that a column can take: of its decimals, or of its floating-point format."""
     size = float(np.abs(column).max())
-    for decimals in range(11):  # no more are written by people or instruments
+    for decimals in range(11):  # as many as people or instruments write
         scaled = column * 10.0**decimals
         blur = 4.0 * _EPS * size * 10.0**decimals
         if blur > 0.01:  # any number would pass
             break
         if np.abs(scaled - np.round(scaled)).max() <= blur:
             return float(10.0**-decimals)
-    with np.errstate(over="ignore"):  # what is too large for single precision is not of it
+    with np.errstate(over="ignore"):  # numbers beyond single precision become infinite, and differ
         single = bool((column == column.astype(np.float32)).all())
     return size * float(np.finfo(np.float32 if single else np.float64).eps)
 

@@ -16,7 +16,7 @@ def repeated_rows(X: FloatArray) -> IntArray:
     """Return the rows that (almost certainly) occur more than once: those whose hashes do."""
     sample = X[:: -(-len(X) // 500)]
     varied = max(range(X.shape[1]), key=lambda j: len(np.unique(sample[:, j])))
-    rows = _repeated_values(X[:, varied])  # few rows are left where one feature varies much
+    rows = _repeated_values(X[:, varied])  # leaves few rows to hash where one feature varies much
     return rows[_repeated_values(record_hashes(X[rows]))]
 
 
@@ -28,7 +28,7 @@ def _repeated_values(values: NDArray[Any]) -> IntArray:
 
 def nearest_others(model: PartitionModel, records: IntArray, k: int) -> IntArray:
     """Return the rows of the k training points nearest to some of them, these themselves excluded, shape (m, k)."""
-    # The tree counts from 1 to k + 1, so that the shape is the same for k = 0.
+    # A list of ranks from 1 to k + 1, so that the shape is the same for k = 0.
     nearest = cKDTree(model.points).query(model.points[records], k=list(range(1, k + 2)))[1]
     # A record need not come first among its exact copies.
     itself = nearest == records[:, None]

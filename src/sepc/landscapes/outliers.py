@@ -1,4 +1,4 @@
-"""Outliers: points on whose account the minimum-volume ellipsoid of a group is much larger."""
+"""Outliers: points without which the minimum-volume ellipsoid of a group is much smaller."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,17 @@ from sepc.geometry.mve import min_volume_ellipsoid
 
 
 def outlier_limit(n: int, d: int) -> float:
-    """Return by how much one of n records in d dimensions may lower the log volume of their ellipsoid.
+    """Return the largest drop of the log volume, without one of n records in d dimensions, that is no outlier.
 
-    ``(1 + 5 (d + 1) / n) / d ** 0.3``. Of 163,200 simulated samples of a Gaussian, or of the half of one beyond a
-    plane, 3 had a record that lowers it by more. Among many records an outlier is found where the ellipsoid of the
-    others has to be scaled about its centre to reach it by 5.3 (d = 1), 4 (d = 2), 3 (d = 5) or 2.6 (d = 10).
+    ``(1 + 5 (d + 1) / n) / d ** 0.3``. Of 163,200 simulated samples of a Gaussian, or of one truncated by a plane
+    through its centre, 3 had a larger drop. Among many records an outlier has a gauge in the ellipsoid of the others of
+    at least 5.3 (d = 1), 4 (d = 2), 3 (d = 5) or 2.6 (d = 10).
     """
     return float((1.0 + 5.0 * (d + 1) / n) / d**0.3)
 
 
 def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int, float, float]]:
-    """Yield the rows of points without which the ellipsoid is much smaller, the drop of the log volume and its limit.
-
-    The drop is that without the point and its exact copies; `outlier_limit` has the limit.
-    """
+    """Yield the row of each outlier, the drop of the log volume without it and its exact copies, and the limit."""
     m = min_volume_ellipsoid(points, unit=unit)
     if m.rank == 0 or len(points) < 3 * (m.rank + 1):  # a single record may well inflate an ellipsoid of so few
         return
@@ -39,10 +36,10 @@ def volume_outliers(points: FloatArray, unit: FloatArray) -> Iterator[tuple[int,
 
 
 def drop_bound(weight: FloatArray, n: int) -> FloatArray:
-    """Bound how much the log volume falls without a point, by the optimal design with its weight set to 0.
+    """Return upper bounds of the drop of the log volume without each point, by the design with its weight set to 0.
 
-    `weight` has the weights of the points in the design, `n` is one more than the dimension. At most about n points
-    can have a weight near 1/n, so that few have to be tried.
+    `weight` has the weights of the points in the optimal design, `n` is one more than the dimension. At most about n
+    points can have a weight near 1/n, so that few have to be tried.
     """
     share = np.minimum(n * weight, 1.0)
     with np.errstate(divide="ignore"):

@@ -1,8 +1,8 @@
-"""Regions of one problem: the records that they hold, their overlaps and surroundings."""
+"""Regions of one binary problem: the records that they hold, their overlaps and surroundings."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,19 +17,12 @@ from sepc.model.partition_model import PartitionModel
 from sepc.model.rules import Rules
 from sepc.partitions.blocks import Block, Partition
 
-# Widths are compared with this slack, so that rounding never takes ellipsoids that meet for disjoint ones.
+# Relative slack of widths, so that rounding never makes ellipsoids that meet disjoint.
 _SLACK = 1e-6
 
 
 class ProblemRegions:
-    """Regions of one problem, with its partition in rows of the model's points.
-
-    Parameters
-    ----------
-    rules : Rules
-    partition : Partition
-        In rows of the training set.
-    model : PartitionModel
+    """Regions of one problem, with its partition, which comes in rows of the training set.
 
     Attributes
     ----------
@@ -59,9 +52,9 @@ class ProblemRegions:
     def held_out_outside(self, points: FloatArray, repeated: BoolArray) -> BoolArray:
         """Return which records, shape (n, d), would lie in no ellipsoid, were each held out by itself.
 
-        A minimum-volume ellipsoid is the same without any record that does not hold it in place, and without one of two
-        equal records (`repeated`); without one that does, this record is outside. Records are as good as new ones for
-        ellipsoids that were built on others.
+        A minimum-volume ellipsoid does not change without a record inside of it, or without one of two equal records
+        (`repeated`); without a record on its boundary this record is outside. Ellipsoids that were built on other
+        records do not change.
         """
         n_holding = np.asarray(self.holds.sum(axis=0)).ravel()
         for block, members in zip(self.blocks, self.members, strict=True):
@@ -88,13 +81,13 @@ class ProblemRegions:
         return self.rules.names[most] if 2 * held[most] > len(self.members[k]) else None
 
     def disjunct_candidates(self, side: int, few: float) -> IntArray:
-        """Return the records of one side that are left over, isolated, or in an ellipsoid of few."""
+        """Return the records of one side that are left over, isolated, or in an ellipsoid of at most `few`."""
         pairs = zip(self.blocks, self.members, strict=True)
         few_or_rest = [rows for b, rows in pairs if b.side == side and (b.left_over or len(rows) <= few)]
         return np.sort(np.concatenate([*few_or_rest, self.isolated[side]]))
 
     def regions_of(self, side: int, cluster: Cluster) -> tuple[tuple[str, ...], str | None]:
-        """Return the ellipsoids that a cluster makes up, and the one of the other label that holds most around it."""
+        """Return the ellipsoids built mostly on a cluster, and the one of the other label that holds most around it."""
         names, sides = self.rules.names, self.rules.sides
         shares = [np.isin(rows, cluster.members).mean() for rows in self.members]
         own = [name for name, s, share in zip(names, sides, shares, strict=True) if s == side and share >= 0.5]
@@ -124,30 +117,21 @@ class ProblemRegions:
             yield i, (own, other)
 
 
-class Overlap(NamedTuple):
-    """Two ellipsoids that overlap, by number; how many records both hold, and their margin as in `Separation`."""
-
-    a: int
-    b: int
-    n_common: int
-    margin: float
-
-
-def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[Overlap]:
+def overlaps(stack: EllipsoidStack, holds: csr_array) -> Iterator[tuple[int, int, int, float]]:
     """Yield the pairs of ellipsoids that overlap, by the exact test of `sepc.geometry.separate` or by a record in both.
 
-    `holds`, of shape (n_ellipsoids, n), has 1 where an ellipsoid holds a record. Pairs come with the smaller number
-    first, in ascending order.
+    `holds`, of shape (n_ellipsoids, n), has 1 where an ellipsoid holds a record. Yields two numbers, the smaller one
+    first and in ascending order, the number of records in both, and the margin as in `Separation`.
     """
     common = (holds @ holds.T).toarray()
     for i, j in _may_meet(stack, common > 0):
         separation = separate(stack[i], stack[j])
         if common[i, j] or not separation.disjoint:
-            yield Overlap(i, j, int(common[i, j]), float(separation.margin))
+            yield i, j, int(common[i, j]), float(separation.margin)
 
 
 def _may_meet(stack: EllipsoidStack, common: BoolArray) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of ellipsoids that neither bounding boxes nor one well chosen direction prove disjoint."""
+    """Yield the pairs of ellipsoids that neither bounding boxes nor one separating direction prove disjoint."""
     unit = stack.radii.max(initial=np.finfo(float).tiny)
     centers, scaled = stack.centers[:, 0] / unit, stack.axes * (stack.radii / unit)[:, None]
     shapes, half = np.matmul(scaled, scaled.mT), np.sqrt(np.square(scaled).sum(axis=2))
@@ -155,7 +139,7 @@ def _may_meet(stack: EllipsoidStack, common: BoolArray) -> Iterator[tuple[int, i
         apart = (np.abs(centers - centers[i]) > (half + half[i]) * (1.0 + _SLACK)).any(axis=1) & ~common[i]
         near = i + 1 + np.flatnonzero(~apart[i + 1 :])
         offset = centers[near] - centers[i]
-        with np.errstate(all="ignore"):  # what is no number proves nothing
+        with np.errstate(all="ignore"):  # NaN proves nothing disjoint
             normal = _separating_normals(offset, shapes[near] + shapes[i])
             reach = _widths(normal, scaled[i]) + _widths(normal, scaled[near])
             apart = (normal * offset).sum(axis=1) > reach * (1.0 + _SLACK)
@@ -163,8 +147,8 @@ def _may_meet(stack: EllipsoidStack, common: BoolArray) -> Iterator[tuple[int, i
 
 
 def _separating_normals(offset: FloatArray, shapes: FloatArray) -> FloatArray:
-    """Return normals of hyperplanes that nearly do their best to separate pairs of ellipsoids."""
-    # A trace of a ball keeps flat pairs solvable; no normal can prove anything wrong.
+    """Return near-optimal normals of hyperplanes between pairs of ellipsoids: the sum of shapes applied inversely."""
+    # A small ball keeps flat pairs solvable; no normal can prove intersecting ellipsoids disjoint.
     ball = 1e-12 * np.trace(shapes, axis1=1, axis2=2) + 1e-200
     return np.asarray(
         np.linalg.solve(shapes + ball[:, None, None] * np.eye(offset.shape[1]), offset[:, :, None])[:, :, 0]
@@ -172,5 +156,5 @@ def _separating_normals(offset: FloatArray, shapes: FloatArray) -> FloatArray:
 
 
 def _widths(normal: FloatArray, scaled_axes: FloatArray) -> FloatArray:
-    """Return how far ellipsoids reach from their centres along normals, times the lengths of these."""
+    """Return the support functions of centred ellipsoids at some normals."""
     return np.asarray(np.sqrt(np.square(np.matmul(normal[:, None], scaled_axes)[:, 0]).sum(axis=1)))

@@ -53,16 +53,9 @@ class Disjunct:
 
 
 class Cluster(NamedTuple):
-    """Cluster of records of one class among those of others.
+    """Cluster of records of one class: its rows of the model's points, and those of the nearest records around it.
 
-    Attributes
-    ----------
-    members : ndarray of int
-        Rows of the model's points, ascending.
-    around : ndarray of int
-        Rows of the nearest records around them.
-    foreign : float
-        Share of other classes among these.
+    `foreign` is the share of other classes among the latter.
     """
 
     members: IntArray
@@ -71,12 +64,12 @@ class Cluster(NamedTuple):
 
 
 def largest_disjunct(n_class: int, d: int) -> float:
-    """Return how many records of a class of `n_class` are few: 2 (d + 1), 15 or 10 % of them, whichever is most."""
+    """Return the largest size of a small disjunct: 2 (d + 1), 15 or 10 % of its class, whichever is most."""
     return max(2 * (d + 1), 15, 0.1 * n_class)
 
 
 def small_clusters(model: PartitionModel, candidates: IntArray, c: int) -> Iterator[Cluster]:
-    """Yield the small disjuncts among some records of class c; the rule is that of `FittedLandscape.disjuncts`."""
+    """Yield the small disjuncts among some records of class c, by the rule of `FittedLandscape.disjuncts`."""
     n_class, d = int(model.class_count[c]), model.points.shape[1]
     for group in _groups(model, candidates, c):
         if SMALLEST_DISJUNCT <= len(group) <= min(largest_disjunct(n_class, d), n_class / 3):
@@ -86,10 +79,10 @@ def small_clusters(model: PartitionModel, candidates: IntArray, c: int) -> Itera
 
 
 def _groups(model: PartitionModel, candidates: IntArray, c: int) -> list[IntArray]:
-    """Return the connected groups of candidates that are among their own."""
+    """Return the connected groups of candidates whose nearest neighbours are mostly of class c."""
     if len(candidates) < SMALLEST_DISJUNCT:
         return []
-    k = min(10, len(model.points) - 1)  # linked are two records that are each among the other's nearest
+    k = min(10, len(model.points) - 1)  # two records are linked if each is among the other's k nearest
     nearest = nearest_others(model, candidates, k)
     among_own = (model.codes[nearest[:, :5]] == c).mean(axis=1) >= 0.5
     records = candidates[among_own]
@@ -103,7 +96,7 @@ def _groups(model: PartitionModel, candidates: IntArray, c: int) -> list[IntArra
 
 
 def _with_surroundings(model: PartitionModel, group: IntArray, c: int) -> tuple[Cluster, float]:
-    """Return a group with the nearest records around it, and the chance that a random one is as one-sided."""
+    """Return a group with the nearest records around it, and its binomial probability by chance."""
     tree = cKDTree(model.points[group])
     nearest_own = tree.query(model.points[group], k=2)[0][:, 1]
     distance = tree.query(model.points)[0]
@@ -113,6 +106,6 @@ def _with_surroundings(model: PartitionModel, group: IntArray, c: int) -> tuple[
     n_own = len(group) + int(np.count_nonzero(model.codes[order[:n_in]] == c))
     around = order[n_in : n_in + max(20, 2 * len(group))]
     own_around = int(np.count_nonzero(model.codes[around] == c))
-    # One record of either kind is added, so that a share of 0 is not taken for certain.
+    # Rule of succession: one record of either kind is added.
     chance = float(bdtrc(n_own - 1, len(group) + n_in, (own_around + 1) / (len(around) + 2)))
     return Cluster(group, around, 1.0 - own_around / max(len(around), 1)), chance

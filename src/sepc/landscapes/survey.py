@@ -1,10 +1,10 @@
-"""Survey of a training set: each class by itself, and the overlap of each pair, as in the tables of a `DataLandscape`.
+"""Survey of a training set: each class by itself, and the overlap of each pair, for the tables of a `DataLandscape`.
 
-All volumes are taken inside the affine hull of the records, in logs.
+All volumes are logarithms, inside the affine hull of the records.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import erfc, exp, inf, sqrt
@@ -23,7 +23,6 @@ from sepc.geometry.intersection import cover_intersection
 from sepc.geometry.mve import MVE, min_volume_ellipsoid
 from sepc.geometry.passes import holds
 from sepc.landscapes.constants import HEAVY_OVERLAP
-from sepc.landscapes.findings import PairStatistics
 from sepc.landscapes.linear_dependence import AffineHull, Moments, combination, flat_directions
 from sepc.landscapes.near_records import repeated_rows
 from sepc.partitions.ordering import canonical_order
@@ -44,12 +43,12 @@ class ClassSummary:
     dimension : int
         Of the class's affine hull.
     dimension_99 : int
-        How many principal directions hold 99 % of its variance, in standardised features.
+        Number of principal components with 99 % of its variance, in standardised features.
     participation : float
         Participation ratio of these variances, ``sum(v)^2 / sum(v^2)``: between 1 and the number of features.
     nearly_flat : tuple of str
-        Combinations of features that are all but constant in the class. Not given for classes with fewer than twice as
-        many records as features, which are flat for want of records.
+        Combinations of features that are nearly constant in the class; none for classes with fewer than twice as many
+        records as features, which are flat for want of records.
     """
 
     label: Any
@@ -62,8 +61,7 @@ class ClassSummary:
 
     def row(self) -> dict[str, Any]:
         """Return the fields by name, ready for JSON."""
-        row = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**row, "label": plain(self.label), "nearly_flat": list(self.nearly_flat)}
+        return {**asdict(self), "label": plain(self.label), "nearly_flat": list(self.nearly_flat)}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,16 +80,20 @@ class PairOverlap:
     n_inside : tuple of two int
         Records that do.
     ovl : float
-        Likeness of the class ellipsoids, as normal distributions: their overlapping coefficient, see
-        `overlap_coefficient`. Half of it, `mean_error` in tables, is how often the rule "the larger density" errs on
-        points of these two distributions, if both are equally frequent.
+        Overlapping coefficient of the class ellipsoids as normal distributions, see `overlap_coefficient`. Half of it,
+        `mean_error` in tables, is the Bayes error between these two distributions with equal priors.
     separable : bool
         Whether a hyperplane separates the records of the two classes: their convex hulls do not meet.
     ellipsoids_meet : bool
     cover_ratio : tuple of two float
-        As `ovr`, for an ellipsoid around everything, not only the records, that both class ellipsoids hold.
+        As `ovr`, for an ellipsoid around the whole intersection of the class ellipsoids, not only its records.
     by_points, by_intersection : Ellipsoid or None
         These two ellipsoids, in the original units; None if they would be empty.
+    normal_overlap : float
+        Overlapping coefficient of two normal distributions with the classes' means and their joint covariance.
+    neighbour_error : float
+        Share of records whose nearest neighbour is of the other class, one half where nothing distinguishes them; 0
+        where the normal distributions do not overlap heavily.
     """
 
     class_a: Any
@@ -105,9 +107,28 @@ class PairOverlap:
     cover_ratio: tuple[float, float]
     by_points: Ellipsoid | None
     by_intersection: Ellipsoid | None
+    normal_overlap: float
+    neighbour_error: float
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Labels of the classes as texts."""
+        return str(plain(self.class_a)), str(plain(self.class_b))
+
+    @property
+    def shares_inside(self) -> tuple[float, float]:
+        """Shares of the records of each class that lie in both ellipsoids."""
+        shares = [n / (n + out) for n, out in zip(self.n_inside, self.n_outside, strict=True)]
+        return shares[0], shares[1]
+
+    @property
+    def inside_in_words(self) -> str:
+        """Numbers of records of each class in both ellipsoids, as text."""
+        (a, b), (in_a, in_b), (out_a, out_b) = self.labels, self.n_inside, self.n_outside
+        return f"{in_a} of the {in_a + out_a} records of {a} and {in_b} of the {in_b + out_b} of {b}"
 
     def row(self) -> dict[str, Any]:
-        """Return the numbers by the names that they have in a table, ready for JSON."""
+        """Return the numbers by their names in a table, ready for JSON."""
         return {
             "class_a": plain(self.class_a),
             "class_b": plain(self.class_b),
@@ -127,14 +148,7 @@ class PairOverlap:
 
 
 class Survey:
-    """Ellipsoids, moments and overlaps of the classes of a training set.
-
-    Parameters
-    ----------
-    data : TrainingSet
-    on_step : callable, optional
-        Called as ``on_step(n_done, n_total)`` after each class and each pair.
-    """
+    """Ellipsoids, moments and overlaps of the classes; `on_step` is called after each class and each pair."""
 
     def __init__(self, data: TrainingSet, on_step: OnStep | None) -> None:
         self.data, self.on_step = data, on_step
@@ -145,7 +159,7 @@ class Survey:
         self.moments = [Moments.of(points) for points in parts]
         self.total = Moments.joint(self.moments)
         spread = np.sqrt(self.total.covariance.diagonal())
-        # A column that varies by no more than 8 units in the last place is constant.
+        # A column with a standard deviation of at most 8 units in the last place is constant.
         rounding = 8.0 * np.finfo(np.float64).eps * np.abs(self.total.mean)
         self.scale = np.where(spread > rounding, spread, 0.0)
         self.unit = np.where(spread > 0.0, spread, spread.max() or 1.0)
@@ -155,7 +169,7 @@ class Survey:
         self.mves = [self._done(self._solve(points)) for points in self.parts]
 
     def _done(self, result: Any) -> Any:
-        """Report that one of the steps is done, and return its result."""
+        """Count one more step as done, and return its result."""
         self.n_done += 1
         if self.on_step is not None:
             n = len(self.parts)
@@ -178,11 +192,7 @@ class Survey:
 
     def overlaps(self) -> tuple[PairOverlap, ...]:
         """Return the overlap of each pair of classes."""
-        return tuple(self._done(self._overlap(a, b)) for a, b in self.pairs())
-
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the numbers of two classes, the first before the second."""
-        return combinations(range(len(self.parts)), 2)
+        return tuple(self._done(self._overlap(a, b)) for a, b in combinations(range(len(self.parts)), 2))
 
     def _summary(self, k: int) -> ClassSummary:
         covariance = self.moments[k].covariance / np.outer(self.unit, self.unit)
@@ -200,7 +210,7 @@ class Survey:
         )
 
     def _flat_combinations(self, covariance: FloatArray) -> Iterator[str]:
-        """Yield the combinations of features that are all but constant."""
+        """Yield the nearly constant combinations of features."""
         directions, leading = flat_directions(covariance, below=1e-3)  # in standard deviations of all records
         for direction, lead in zip(directions.T, leading, strict=True):
             terms = np.flatnonzero(np.abs(direction) > 0.01)
@@ -216,6 +226,7 @@ class Survey:
         by_points = self._solve(shared).ellipsoid if len(shared) else None
         cover = cover_intersection(E, F)
         n_a, n_b = (int(np.count_nonzero(mask)) for mask in inside)
+        normal_overlap = self._normal_overlap(a, b)
         return PairOverlap(
             class_a=self.data.classes[a],
             class_b=self.data.classes[b],
@@ -228,18 +239,9 @@ class Survey:
             cover_ratio=_ratios(cover.log_volume, E, F),
             by_points=None if by_points is None else self.hull.in_original_units(by_points),
             by_intersection=None if cover.ellipsoid is None else self.hull.in_original_units(cover.ellipsoid),
+            normal_overlap=normal_overlap,
+            neighbour_error=self._neighbour_error(a, b) if normal_overlap >= HEAVY_OVERLAP else 0.0,
         )
-
-    def pair_statistics(self, overlaps: Sequence[PairOverlap]) -> Iterator[PairStatistics]:
-        """Yield the numbers that the findings on pairs of classes rest on."""
-        labels = [str(label) for label in self.data.classes.tolist()]
-        for (a, b), pair in zip(self.pairs(), overlaps, strict=True):
-            normal_overlap = self._normal_overlap(a, b)
-            neighbour_error = self._neighbour_error(a, b) if normal_overlap >= HEAVY_OVERLAP else 0.0
-            sizes = self.sizes[a], self.sizes[b]
-            yield PairStatistics(
-                (labels[a], labels[b]), sizes, pair.n_inside, pair.separable, normal_overlap, neighbour_error
-            )
 
     def _normal_overlap(self, a: int, b: int) -> float:
         """Return the overlapping coefficient of normal distributions with two classes' means and joint covariance."""
@@ -247,7 +249,7 @@ class Survey:
         within = (A.n * A.covariance + B.n * B.covariance) / (A.n + B.n) / np.outer(self.unit, self.unit)
         step = (A.mean - B.mean) / self.unit
         square = float(step @ np.linalg.solve(within + FLAT**2 * np.eye(len(step)), step))
-        # Equal means would give this by chance.
+        # Its expectation for equal means.
         square -= len(step) * (1.0 / A.n + 1.0 / B.n)
         return erfc(sqrt(max(square, 0.0) / 8.0))
 
@@ -276,9 +278,9 @@ class Survey:
         return repeated_rows(self.data.X)
 
     def n_outside(self) -> int:
-        """Return how many records would be outside of all classes' ellipsoids, were each held out by itself.
+        """Return the number of records outside of all classes' ellipsoids, each held out by itself.
 
-        Without a record that carries no weight an ellipsoid is the same; without one that does, this record is outside.
+        An ellipsoid changes only without a record of positive weight in its optimal design, which is then outside.
         """
         repeated = np.zeros(len(self.data.X), dtype=bool)
         repeated[self.repeated] = True
@@ -293,7 +295,7 @@ class Survey:
         return n_outside
 
     def contradictions(self) -> tuple[tuple[int, ...], ...]:
-        """Return groups of rows that share all values, though they are of several classes; the largest group first."""
+        """Return groups of rows of several classes that share all values, the largest group first."""
         X, codes = self.data.X, self.data.codes
         rows = self.repeated
         if not len(rows):
@@ -309,5 +311,5 @@ class Survey:
 
 
 def _ratios(log_volume: float, E: Ellipsoid, F: Ellipsoid) -> tuple[float, float]:
-    """Return a volume over those of two ellipsoids that hold it."""
+    """Return the ratios of a volume to those of two ellipsoids around it."""
     return exp(min(log_volume - E.log_volume, 0.0)), exp(min(log_volume - F.log_volume, 0.0))

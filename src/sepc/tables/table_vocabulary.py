@@ -60,7 +60,7 @@ class TableVocabulary(Vocabulary):
         """Return a raw value that has these features, none that stands for several."""
         return self._columns[word.name].proposed(x[word.at])
 
-    def asked(self, word: Word, x: FloatArray) -> Value:  # noqa: ARG002
+    def own_value(self, word: Word, x: FloatArray) -> Value:  # noqa: ARG002
         """Return what the record that is explained holds, even if the encoder has not seen it."""
         return self._raw[word.name]
 

@@ -319,7 +319,7 @@ def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Voc
     return tuple(
         Reach(
             words[j].name,
-            vocabulary.asked(words[j], x),
+            vocabulary.own_value(words[j], x),
             *(_end(words[j], float(end[i]), len(x), vocabulary) for end in (extent.low, extent.high)),
         )
         for i in np.argsort(extent.half_width, kind="stable").tolist()
