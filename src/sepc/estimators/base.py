@@ -326,15 +326,15 @@ def as_one_row(x: Any) -> Any:
 @contextmanager
 def as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
     """Restore the fitted attributes after any error, an interruption included."""
-    before = {name: value for name, value in vars(estimator).items() if _is_fitted_attribute(name)}
+    before = _fitted_attributes(estimator)
     try:
         yield
     except BaseException:
-        for name in [name for name in vars(estimator) if _is_fitted_attribute(name)]:
+        for name in _fitted_attributes(estimator):
             delattr(estimator, name)
         vars(estimator).update(before)
         raise
 
 
-def _is_fitted_attribute(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
+def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    return {name: x for name, x in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}

@@ -14,16 +14,15 @@ _LOW, _HIGH = (-3.0, -12.0), (6.0, 2.0)
 def learn_calibration(
     joint: FloatArray, codes: IntArray, class_count: IntArray, known: FloatArray | float = 1.0
 ) -> Calibration:
-    """Learn a temperature, a share of the background component and corrections of classes on held-out records.
+    """Learn temperature, background component and corrections of classes on held-out records.
 
     Parameters
     ----------
     joint : ndarray of shape (n, n_classes)
-        Logarithms of each class's prior times its density at held-out records; there may be none.
+        Log of each class's prior times its density at held-out records; n may be 0.
     codes : ndarray of int, shape (n,)
-        Their classes.
     class_count : ndarray of int, shape (n_classes,)
-        Training records of each class.
+        Numbers of training records.
     known : ndarray of shape (n,), default=1
         Shares of the features that are known.
     """

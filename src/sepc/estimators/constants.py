@@ -1,4 +1,4 @@
-"""Constants of fits that were chosen by experiment, on the sets `CHOOSING` of ``bench/sets.py``."""
+"""Tuned constants of fits; the data sets that such constants are chosen on are `CHOOSING` of ``bench/sets.py``."""
 
 # Rows of a chunk of records in memory.
 CHUNK = 1 << 14

@@ -45,18 +45,9 @@ from sepc.partitions.units import location_and_unit
 
 
 class Choice(NamedTuple):
-    """How blocks of a partition become densities.
+    """How blocks become densities: categories that are modelled by shares of values, merging, and EM iterations.
 
-    Attributes
-    ----------
-    categories : Categories or None
-        Those modelled by the shares of their values.
-    level : int
-        Level of merging, one of `merging.LEVELS`.
-    dof : float
-        Degrees of freedom.
-    em_steps : int
-        Number of EM iterations that refine the components.
+    `level` is one of `merging.LEVELS`, `dof` the degrees of freedom.
     """
 
     categories: Categories | None = None
@@ -104,9 +95,9 @@ def fit_densities(
     options: PartitionOptions,
     calibrated: bool,
 ) -> tuple[DensityFit[Mixture], Choice]:
-    """Make densities of the blocks of a core's partition, as held-out records choose and calibrate if `calibrated`.
+    """Make densities of the blocks of a core's partition, class and rows of each, class by class.
 
-    `blocks` are class and rows of each block, class by class; `center` and `unit`, shape (d,), are those of the whole
+    Held-out records choose and calibrate them if `calibrated`. `center` and `unit`, shape (d,), are those of the whole
     training set; `categories` may be modelled by the shares of their values.
     """
     class_count, with_gaps, codes = np.bincount(core.codes, minlength=len(classes)), core.with_gaps, core.codes
@@ -143,16 +134,9 @@ def fit_densities(
 class Search:
     """Search for the best choice, by partitions of a core that have each not seen a part of it.
 
-    Parameters
-    ----------
-    core : Core
-    n_classes : int
-    unit : ndarray of shape (d,)
-        Units of length of the densities that are to be calibrated.
-    part : ndarray of int, shape (n,)
-        Number of the partition that has not seen each record; `IN_NO_PART` where all have.
-    seen : sequence of pairs
-        For each partition the rows of its records, and the block of each, class by class.
+    `unit`, shape (d,), are units of length of the densities that are to be calibrated; `part`, shape (n,), is the
+    number of the partition that has not seen each record, `IN_NO_PART` where all have; `seen` are the rows of each
+    partition, and the block of each row, class by class.
     """
 
     def __init__(
@@ -288,11 +272,7 @@ class Search:
 
 def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit]) -> HeldOutFit:
     """Return the one with the least loss among those that are clearly better than the default one, else that one."""
-    best = default
-    for one in others:
-        if one.is_clearly_better_than(default) and one.loss < best.loss:
-            best = one
-    return best
+    return min([default, *(one for one in others if one.is_clearly_better_than(default))], key=attrgetter("loss"))
 
 
 def _blocks(

@@ -80,13 +80,11 @@ class ArrangedSet(NamedTuple):
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        A copy of its own, which a fit may work in.
+        A copy, which a fit may work in.
     rows : ndarray of int, shape (n,)
-        Which row of the training set each point is; weights repeat some, and leave some out.
+        Rows of the training set, which has `n_rows`; weights repeat some, and drop some.
     class_count : ndarray of int, shape (n_classes,)
     classes : ndarray of shape (n_classes,)
-    n_rows : int
-        Number of rows of the training set.
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them; None where none are.
     """
@@ -106,19 +104,10 @@ class ArrangedSet(NamedTuple):
 
 
 class RecordsInMemory:
-    """Records in an array.
+    """Records in an array, whose points are brought into the units of the model, in place.
 
-    Parameters
-    ----------
-    training : ArrangedSet
-        Its points are brought into the units of the model, in place.
-    standardize : bool
-    sampled : bool
-        Whether the core of many records is a sample.
-    only_counts : bool
-        Whether a third of the records is only counted.
-    n_jobs : int or None
-        Number of threads.
+    `sampled` is whether the core of many records is a sample, `only_counts` whether a third of the records is only
+    counted; passes use `n_jobs` threads.
     """
 
     def __init__(

@@ -149,12 +149,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
-        fixed : str, int, or a sequence of them, default=()
-            Features that a change to another label must leave alone, by names or by numbers from 0.
-        ranges : dict, optional
-            Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
-        vocabulary : Vocabulary, optional
-            Names and units of the columns that features were made from; the features by default.
+        fixed, ranges, vocabulary
+            As for `SEPClassifier.explain`.
 
         Returns
         -------

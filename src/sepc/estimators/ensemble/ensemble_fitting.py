@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -138,27 +138,21 @@ def fit_ensemble(
         else:
             of_rows, densities = _out_of_fold(grown, records, rows)
         proba[rows] = background(stack.posterior(of_rows), strangeness.score(densities, beyond[rows]))
-    return FittedEnsemble(model, _in_rows(proba, training))
+    honest_proba = np.full((training.n_rows, proba.shape[1]), np.nan)  # NaN for rows that are no point
+    honest_proba[training.rows] = proba
+    return FittedEnsemble(model, honest_proba)
 
 
 def _out_of_fold(
     grown: list[Grown], by_view: tuple[TrainingRecords, TrainingRecords], rows: slice
 ) -> tuple[FloatArray, FloatArray]:
     """Return log probabilities and densities of training points by all members, each by the part without the point."""
-    views = [records.as_they_came for records in (one._replace(**_of_rows(one, rows)) for one in by_view)]
+    views = []
+    for records in by_view:
+        gaps = None if records.gaps is None else records.gaps[rows]
+        views.append(records._replace(points=records.points[rows], gaps=gaps).as_they_came)
     found = [one.member.out_of_fold(one.member.points(views), one.fold[rows]) for one in grown]
     return np.stack([one.log_probability for one in found]), np.stack([one.log_density for one in found])
-
-
-def _of_rows(records: TrainingRecords, rows: slice) -> dict[str, Any]:
-    return {"points": records.points[rows], "gaps": None if records.gaps is None else records.gaps[rows]}
-
-
-def _in_rows(values: FloatArray, training: ArrangedSet) -> FloatArray:
-    """Return values of points in canonical order in the order of the training set; NaN for rows that are no point."""
-    out = np.full((training.n_rows, values.shape[1]), np.nan)
-    out[training.rows] = values
-    return out
 
 
 def columns_of(d: int, groups: Sequence[IntArray]) -> list[IntArray]:
@@ -178,22 +172,9 @@ def plans(
 ) -> list[Plan]:
     """Choose views and features of the members.
 
-    Views take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of int
-        Features of each column.
-    chances : ndarray of shape (n_columns,)
-        As `column_chances` returns them.
-    n_members : int
-    sizes : sequence of int
-        Numbers of columns; at most those that vary are drawn.
-    most_features : int
-        Most features of a member; the columns that are drawn last are dropped.
-    has_numbers : bool
-        Whether a column is more than a category: else there is nothing to cut into steps.
-    rng : Generator
+    Views take turns, and so do `sizes`, numbers of columns. Columns are drawn without replacement by their `chances`,
+    those drawn last dropped where all have more than `most_features` features. Without a column of numbers
+    (`has_numbers`) there is nothing to cut into steps.
     """
     able = int(np.count_nonzero(chances))
     widths = np.array([len(column) for column in columns])

@@ -66,10 +66,7 @@ class FeatureViews:
         return np.asarray(self.ranks.quantiles_[[0, -1]])
 
     def beyond(self, X: FloatArray) -> FloatArray:
-        """Return the distance of values beyond the range of the training points, in standard deviations, shape (n, d).
-
-        It is 0 for missing values.
-        """
+        """Return distances of values beyond the training range, in standard deviations, shape (n, d); 0 for NaN."""
         smallest, largest = self.bounds
         return np.asarray(np.fmax(np.fmax(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
 
@@ -108,14 +105,9 @@ def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
 
 
 class LabelSteps(NamedTuple):
-    """Steps of d features.
+    """Steps of d features: cuts, ascending, and the numbers of the ranges between them, one more than cuts.
 
-    Attributes
-    ----------
-    cuts : tuple of d ndarray of float
-        Where each feature is cut, ascending; a value that is cut at belongs to the range below.
-    values : tuple of d ndarray of float
-        The numbers that replace the values of each range, one more than cuts.
+    A value that is cut at belongs to the range below.
     """
 
     cuts: tuple[FloatArray, ...]
@@ -153,7 +145,7 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
     cuts, values = [], []
     for column in points.T:
         known = ~np.isnan(column)
-        if not known.any():  # no value tells anything
+        if not known.any():
             cuts.append(np.empty(0))
             values.append(np.zeros(1))
             continue

@@ -63,16 +63,10 @@ def grow(
     equal: Groups | None = None,
     predicted: IntArray | None = None,
 ) -> Grown:
-    """Make a member.
+    """Make a member of points in canonical order, shape (n, n_features_of_the_plan).
 
     Parameters
     ----------
-    plan : Plan
-    points : ndarray of shape (n, n_features_of_the_plan)
-        In canonical order.
-    codes : ndarray of int, shape (n,)
-    classes : ndarray of shape (n_classes,)
-    n_imp : int or float
     categories : Categories, optional
         Among these features. They are modelled by the shares of their values if that gives the better predictions.
     gaps : ndarray of bool, shape (n, n_features_of_the_plan), optional

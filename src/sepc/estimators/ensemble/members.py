@@ -123,14 +123,9 @@ class Member:
 
 
 class Prediction(NamedTuple):
-    """Log probabilities and log densities of n points.
+    """Log probability of each class at n points, bounded from below, and log density of all classes together.
 
-    Attributes
-    ----------
-    log_probability : ndarray of shape (n, n_classes)
-        Of each class, bounded from below.
-    log_density : ndarray of shape (n,)
-        Of all classes together, per volume in standard deviations of the features.
+    The density is per volume in standard deviations of the features.
     """
 
     log_probability: FloatArray

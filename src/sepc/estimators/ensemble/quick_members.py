@@ -1,7 +1,7 @@
 """Quick predictions of members at a few points, right but for the last digits.
 
-`Member.prediction` works through blocks of many rows, so that each point's answer is the same, bit for bit, whatever
-other points come with it. A search that asks about a few points a hundred times does without.
+`Member.prediction` works through blocks of many rows, so that no bit of a prediction depends on the other points. A
+search that evaluates a few points a hundred times does without.
 """
 
 from collections.abc import Sequence
@@ -35,17 +35,8 @@ class QuickShares(NamedTuple):
 class QuickParts(NamedTuple):
     """Parts of one member that see the same, ready for points of its view.
 
-    Attributes
-    ----------
-    member : Member
-    steps : LabelSteps or None
-    numbers : ndarray of int, or slice
-        Features of the member that distances are measured in.
-    frames : ndarray of shape (d, n_components, d + 1)
-        Images of these d features, with a 1 behind them, whose lengths are the distances to the components.
-    shares : QuickShares or None
-    at : slice
-        The components among those of all members.
+    Distances are measured in the features `numbers`: they are the lengths of images of these d features, with a 1
+    behind them, under `frames` of shape (d, n_components, d + 1). `at` are the components among those of all members.
     """
 
     member: Member
@@ -57,7 +48,7 @@ class QuickParts(NamedTuple):
 
     @classmethod
     def of(cls, member: Member, parts: Sequence[Part], first: int) -> Self:
-        """Write out the components of some parts, numbered from `first` on."""
+        """Return the components of some parts, numbered from `first` on."""
         frames = [
             np.column_stack([frame.T, -center @ frame]) for part in parts for center, frame in part.densities.frames()
         ]
@@ -66,7 +57,7 @@ class QuickParts(NamedTuple):
         return cls(member, *known, np.stack(frames, axis=1), QuickShares.of(parts), at)
 
     def fill(self, views: Sequence[FloatArray], squares: FloatArray, log_shares: FloatArray) -> None:
-        """Set the squared distances of points to the components, and add logarithms of shares, (n_components, n)."""
+        """Set squared distances of points to the components, (n_components, n), and add logs of shares."""
         points = self.member.points(views)
         if self.steps is not None:
             points = self.steps(points)
@@ -84,17 +75,9 @@ class QuickParts(NamedTuple):
 class QuickMembers(NamedTuple):
     """Components of all parts of all members, one after the other, ready for points of their views.
 
-    Attributes
-    ----------
-    parts : list of QuickParts
-    dof, exponents, log_weights : ndarray of shape (n_components,)
-        Of t densities per volume in standard deviations.
-    starts : ndarray of int, shape (n_groups,)
-        First components of each class in each part of each member.
-    groups : triple of ndarray of int, shape (n_groups,)
-        Their members, parts and classes.
-    shape : tuple of three int
-        Numbers of members, of parts of each, and of classes.
+    `dof`, `exponents` and `log_weights`, shape (n_components,), are those of t densities per volume in standard
+    deviations. `starts`, shape (n_groups,), are the first components of each class in each part of each member;
+    `groups` their members, parts and classes; `shape` the numbers of members, of parts of each, and of classes.
     """
 
     parts: list[QuickParts]
@@ -143,8 +126,8 @@ class QuickMembers(NamedTuple):
         of_classes[member, part, code] = self._log_sums(views)
         top = of_classes.max(axis=2)
         total = top + np.log(np.exp(of_classes - top[:, :, None]).sum(axis=2))
-        said = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
-        return Prediction(said.transpose(0, 2, 1), total.mean(axis=1))
+        logs = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
+        return Prediction(logs.transpose(0, 2, 1), total.mean(axis=1))
 
     def _log_sums(self, views: Sequence[FloatArray]) -> FloatArray:
         """Return the log of each class's prior times its density by each part, shape (n_groups, n)."""

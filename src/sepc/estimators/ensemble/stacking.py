@@ -47,16 +47,10 @@ class Stack:
 
 
 def learn_stack(predictions: FloatArray, codes: IntArray) -> Stack:
-    """Learn the weights of the members' predictions that have the least log loss.
+    """Learn the weights of out-of-fold log probabilities, shape (n_members, n, n_classes), with the least log loss.
 
-    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_members, n, n_classes)
-        Out-of-fold log probabilities.
-    codes : ndarray of int, shape (n,)
-        The true classes.
+    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1. `codes`, shape
+    (n,), are the true classes.
     """
     step = max(-(-len(codes) // 20_000), 1)  # more points would not change the weights
     predictions, codes = predictions[:, ::step], codes[::step]
@@ -105,14 +99,10 @@ def sharpened(stack: Stack, predictions: FloatArray, codes: IntArray, class_coun
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Strangeness:
-    """How strange points are to an ensemble.
+    """Scores of how strange points are: members' log densities, centred and scaled by those out of fold.
 
-    Attributes
-    ----------
-    middle, spread : ndarray of shape (n_members,)
-        Of the members' out-of-fold log densities.
-    calibration : Calibration
-        By the scores of these records; its temperature is 1, since the members' weights are learnt.
+    `middle` and `spread` have shape (n_members,). The calibration is by the scores of held-out records; its temperature
+    is 1, since the members' weights are learnt.
     """
 
     middle: FloatArray
