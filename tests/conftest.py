@@ -53,6 +53,6 @@ def small_core(monkeypatch):
     """Make the core of a training set small; return how many records it has at most."""
     from sepc.estimators import records
 
-    monkeypatch.setattr(records, "_CORE_RECORDS", 300)
-    monkeypatch.setattr(records, "_LEAST_CORE", 300)
+    monkeypatch.setattr(records, "CORE_RECORDS", 300)
+    monkeypatch.setattr(records, "LEAST_CORE", 300)
     return 300

@@ -19,30 +19,17 @@ def log_loss(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the sum of the log losses of true labels, its gradient and its Hessian.
 
-    A label's probability is ``p = (1 - b) q + b prior``, with the background's share ``b`` and the softmax ``q`` of
-    ``against exp(-known log_temperature) + known correction``. The parameters are numbered as they are passed: log
-    temperature, unexplained, and the correction of each class.
+    A label's probability is ``p = (1 - b) q + b prior``, where ``b = unexplained + (1 - unexplained) far`` is the share
+    of the background component, and ``q`` the softmax of ``against exp(-known log_temperature) + known correction``.
+    The parameters are log temperature, unexplained, and the correction of each class, in this order.
 
     Parameters
     ----------
     against : ndarray of shape (n, n_classes)
-        Logarithms of the odds of each class against the true one.
-    codes : ndarray of int, shape (n,)
-        The true classes.
-    prior : ndarray of shape (n,)
-        Their probabilities in the background.
-    far : ndarray of shape (n,)
-        Share of the background's density.
-    known : ndarray of shape (n,)
-        Shares of the features that are known.
-    log_temperature, unexplained : float
-    correction : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    loss : float
-    gradient : ndarray of shape (2 + n_classes,)
-    hessian : ndarray of shape (2 + n_classes, 2 + n_classes)
+        Log odds of each class against the true one.
+    codes, prior, far, known : ndarray of shape (n,)
+        The true classes, their probabilities in the background component, its share of the density, and the share of
+        known features.
     """
     n, n_classes = against.shape
     loss = 0.0

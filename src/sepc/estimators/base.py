@@ -26,14 +26,7 @@ from sepc.scale.dispatch import points_elsewhere
 
 
 class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, ClassifierMixin, BaseEstimator):
-    """Base of classifiers whose `model_` judges points.
-
-    Examples
-    --------
-    >>> from sepc import SEPClassifier
-    >>> isinstance(SEPClassifier(), TrustClassifier)
-    True
-    """
+    """Base of classifiers whose `model_` judges points."""
 
     class_prior: Any
     costs: Any
@@ -89,23 +82,23 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         return self
 
     def under(self, class_prior: Any = None, costs: Any = None) -> Self:
-        """Return the same classifier where classes have other shares than in training, or errors have costs.
+        """Return the same classifier with other class priors than in training, or with costs of errors.
 
-        All its methods then speak of that: labels are those of the least expected cost, probabilities and trust those
-        under the shares, and `predict_or_abstain` asks a person where that can be expected to cost less. The classifier
-        itself stays as it is. What is stated of shares leaves costs that were stated before, and the other way round;
-        without either, both are taken back. Label sets have to be calibrated anew.
+        Its labels are those of the least expected cost, probabilities and trust are those with the class priors, and
+        `predict_or_abstain` abstains where that has the lower expected cost. The classifier itself stays as it is.
+        Class priors leave costs that were stated before, and the other way round; without either, both are taken back.
+        Label sets have to be calibrated anew.
 
         Parameters
         ----------
         class_prior : dict or array-like of shape (n_classes,), optional
-            Shares of the classes where predictions are made, by label or in the order of `classes_`. Labels that a
-            dict leaves out share the rest as in the training set. Those of the training set by default.
+            Shares of the classes where predictions are made, by label or in the order of `classes_`. Labels without one
+            in a dict share the rest as in the training set. Those of the training set by default.
         costs : dict or array-like, optional
-            ``costs[true][given]``, numbers of 0 or more; being right costs nothing unless it is said.
-            ``costs[true][None]``, or ``costs[None]`` whatever is true, is what it costs to ask a person; without it
-            nobody is asked but for strange points. An array has a row for each true label, a column for each given one,
-            and perhaps one more column, for asking.
+            ``costs[true][given]``, numbers of 0 or more; a right label costs 0 unless stated. ``costs[true][None]``, or
+            ``costs[None]`` whatever is true, is the cost of abstaining; without it only strange points are abstained
+            from. An array has a row for each true label, a column for each given one, and perhaps one more column, for
+            abstaining.
 
         Returns
         -------
@@ -134,9 +127,16 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         return other
 
     def _stated(self, model: Any) -> Any:
-        """Return a fitted model with the class priors and costs that the parameters state."""
+        """Return a fitted model with the class priors and costs of the parameters."""
         policy = self._policy(model.classes, model.class_count)
         return model if policy is None and model.policy is None else model.under(policy)
+
+    def _keep(self, model: Any, frames: FrameMaker) -> None:
+        """Become the classifier of a model that was fitted; what was signed or calibrated before is forgotten."""
+        self.model_ = self._stated(model)
+        self._frames = FrameMaker(frames.library)
+        self.classes_, self.class_count_ = model.classes, model.class_count
+        self._calibration, self._promise = None, None
 
     def _policy(self, classes: NDArray[Any], class_count: IntArray) -> Policy | None:
         return Policy.of(classes, class_count, self.class_prior, self.costs)
@@ -151,9 +151,9 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Returns
         -------
         ndarray of shape (n,)
-            Like all other answers, a Dask array that nothing was computed of yet if `X` is a Dask array or data frame.
-            Under ``sklearn.config_context(array_api_dispatch=True)`` an array of PyTorch or CuPy stays on its device,
-            and so do answers that are numbers.
+            Like all other results, a lazy Dask array if `X` is a Dask array or data frame. Under
+            ``sklearn.config_context(array_api_dispatch=True)`` an array of PyTorch or CuPy stays on its device, and so
+            do results that are numbers.
 
         Examples
         --------
@@ -172,8 +172,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label.
 
-        By Bayes' formula from the local distributions if `trust` is "local"; else each label's smoothed share of what
-        is counted in the deciding region. Its largest entry belongs to `predict`.
+        By Bayes' formula from the local distributions if `trust` is "local"; else each label's smoothed share of the
+        points in the deciding region. The largest is that of the label of `predict`.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         Assessment of 2 points: 1 inside, 0 overlap, 1 outside, 0 contested, 0 strange; 0 with a trust of at least 0.95
         """
         check_is_fitted(self)
-        clf = self._under_if_asked(class_prior, costs)
+        clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
         elsewhere = points_elsewhere(clf, X)
         if elsewhere is not None:
             assessment: Assessment = elsewhere.assessment()
@@ -249,9 +249,6 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
             assessment = clf.model_.assess(new_points(clf, X), FrameMaker.like(X))
         assessment.promise = clf.promise
         return assessment
-
-    def _under_if_asked(self, class_prior: Any, costs: Any) -> Self:
-        return self if class_prior is None and costs is None else self.under(class_prior, costs)
 
     def predict_or_abstain(
         self,
@@ -266,8 +263,8 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
     ) -> NDArray[np.object_]:
         """Return the labels that are accepted, and `abstain_label` for the other points.
 
-        Those of `Assessment.accepted`: trusted, not contested, and not of a strange point; with costs those that can
-        be expected to cost no more than asking a person.
+        Those of `Assessment.accepted`: trusted, not contested, and not of a strange point; with costs those whose
+        expected cost is at most that of abstaining.
 
         Parameters
         ----------
@@ -297,12 +294,12 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         """
         from sepc.promises.trust_threshold import warn_if_stated_otherwise
 
-        clf = self._under_if_asked(class_prior, costs)
+        clf = self if class_prior is None and costs is None else self.under(class_prior, costs)
         warn_if_stated_otherwise(clf.promise if min_trust is None else min_trust, clf)
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def _is_unknown(self, X: Any) -> BoolArray:
-        """Return which points in memory have no value at all, shape (n, 1)."""
+        """Return which points in memory have no known value, shape (n, 1)."""
         if is_of("dask", X) or stays_on_device(X):
             return super()._is_unknown(X)
         return np.asarray(np.isnan(new_points(self, X)).all(axis=1, keepdims=True))
@@ -330,16 +327,16 @@ def as_one_row(x: Any) -> Any:
 
 @contextmanager
 def as_it_was_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Take back the fitted attributes if anything goes wrong, an interruption included."""
-    before = {name: value for name, value in vars(estimator).items() if _is_fitted_attribute(name)}
+    """Restore the fitted attributes after any error, an interruption included."""
+    before = _fitted_attributes(estimator)
     try:
         yield
     except BaseException:
-        for name in [name for name in vars(estimator) if _is_fitted_attribute(name)]:
+        for name in _fitted_attributes(estimator):
             delattr(estimator, name)
         vars(estimator).update(before)
         raise
 
 
-def _is_fitted_attribute(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
+def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    return {name: x for name, x in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}

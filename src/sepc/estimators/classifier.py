@@ -28,34 +28,32 @@ if TYPE_CHECKING:
     from sepc.explanations.vocabulary import Vocabulary
     from sepc.landscapes.fitted_landscape import FittedLandscape
 
-_REGION_COLUMNS = ("region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "read_as")
-
 
 class SEPClassifier(TrustClassifier):
-    """Classifier by sequential ellipsoidal partitioning that says how far to trust each label.
+    """Classifier by sequential ellipsoidal partitioning, with the trust in each label.
 
     The training points are split, one convex problem after another, into minimum-volume ellipsoids that each hold
-    (nearly) one label. Each is read as a local distribution: a new point gets the likeliest label, and the trust is its
-    probability. `trust` has other readings, the paper's among them, which counts training points.
+    (nearly) one label. Each becomes a local distribution: a new point gets the likeliest label, and the trust is its
+    probability. `trust` has other methods, the paper's among them, which counts training points.
 
     Parameters
     ----------
     n_imp : int, float or None, default=None
-        How many points of other labels an ellipsoid may hold when it is found, of those that are in none yet: a count,
-        or a share of the smaller class, strictly between 0 and 1 and rounded down. None is 2, the paper's count; if
-        `trust` is "local" or "raw" it grows with the data: 2 per cent of the smaller class where that is more, and
+        Number of points of other labels that an ellipsoid may hold when it is found, of those that are in none yet: a
+        count, or a share of the smaller class, strictly between 0 and 1 and rounded down. None is 2, the paper's count;
+        if `trust` is "local" or "raw" it grows with the data: 2 per cent of the smaller class where that is more, and
         beyond 1,000 records of that class with the square root of their number. The only parameter of the method;
         `sepc.select_n_imp` helps to choose it.
     trust : {"local", "raw", "counts", "bound", "paper"}, default="local"
-        How the regions are read; it decides labels, probabilities and trust.
+        The model of the regions; it decides labels, probabilities and trust.
 
         - "local": each ellipsoid's training points as a local distribution; the trust is the label's probability by
-          Bayes' formula, calibrated by three partitions that each leave a part of the points out. These also tell
-          whether ellipsoids of a class are read as one, how many EM iterations refine the distributions, and how
-          strange a point is: see `Assessment.typicality`. Of all readings it is calibrated best.
+          Bayes' formula, calibrated by three partitions that each hold a part of the points out. These also choose
+          the merge penalty of ellipsoids of a class and the number of EM iterations, and show how strange a point is:
+          see `Assessment.typicality`. Of all methods it is calibrated best.
         - "raw": the same, not calibrated, each ellipsoid by itself, and without a typicality; a fit takes about a
           quarter of the time.
-        - "counts": honest counts. A third of the training points takes no part in shaping the ellipsoids; the trust
+        - "counts": held-out counts. A third of the training points takes no part in shaping the ellipsoids; the trust
           is the label's smoothed share of those in the deciding region. For a point outside of all ellipsoids that
           is the nearest one, grown until it touches the point: the better estimate on held-out records.
         - "bound": the same counts, but the trust is what that share exceeds with a probability of 95 %: a region of
@@ -66,12 +64,12 @@ class SEPClassifier(TrustClassifier):
         Whether distances are measured in standard deviations of the training set. False is the paper's form, which
         depends on the units of the features. Everything that is shown is in the original units.
     class_prior : dict or array-like of shape (n_classes,), default=None
-        Shares of the classes where predictions are made, as `under` takes them; None for those of the training set.
+        Class priors where predictions are made, as `under` takes them; None for those of the training set.
     costs : dict or array-like, default=None
         ``costs[true][given]``, as `under` takes them; None where all errors are alike.
     n_jobs : int or None, default=None
         Number of threads for passes over more points than the core has; of processes where each of three or more
-        classes has a partition of its own, by the readings "paper", "counts" and "bound".
+        classes has a partition of its own, with "paper", "counts" and "bound".
     verbose : bool, default=False
         Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
 
@@ -79,13 +77,13 @@ class SEPClassifier(TrustClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     partitions_ : list of Partition
-        One, of all classes at once. By the readings "paper", "counts" and "bound" three or more classes have one each,
-        that class against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
+        One, of all classes at once. With "paper", "counts" and "bound" three or more classes have one each, that class
+        against the rest. In standardised units if `standardize` is set. Rows are those of the training set.
     class_count_ : ndarray of int, shape (n_classes,)
     mean_, scale_ : ndarray of shape (d,)
         Standardised units are ``(x - mean_) / scale_``.
     model_ : DensityModel or CountModel
-        The fitted model: regions, densities and calibration, and all that judges points. See `sepc.model`.
+        The fitted model: regions, densities and calibration. See `sepc.model`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
@@ -93,8 +91,8 @@ class SEPClassifier(TrustClassifier):
     Notes
     -----
     The result does not depend on the order of the training rows, and no verdict depends on the other rows of a batch.
-    A record with missing values, NaN, is judged by what is there: the others are integrated out of the densities. For
-    the partition alone a gap of a training record is filled with what its other values let expect, whatever its label.
+    A record with missing values, NaN, is judged by its known values: the others are integrated out of the densities.
+    For the partition alone a gap of a training record is filled with its conditional mean, whatever its label.
     The trust is calibrated on average over points like the training points; `sepc.select_min_trust` finds a threshold
     with a promise. Of more than 20,000 points, or fewer where they have more than 30 features, a core that represents
     every class is partitioned; all points then take part in EM iterations, in the calibration and in the counts.
@@ -138,7 +136,7 @@ class SEPClassifier(TrustClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # What counts records in regions has to know where they lie.
+        # To count records in regions all their values must be known.
         tags.input_tags.allow_nan = self.trust in DENSITY_METHODS
         return tags
 
@@ -158,8 +156,8 @@ class SEPClassifier(TrustClassifier):
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
         sample_weight : array-like of shape (n,), optional
-            How often each record is there, for training sets in memory: a weight of 3 is the record three times, 0 is
-            its absence. Of fractions so many records take part that their numbers are those of the weights.
+            Multiplicity of each record, for training sets in memory: a weight of 3 is the record three times, 0 is its
+            absence. With fractions the number of records that take part is that of the weights.
 
         Returns
         -------
@@ -180,7 +178,9 @@ class SEPClassifier(TrustClassifier):
             fitted = fit(training, features, settings, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._keep(fitted, FrameMaker.like(X))
+            self._keep(fitted.model, FrameMaker.like(X))
+            self.partitions_, self._is_frame = fitted.partitions, hasattr(self, "feature_names_in_")
+            self.mean_, self.scale_ = fitted.model.mean, fitted.model.scale
         self._warn_of_isolated()
         return self
 
@@ -205,15 +205,6 @@ class SEPClassifier(TrustClassifier):
             del self.feature_names_in_
         return fit_scattered, scattered
 
-    def _keep(self, fitted: Fitted, frames: FrameMaker) -> None:
-        """Become the classifier that was fitted."""
-        model = self._stated(fitted.model)
-        self.model_, self.partitions_ = model, fitted.partitions
-        self._frames, self._is_frame = FrameMaker(frames.library), hasattr(self, "feature_names_in_")
-        self.classes_, self.class_count_ = model.classes, model.class_count
-        self.mean_, self.scale_ = model.mean, model.scale
-        self._calibration, self._promise = None, None  # they spoke of the classifier that was
-
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
         if few:
@@ -224,17 +215,17 @@ class SEPClassifier(TrustClassifier):
             )
 
     def regions(self) -> Any:
-        """Return one row per ellipsoid: what it holds, and where it lies in the original units.
+        """Return one row per ellipsoid: its counts, and its range in the original units.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
             As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points
             (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
-            in it. `trust` is the probability of its label at its centre if `trust` is "local" or "raw", else what
-            these counts give a point in it alone. `iteration` is 0 for what was left over at the end. `read_as` is what
-            explanations call it: its own name, or one with a ``+`` for all regions of a label that are read as one
-            local distribution. The last columns give, for each feature, from where to where it reaches.
+            in it. `trust` is the probability of its label at its centre if `trust` is "local" or "raw", else that of a
+            point in it alone by these counts. `iteration` is 0 for the remainder at the end. `read_as` is the name in
+            explanations: its own, or one with a ``+`` for the merged regions of a label. The last columns are the ends
+            of its range in each feature.
 
         Examples
         --------
@@ -246,7 +237,8 @@ class SEPClassifier(TrustClassifier):
         """
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
-        columns: dict[str, list[Any]] = {name: [] for name in (*_REGION_COLUMNS, *reach)}
+        names = "region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "read_as"
+        columns: dict[str, list[Any]] = {name: [] for name in (*names, *reach)}
         read_as = self.model_.component_names()
         for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
@@ -301,7 +293,7 @@ class SEPClassifier(TrustClassifier):
     def explain(
         self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: "Vocabulary | None" = None
     ) -> "Explanation":
-        """Say why one point gets its label, and what would have to change for another one.
+        """Explain why one point gets its label, and what would have to change for another one.
 
         Parameters
         ----------
@@ -312,7 +304,7 @@ class SEPClassifier(TrustClassifier):
         ranges : dict, optional
             Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
         vocabulary : Vocabulary, optional
-            What to speak of, for features that were made from something else; the features by default.
+            Names and units of the columns that features were made from; the features by default.
 
         Returns
         -------
@@ -334,9 +326,9 @@ class SEPClassifier(TrustClassifier):
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
-        """Draw synthetic records, uniformly from the ellipsoids and in proportion to what these hold.
+        """Draw synthetic records, uniformly from the ellipsoids and in proportion to their training points.
 
-        Values of categories that are read by their shares are drawn by these.
+        Values of categories that are modelled by shares are drawn by these.
 
         Parameters
         ----------
@@ -344,8 +336,7 @@ class SEPClassifier(TrustClassifier):
         label : object, default=None
             Draw from this label's ellipsoids only.
         region : str, default=None
-            Draw from the ellipsoid of this name only, or from those that are read as one by this name; `regions` lists
-            both.
+            Draw from the ellipsoid of this name only, or from those that are merged by this name; `regions` lists both.
         random_state : int, RandomState or None, default=None
 
         Returns
@@ -386,7 +377,8 @@ class SEPClassifier(TrustClassifier):
         Returns
         -------
         ndarray of int, shape (k,)
-            Row numbers of the pool, the most worth first; the worth is defined in `sepc.estimators.sampling`.
+            Row numbers of the pool, the most worth first. A point's worth is ``1 - trust`` plus
+            ``distance / (distance + median distance)``, over 1 plus the number of points taken from its region.
 
         Examples
         --------

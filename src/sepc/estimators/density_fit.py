@@ -3,9 +3,9 @@
 The records are split into three parts. Each part is held out once: the others are partitioned, the blocks become
 components, and the held-out part is judged by them. Its log loss chooses
 
-- whether categories are read by the shares of their values, or as features like all others, whose covariances show
-  which values come together,
-- how far blocks of a class are merged (`model.merging`),
+- whether categories are modelled by the shares of their values, or as features like all others, whose covariances
+  show which values come together,
+- the merge penalty of blocks of a class (`model.merging`),
 - the degrees of freedom of the densities, and
 - the number of EM iterations that refine the components,
 
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from sepc.common.splits import IN_NO_PART, Hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import known_share
 from sepc.estimators.calibrating import learn_calibration
+from sepc.estimators.constants import CALIBRATING, EM_STEPS, FAR_BEHIND, PASSES
 from sepc.estimators.held_out_parts import HashParts, groups_of, parts_of
 from sepc.estimators.records import Core, Records
 from sepc.geometry.threads import one_blas_thread
@@ -40,29 +42,11 @@ from sepc.partitions.problems import class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
-# Numbers of EM iterations that are tried, one after the other, as long as the log loss falls.
-EM_STEPS = (2, 6, 18)
-# EM iterations over all records, where the partition is made of a core.
-PASSES = 3
-# Standard errors by which a level of merging is too far behind to be tried with other degrees of freedom.
-_FAR_BEHIND = 3.0
-# Records that the calibration of a large training set is learnt from, or a few more: its parameters are few.
-_CALIBRATING = 30_000
-
 
 class Choice(NamedTuple):
-    """How blocks of a partition become densities.
+    """How blocks become densities: categories that are modelled by shares of values, merging, and EM iterations.
 
-    Attributes
-    ----------
-    categories : Categories or None
-        Those that are read by the shares of their values.
-    level : int
-        How far blocks are merged, one of `merging.LEVELS`.
-    dof : float
-        Degrees of freedom.
-    em_steps : int
-        Number of EM iterations that refine the components.
+    `level` is one of `merging.LEVELS`, `dof` the degrees of freedom.
     """
 
     categories: Categories | None = None
@@ -72,17 +56,9 @@ class Choice(NamedTuple):
 
 
 class HeldOutFit(NamedTuple):
-    """A choice, calibrated on n held-out records.
+    """A choice, with one mixture for each part that is held out, calibrated on the n held-out records.
 
-    Attributes
-    ----------
-    choice : Choice
-    mixtures : tuple of Mixture
-        One for each part that is held out.
-    calibration : Calibration
-    losses : ndarray
-        Log losses of the held-out records, those of equal ones added up.
-    n : int
+    `losses` are the log losses of these, those of equal records added up.
     """
 
     choice: Choice
@@ -102,7 +78,7 @@ class HeldOutFit(NamedTuple):
         return self.loss / self.n if self.n else np.inf
 
     def is_clearly_better_than(self, other: "HeldOutFit", errors: float = 1.0) -> bool:
-        """Return whether its losses are less by more than this number of standard errors of the difference."""
+        """Return whether its losses are less by more than this number of standard errors of the mean difference."""
         gains = other.losses - self.losses
         return len(gains) > 0 and bool(gains.sum() > errors * np.sqrt(len(gains)) * gains.std())
 
@@ -118,43 +94,25 @@ def fit_densities(
     options: PartitionOptions,
     calibrated: bool,
 ) -> tuple[DensityFit[Mixture], Choice]:
-    """Make densities of the blocks of a core's partition.
+    """Make densities of the blocks of a core's partition, class and rows of each, class by class.
 
-    Parameters
-    ----------
-    core : Core
-    blocks : sequence of pairs
-        Class and rows of each block, class by class.
-    classes : ndarray of shape (n_classes,)
-    center, unit : ndarray of shape (d,)
-        Of the whole training set.
-    categories : Categories or None
-        Those that may be read by the shares of their values.
-    n_imp : int, float or None
-    options : PartitionOptions
-    calibrated : bool
-        Whether held-out records choose and calibrate.
-
-    Returns
-    -------
-    fit : DensityFit of Mixture
-    choice : Choice
-        How the blocks became its densities.
+    Held-out records choose and calibrate them if `calibrated`. `center` and `unit`, shape (d,), are those of the whole
+    training set; `categories` may be modelled by the shares of their values.
     """
-    class_count, there, codes = np.bincount(core.codes, minlength=len(classes)), core.there, core.codes
+    class_count, with_gaps, codes = np.bincount(core.codes, minlength=len(classes)), core.with_gaps, core.codes
 
     def mixture_by(choice: Choice) -> tuple[Mixture, IntArray]:
         units, how = (class_count, center, unit), (choice.categories, core.gaps)
         ((mixture, groups),) = merged_mixtures(core.points, blocks, *units, [choice.level], *how)
         mixture = mixture.with_dof(choice.dof)
         for _ in range(choice.em_steps):
-            mixture = mixture.step(there, codes)
+            mixture = mixture.step(with_gaps, codes)
         return mixture, groups
 
     def judged(one: HeldOutFit) -> tuple[float, DensityFit[Mixture], Choice]:
         """Return the mean log loss of the records of the core by the mixture of a choice, the fit and the choice."""
         mixture, groups = mixture_by(one.choice)
-        proba = one.calibration.posterior(mixture.densities.log_joint(there), known_share(there))
+        proba = one.calibration.posterior(mixture.densities.log_joint(with_gaps), known_share(with_gaps))
         loss = float(-np.log(proba[np.arange(len(codes)), codes]).mean())
         return loss, DensityFit(mixture, groups, one.calibration, one.mixtures, search.part), one.choice
 
@@ -164,8 +122,8 @@ def fit_densities(
     search = Search.of(core, classes, unit, n_imp, options)
     found = search.best(categories)
     whole = [judged(found[0])]
-    # A mixture with a larger loss on its own records than others had on those that they had not seen is not what was
-    # chosen: with few records EM iterations may end in different places. Then its own records decide.
+    # With few records EM iterations may end in different places: a mixture whose loss on its own records is above the
+    # held-out loss of the choice is not what was chosen. Then its own records decide.
     if whole[0][0] > found[0].mean_loss:
         whole += map(judged, found[1:])
     _, fit, choice = min(whole, key=lambda one: one[0])
@@ -175,16 +133,9 @@ def fit_densities(
 class Search:
     """Search for the best choice, by partitions of a core that have each not seen a part of it.
 
-    Parameters
-    ----------
-    core : Core
-    n_classes : int
-    unit : ndarray of shape (d,)
-        Units of length of the densities that are to be calibrated.
-    part : ndarray of int, shape (n,)
-        Number of the partition that has not seen each record; `IN_NO_PART` where all have.
-    seen : sequence of pairs
-        For each partition the numbers of its records, and the block of each, class by class.
+    `unit`, shape (d,), are units of length of the densities that are to be calibrated; `part`, shape (n,), is the
+    number of the partition that has not seen each record, `IN_NO_PART` where all have; `seen` are the rows of each
+    partition, and the block of each row, class by class.
     """
 
     def __init__(
@@ -195,11 +146,10 @@ class Search:
         part: IntArray,
         seen: Sequence[tuple[IntArray, IntArray]],
     ) -> None:
-        self.core, self.there, self.unit, self.part, self.seen = core, core.there, unit, part, seen
+        self.core, self.with_gaps, self.unit, self.part, self.seen = core, core.with_gaps, unit, part, seen
         self.class_count = np.bincount(core.codes, minlength=n_classes)
-        # Equal records are in the same part and have the same loss: they are no independent witnesses.
-        equal = groups_of(core.points, core.codes)
-        self.witness = np.arange(len(core.codes)) if equal is None else equal.of_record
+        # Equal records are in the same part and have the same loss: they are not independent.
+        self.witness = groups_of(core.points, core.codes).of_record
 
     @classmethod
     def of(
@@ -221,12 +171,12 @@ class Search:
     def best(self, categories: Categories | None) -> list[HeldOutFit]:
         """Return the best choice, the best one without EM iterations, and the default one, as far as they differ.
 
-        As long as nothing else is clearly better, no block is merged, with the default degrees of freedom, and EM
+        The default, unmerged blocks with the default degrees of freedom, stays unless another is clearly better; EM
         iterations must be clearly better than the best without them.
         """
         with one_blas_thread():  # calibrations solve small systems of equations
             models = [self._of_levels(way) for way in ([None] if categories is None else [categories, None])]
-            default = min([next(of_way) for of_way in models], key=_loss)  # the first one if nothing tells
+            default = min([next(of_way) for of_way in models], key=attrgetter("loss"))  # the first of equal ones
             best = _clearly_better(default, chain.from_iterable(models))
             starts = [best]
             if best.choice.level != UNMERGED:
@@ -235,7 +185,7 @@ class Search:
             if refined is not best:
                 others = (DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM)
                 tried = (self.with_dof(refined, dof) for dof in others if dof != refined.choice.dof)
-                refined = min([refined, *tried], key=_loss)
+                refined = min([refined, *tried], key=attrgetter("loss"))
             return list({id(one): one for one in (refined, best, default)}.values())
 
     def _of_levels(self, categories: Categories | None) -> Iterator[HeldOutFit]:
@@ -247,13 +197,13 @@ class Search:
             default = default or one
             # All pairs: heavy tails speak for one component where light ones speak for several. They do not make up for
             # what is far behind.
-            if not default.is_clearly_better_than(one, _FAR_BEHIND):
+            if not default.is_clearly_better_than(one, FAR_BEHIND):
                 yield from (self.with_dof(one, dof) for dof in OTHER_DEGREES_OF_FREEDOM)
 
     def different(self, categories: Categories | None) -> Iterator[tuple[int, list[IntArray]]]:
-        """Yield levels of merging, and the components of all parts: of levels that do the same the farthest.
+        """Yield levels of merging with the components of all parts; of levels that merge the same the farthest.
 
-        Where nothing is merged, nothing speaks for going any further.
+        Where nothing is merged, higher levels are not tried.
         """
         by_part = [self._groupings(k, categories) for k in range(len(self.seen))]
         farther = apart = [found[UNMERGED] for found in by_part]
@@ -299,7 +249,7 @@ class Search:
             before, mixtures = one, list(one.mixtures)
             for k, (seen, _) in enumerate(self.seen):
                 for _ in range(steps - before.choice.em_steps):
-                    mixtures[k] = mixtures[k].step(self.there[seen], self.core.codes[seen])
+                    mixtures[k] = mixtures[k].step(self.with_gaps[seen], self.core.codes[seen])
             one = self.judged(before.choice._replace(em_steps=steps), mixtures)
             yield one
             if one.loss >= before.loss:
@@ -310,26 +260,18 @@ class Search:
         joint = np.full((len(self.core.codes), len(self.class_count)), np.nan)
         for k, mixture in enumerate(mixtures):
             out = np.flatnonzero(self.part == k)
-            joint[out] = mixture.log_joint_in(self.unit, self.there[out])
+            joint[out] = mixture.log_joint_in(self.unit, self.with_gaps[out])
         known = np.flatnonzero(np.isfinite(joint).all(axis=1))
-        share, codes = known_share(self.there[known]), self.core.codes[known]
+        share, codes = known_share(self.with_gaps[known]), self.core.codes[known]
         calibration = learn_calibration(joint[known], codes, self.class_count, share)
         right = calibration.posterior(joint[known], share)[np.arange(len(known)), codes]
         losses = np.bincount(self.witness[known], -np.log(right))
         return HeldOutFit(choice, tuple(mixtures), calibration, np.asarray(losses, dtype=np.float64), len(known))
 
 
-def _loss(one: HeldOutFit) -> float:
-    return one.loss
-
-
 def _clearly_better(default: HeldOutFit, others: Iterable[HeldOutFit]) -> HeldOutFit:
     """Return the one with the least loss among those that are clearly better than the default one, else that one."""
-    best = default
-    for one in others:
-        if one.is_clearly_better_than(default) and one.loss < best.loss:
-            best = one
-    return best
+    return min([default, *(one for one in others if one.is_clearly_better_than(default))], key=attrgetter("loss"))
 
 
 def _blocks(
@@ -351,8 +293,8 @@ def refined(
 ) -> DensityFit[Mixture]:
     """Return a fit after EM iterations over all records, of which the core is a sample, calibrated anew.
 
-    Where the held-out records of the core prefer its blocks as they are, one iteration brings in all records: on adult
-    three of them raise the log loss of new records from .344 to .380.
+    Where held-out records prefer the core's blocks without EM, one iteration brings in all records: on adult three of
+    them raise the log loss of new records from .344 to .380.
     """
     assert core.hashes is not None
     parts, mixtures = HashParts.of(core.hashes, core.codes), (*fit.held_out, fit.whole)
@@ -365,7 +307,7 @@ def refined(
     held_out, whole = mixtures[:-1], mixtures[-1]
     if not calibrated:
         return replace(fit, whole=whole)
-    step = np.uint64(max(len(records) // _CALIBRATING, 1))
+    step = np.uint64(max(len(records) // CALIBRATING, 1))
     judged = partial(_judged, held_out, len(class_count), parts, whole.unit, step)
     joint, codes, known = records.gathered(judged)
     calibration = learn_calibration(joint, codes, class_count, known)
@@ -375,7 +317,7 @@ def refined(
 def _sums(
     mixtures: Sequence[Mixture], parts: HashParts, points: FloatArray, codes: IntArray, hashes: Hashes
 ) -> list[FloatArray]:
-    """Return what an EM iteration needs to know of some records: for each mixture sums, and numbers of each class.
+    """Return what an EM iteration needs of some records: for each mixture its sums, and the number of each class.
 
     The last mixture is that of all records; each of the others has not seen one part.
     """

@@ -1,7 +1,7 @@
 """Fits: from a checked training set to a model and its partitions, wherever the records are.
 
-A fit is: arrange the records, partition their core, make and calibrate densities, count under the ellipsoids. What is
-not in memory has no training records in its model, and what needs them says so.
+A fit is: arrange the records, partition their core, make and calibrate densities, count under the ellipsoids. The model
+of a training set that is not in memory is without training records.
 """
 
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class FitSettings(NamedTuple):
         return self.trust in DENSITY_METHODS
 
     def check(self) -> None:
-        """Refuse what makes no sense before anything is computed."""
+        """Refuse invalid parameters before anything is computed."""
         impurity_count(self.n_imp, 1)
         require_method(self.trust)
 
@@ -77,7 +77,7 @@ def arranged(training: TrainingSet) -> ArrangedSet:
         order = canonical_rows(X, training.codes, len(training.classes))
     else:
         X, gaps = completed(training.X)
-        # Records that are equal but for their gaps are told apart by these.
+        # Gaps order records that are equal but for them.
         by_gaps = np.lexsort(gaps.T)
         order = by_gaps[canonical_rows(X[by_gaps], training.codes[by_gaps], len(training.classes))]
     return ArrangedSet(
@@ -93,7 +93,7 @@ def arranged(training: TrainingSet) -> ArrangedSet:
 def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSettings, progress: Progress) -> Fitted:
     """Partition a training set in memory; its points are brought into the model's units, and become its records."""
     counts = settings.trust in HELD_OUT_METHODS
-    with one_blas_thread(training.points.size):  # each step would ask for it
+    with one_blas_thread(training.points.size):  # once, not in each step
         records = RecordsInMemory(training, settings.standardize, settings.has_densities, counts, settings.n_jobs)
         return _fit(records, features, settings, progress)
 
@@ -101,7 +101,7 @@ def fit_in_memory(training: ArrangedSet, features: list[str], settings: FitSetti
 def fit_scattered(
     training: ScatteredTrainingSet, features: list[str], settings: FitSettings, progress: Progress
 ) -> Fitted:
-    """Partition a training set that is not in memory: its core comes there, all else is passes over the records."""
+    """Partition a training set that is not in memory: its core is brought there, all else are passes."""
     require_method(settings.trust, in_memory=False)
     return _fit(RecordsElsewhere(training), features, settings, progress)
 
@@ -111,7 +111,7 @@ def _fit(records: Records, features: list[str], settings: FitSettings, progress:
     problems = problems_of(core.codes, records.classes, settings.one_vs_rest)
     with one_blas_thread(core.points.size):
         partitions = _partitions(core, records, problems, settings, progress)
-        # First what needs room to work in: with the rules beside it a fit would take more memory.
+        # Before the rules, for a lower peak of memory.
         densities = _densities(records, core, partitions, problems, settings) if settings.has_densities else None
     described = records.classes, records.extents.n, features, records.mean, records.scale, settings.unit
     rules = records.rules(partitions, problems, core, settings.grows)
@@ -145,11 +145,11 @@ def _partitions(
     core: Core, records: Records, problems: list[Problem], settings: FitSettings, progress: Progress
 ) -> list[Partition]:
     """Return the partition of each problem; members are numbered among the points of their side."""
-    # Points that are only counted shape nothing, not even the units.
+    # Points that are only counted do not shape the units either.
     shaping, unit = (None, records.unit) if core.counted is None else (~core.counted, None)
     how = {"options": settings.partition_options, "unit": unit}
     if len(problems) > 1 and settings.n_jobs not in (None, 1):
-        # A copy for each job: at the same time they must not use the same points as room to work in.
+        # A copy for each job: partitions work in place.
         taking = np.full(len(core.points), True) if shaping is None else shaping
         jobs = (delayed(problem.partition)(core.points, settings.n_imp, taking, **how) for problem in problems)
         return list(Parallel(n_jobs=settings.n_jobs)(jobs))  # a job in another process cannot call back

@@ -1,9 +1,8 @@
 """Sets of labels that hold the true one with a stated probability, whatever the distribution.
 
-They need records that the classifier has not been fitted to, exchangeable with the new ones. A label is in the set
-where its probability is at least the k-th smallest of those that the true labels of the n calibration records got, with
-``k = floor((1 - coverage) * (n + 1))``; always if k is 0. That is split conformal prediction. Of tied probabilities all
-are in, which can only add labels.
+This is split conformal prediction: it needs records that the classifier has not been fitted to, exchangeable with the
+new ones. A label is in the set where its probability is at least the k-th smallest probability of the true labels of
+the n calibration records, ``k = floor((1 - coverage) * (n + 1))``; always if k is 0. Ties can only add labels.
 
 References
 ----------
@@ -26,18 +25,9 @@ from sepc.common.validation import known_labels, require_share
 
 
 def set_threshold(scores: FloatArray, coverage: float) -> float:
-    """Return the score from which on a label is in the set; minus infinity where the scores are too few.
+    """Return the least score, of shape (n,) on calibration records, that is in the set; -inf if these are too few.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        What the true labels of the calibration records got.
-    coverage : float
-        Strictly between 0 and 1. Read as the decimal number that it is written as, so that 0.9 of 10 is 9.
-
-    Returns
-    -------
-    float
+    The coverage is the decimal number that it is written as, so that 0.9 of 10 is 9.
     """
     n = len(scores)
     k = n + 1 - ceil(Fraction(repr(float(coverage))) * (n + 1))
@@ -46,23 +36,14 @@ def set_threshold(scores: FloatArray, coverage: float) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelScores:
-    """Probabilities that a classifier gave to the true labels of the calibration records.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        Probability of the true label.
-    codes : ndarray of int, shape (n,)
-        Number of that label.
-    n_classes : int
-    """
+    """Probabilities of the true labels of calibration records, `scores`, and these labels' numbers, shape (n,)."""
 
     scores: FloatArray
     codes: IntArray
     n_classes: int
 
     def thresholds(self, coverage: float, per_class: bool) -> FloatArray:
-        """Return the score from which on each label is in the set, shape (n_classes,)."""
+        """Return the least score of each label that is in the set, shape (n_classes,)."""
         if not per_class:
             return np.full(self.n_classes, set_threshold(self.scores, coverage))
         return np.array([set_threshold(self.scores[self.codes == c], coverage) for c in range(self.n_classes)])
@@ -70,7 +51,7 @@ class LabelScores:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class PredictionSets:
-    """Labels that each point may well have; `predict_set` returns it.
+    """Sets of labels; `predict_set` returns them.
 
     Attributes
     ----------
@@ -78,7 +59,7 @@ class PredictionSets:
         Which labels are in the set.
     classes : ndarray of shape (n_classes,)
     thresholds : ndarray of shape (n_classes,)
-        Probability from which on a label is in; minus infinity for a label that always is.
+        Least probability of a label that is in; minus infinity for a label that always is.
     coverage : float
     per_class : bool
 
@@ -108,7 +89,7 @@ class PredictionSets:
 
     @property
     def always(self) -> tuple[Any, ...]:
-        """Labels that are in every set, since too few calibration records speak of them."""
+        """Labels that are in every set, for lack of calibration records."""
         return tuple(self.classes[np.isneginf(self.thresholds)].tolist())
 
     def labels(self) -> list[tuple[Any, ...]]:
@@ -154,16 +135,6 @@ class LabelSetMixin:
     """Label sets with a promised coverage for a classifier, from its `predict_proba` and `classes_`.
 
     Its `fit` must set `_calibration` to None.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> class Regression(LabelSetMixin, LogisticRegression):
-    ...     pass
-    >>> X = np.arange(40.0)[:, None]
-    >>> clf = Regression().fit(X[::2], X[::2, 0] > 20).calibrate(X[1::2], X[1::2, 0] > 20)
-    >>> clf.predict_set([[3.0], [35.0]], coverage=0.8).labels()
-    [(False,), (True,)]
     """
 
     classes_: NDArray[Any]
@@ -171,9 +142,7 @@ class LabelSetMixin:
     _calibration: LabelScores | None = None
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
-        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
-
-        A later `fit` forgets it. Nothing else depends on it.
+        """Calibrate `predict_set` on records that were not fitted to; a later `fit` forgets it.
 
         Parameters
         ----------
@@ -209,11 +178,11 @@ class LabelSetMixin:
         return self
 
     def _is_unknown(self, X: Any) -> BoolArray:  # noqa: ARG002
-        """Return which points have no value at all, shape (n, 1), or (1, 1) for all of them."""
+        """Return which points have no known value, shape (n, 1), or (1, 1) for all of them."""
         return np.zeros((1, 1), dtype=bool)
 
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
-        """Return for each point the labels that it may well have; the true one is among them with a stated probability.
+        """Return for each point a set of labels that holds the true one with a stated probability.
 
         Parameters
         ----------
@@ -222,9 +191,9 @@ class LabelSetMixin:
             Least probability that the set of a new record holds its label, over the draw of the record and of the
             calibration records. It is a mean over all records: less for hard ones, more for easy ones.
         per_class : bool, default=False
-            Whether this is to hold among the records of each class, rare ones too; a set may then leave out the label
-            that `predict` gives. A class with fewer than
-            ``coverage / (1 - coverage)`` calibration records is then in every set, which the result says.
+            Whether this is to hold within each class, rare ones too; a set may then be without the label of `predict`.
+            A class with fewer than ``coverage / (1 - coverage)`` calibration records is in every set: see
+            `PredictionSets.always`.
 
         Returns
         -------
@@ -248,5 +217,5 @@ class LabelSetMixin:
             )
         thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
         sets = np.asarray(self.predict_proba(X)) >= thresholds
-        sets |= self._is_unknown(X)  # a record of which nothing is known may have any label
+        sets |= self._is_unknown(X)  # without any known value a record may have any label
         return PredictionSets(sets, self.classes_, thresholds, float(coverage), bool(per_class), FrameMaker.like(X))

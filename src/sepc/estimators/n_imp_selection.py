@@ -1,4 +1,4 @@
-"""Choice of n_imp, the number of impurities to allow: risks along a path by cross-validation, and a stated rule."""
+"""Choice of n_imp, the number of impurities to allow, by cross-validation and a stated rule."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -28,10 +28,6 @@ from sepc.partitions.ordering import canonical_order
 OnStep = Callable[[int, int], None]
 METRICS = ("aurc", "augrc", "error")
 RULES = ("one_se", "best")
-_COUNTS = (0, 1, 2, 5)
-_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
-# More impurities than this share of the smaller class leave little to partition.
-_LARGEST_SHARE = 0.2
 # Means of risks that differ by less are equal.
 _ROUNDING = 1e-12
 
@@ -43,14 +39,12 @@ class FoldResult(NamedTuple):
     ----------
     aurc, augrc : float
         Of the labels, by trust.
-    error : float
-        Share of wrong labels.
-    outside : float
-        Share of the records outside every ellipsoid.
+    error, outside : float
+        Shares of wrong labels, and of records outside every ellipsoid.
     n_ellipsoids : int
     density : float
-        Logarithm of the number of training records in an ellipsoid minus its log volume in the original units; the mean
-        over the ellipsoids, weighted by these numbers. NaN without ellipsoids.
+        Log of the number of training records in an ellipsoid minus its log volume in the original units; the mean over
+        the ellipsoids, weighted by these numbers. NaN without ellipsoids.
     """
 
     aurc: float
@@ -68,15 +62,15 @@ class NImpPath:
     Attributes
     ----------
     candidates : tuple of int or float
-        Values of n_imp, by the count that they mean.
+        Values of n_imp, by their counts.
     counts : tuple of int
-        That count, in the binary problem where it is least.
+        These counts, in the binary problem where they are least.
     results : tuple of tuple of FoldResult
         For each candidate, one for each fold; the folds are the same for all.
     metric : {"aurc", "augrc", "error"}
         The risk that decides.
     rule : {"one_se", "best"}
-        Which candidate is chosen by it.
+        How it decides.
     estimator : SEPClassifier
         Unfitted.
 
@@ -117,7 +111,7 @@ class NImpPath:
 
     @property
     def density_correlation(self) -> float | None:
-        """Correlation, over the folds of the chosen candidate, of the density with the accuracy on the held-out fold.
+        """Correlation of density and accuracy on the held-out fold, over the folds of the chosen candidate.
 
         None for fewer than three folds, or if one of the two does not vary. See `needed_correlation`.
         """
@@ -128,9 +122,9 @@ class NImpPath:
 
     @property
     def needed_correlation(self) -> float | None:
-        """Least correlation over so many folds that differs from 0 at the 5 % level; None below three.
+        """Least correlation over the folds that differs from 0 at the 5 % level; None below three.
 
-        Optimistic: the folds share training records, and are not independent.
+        By the t test, optimistic: the folds share training records, and are not independent.
         """
         free = len(self.results[0]) - 2
         if free < 1:
@@ -155,21 +149,21 @@ class NImpPath:
         0      0      0           7.0    True
         1      2      2           7.4   False
         """
-        # A frame's column has one kind of numbers, counts and shares together are floats.
+        # A frame's column has one kind of numbers: counts and shares together are floats.
         return self.frames.frame(self._columns() | {"n_imp": np.asarray(self.candidates)})
 
     @property
     def folds(self) -> Any:
         """Frame of one row per fold, for the chosen candidate.
 
-        Which training set partitions best by the density of its ellipsoids, the paper's closing idea: `rank` 1 is
-        the densest. An ellipsoid that is flat in some direction has a nominal thickness, and so a large density.
-        Whether density tells anything of the accuracy on the held-out fold, `density_correlation` says.
+        `rank` 1 is the training set whose ellipsoids are densest, which by the paper's closing idea partitions best;
+        compare `density_correlation`. An ellipsoid that is flat in some direction has a nominal thickness, and so a
+        large density.
         """
         return self.frames.frame(self._fold_columns())
 
     def refit(self, X: Any, y: Any) -> Any:
-        """Return the estimator with the chosen n_imp, fitted to all of the records.
+        """Return the estimator with the chosen n_imp, fitted to all records.
 
         Parameters
         ----------
@@ -266,22 +260,20 @@ def select_n_imp(
     y : array-like of shape (n,)
     candidates : iterable of int or float, optional
         Counts, or shares strictly between 0 and 1, as for `SEPClassifier`. By default 0, 1, 2 and 5, where these are
-        at most a fifth of the smallest class, and the shares 0.01, 0.02, 0.05, 0.1 and 0.2. Of candidates that mean
-        the same counts on all of the records the first is kept.
+        at most a fifth of the smallest class, and the shares 0.01, 0.02, 0.05, 0.1 and 0.2. Of candidates with the same
+        counts on all of the records the first is kept.
     cv : int, default=5
-        Number of folds, at least 2; no more than there are records. Each holds about the same share of each class. A
-        class of fewer records than folds is missing in some of them. The only record of a class is in all training
-        sets and in no fold.
+        Number of folds, at least 2, stratified by class. The only record of a class is in all training sets and in no
+        fold.
     random_state : int, default=0
-        Decides which records go into which fold, whatever their order.
+        Seed of the folds, which do not depend on the order of the records.
     estimator : SEPClassifier, optional
         Its other parameters are used; the default is ``SEPClassifier()``.
     metric : {"aurc", "augrc", "error"}, default="aurc"
         The risk: of `sepc.metrics`, by trust, or the share of wrong labels.
     rule : {"one_se", "best"}, default="one_se"
         The largest n_imp whose mean risk over the folds exceeds the least one by at most one standard error of the
-        latter; or, by "best", not at all. Of several with the same risk the smallest: more impurities would gain
-        nothing.
+        latter; or, by "best", not at all. Of several with the same risk the smallest.
     n_jobs : int or None, default=None
         Number of processes.
     on_step : callable, optional
@@ -309,10 +301,13 @@ def select_n_imp(
     _check_choices(estimator, metric, rule)
     points, codes, classes = training_set(X, y, clone(estimator))[:3]
     if has_gaps(points):
-        points = completed(points)[0]  # folds are dealt by them
+        points = completed(points)[0]  # they decide the folds
     labels = classes[codes]
-    sizes = _smaller_sides(np.bincount(codes))
-    values = _sorted_candidates(_default_candidates(min(sizes)) if candidates is None else candidates, sizes)
+    # Records on the smaller side of each binary problem.
+    sizes = np.minimum(np.bincount(codes), len(codes) - np.bincount(codes)).tolist()[: 1 if len(classes) == 2 else None]
+    if candidates is None:  # more impurities than a fifth of the smaller class leave little to partition
+        candidates = [*(n for n in (0, 1, 2, 5) if n <= 0.2 * min(sizes)), 0.01, 0.02, 0.05, 0.1, 0.2]
+    values = _sorted_candidates(candidates, sizes)
     fold = _folds(points, codes, cv, random_state)
     tests = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
     jobs = (delayed(_fold_result)(estimator, value, X, labels, classes, test) for value in values for test in tests)
@@ -333,7 +328,7 @@ def _fold_result(
     """Fit to all records but those of one fold, and measure on these."""
     train = np.setdiff1d(np.arange(len(y)), test, assume_unique=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SepcWarning)  # the final fit tells of small classes, once
+        warnings.simplefilter("ignore", SepcWarning)  # the final fit warns of small classes, once
         fitted = clone(estimator).set_params(n_imp=n_imp).fit(_safe_indexing(X, train), y[train])
     a = fitted.assess(_safe_indexing(X, test))
     true, predicted = (np.searchsorted(classes, labels) for labels in (y[test], a.label))
@@ -366,7 +361,7 @@ def _folds(points: FloatArray, codes: IntArray, cv: int, random_state: int) -> I
     sizes = np.bincount(codes)
     if sizes.max() < 2:
         raise InputError("y has one record of each class; expected at least two of one class to hold one of them out.")
-    # Each class goes on where the one before has ended, so that folds differ by one record at most.
+    # Each class starts at the fold after the last one of the class before: sizes of folds differ by one at most.
     starts = iter([0, *np.cumsum(sizes[sizes > 1]).tolist()])
     return stratified_parts(
         codes,
@@ -376,19 +371,8 @@ def _folds(points: FloatArray, codes: IntArray, cv: int, random_state: int) -> I
     )
 
 
-def _smaller_sides(class_count: IntArray) -> list[int]:
-    """Return the number of records on the smaller side of each binary problem."""
-    total = int(class_count.sum())
-    sides = [min(n, total - n) for n in class_count.tolist()]
-    return sides[:1] if len(sides) == 2 else sides
-
-
-def _default_candidates(smallest: int) -> list[int | float]:
-    return [*(n for n in _COUNTS if n <= _LARGEST_SHARE * smallest), *_SHARES]
-
-
 def _sorted_candidates(candidates: Iterable[int | float], sizes: Sequence[int]) -> list[int | float]:
-    """Return the candidates by the counts that they mean, each set of counts once."""
+    """Return the candidates by their counts in the binary problems, each set of counts once."""
     by_counts: dict[tuple[int, ...], int | float] = {}
     for value in candidates if isinstance(candidates, Iterable) else ():
         if value is None:

@@ -20,22 +20,12 @@ except ImportError:  # scikit-learn before 1.9
 __all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
 
 _STEPS = 100
-_SECONDS_BETWEEN_LINES = 1.0
 
 
 class Progress:
-    """Progress of a fit, in hundredths.
+    """Progress of a fit, in hundredths, to the callbacks of an estimator and, if verbose, as lines on standard error.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its callbacks are called.
-    tasks : list of str
-        What is done, one after the other.
-    verbose : bool
-        Whether to print lines to the standard error stream.
-    done : str, default="points settled"
-        What the numbers in these lines count.
+    `tasks` are done one after the other; `done` is what the numbers in the lines count.
     """
 
     def __init__(self, estimator: Any, tasks: list[str], verbose: bool, done: str = "points settled") -> None:
@@ -58,11 +48,11 @@ class Progress:
 
     @property
     def is_followed(self) -> bool:
-        """Whether lines or callbacks are asked for."""
+        """Whether there are lines or callbacks."""
         return bool(self.verbose) or self.context is not None
 
     def finish(self) -> None:
-        """Report what is left to report."""
+        """Report the remaining progress."""
         self._reach(_STEPS)
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator)
@@ -77,6 +67,6 @@ class Progress:
 
     def _line(self, task: str, n_settled: int, n_total: int) -> None:
         now = monotonic()
-        if self.verbose and (now - self.last_line >= _SECONDS_BETWEEN_LINES or n_settled == n_total):
+        if self.verbose and (now - self.last_line >= 1.0 or n_settled == n_total):
             self.last_line = now
             print(f"{task}: {n_settled} of {n_total} {self.what_is_done}, {now - self.start:.1f} s", file=sys.stderr)

@@ -1,7 +1,7 @@
-"""The records of a training set, in memory or elsewhere: what a fit asks of them, whatever they are in.
+"""The records of a training set, in memory or elsewhere, with one interface for a fit.
 
 The time of a partition grows faster than the number of records. So it is made of a core, which represents every class;
-all records then take part in passes, sums over chunks. Which records are in the core a hash of their values decides: so
+all records then take part in passes, sums over chunks. A hash of its values decides whether a record is in the core: so
 neither the order of the rows matters nor where they are.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.splits import Hashes, apart, record_hashes, stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
+from sepc.estimators.constants import CHUNK, CORE_NUMBERS, CORE_RECORDS, LEAST_CORE
 from sepc.estimators.held_out_parts import HashParts, has_few_values
 from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.geometry.stack import EllipsoidStack
@@ -32,17 +33,7 @@ from sepc.partitions.units import location_and_scale, location_and_unit
 from sepc.scale.scattered_records import Chunk
 from sepc.scale.training_sets import ScatteredTrainingSet
 
-# Records in a core, and numbers in it: an ellipsoid of many features takes longer. A partition of 20,000 overlapping
-# records takes 1 s with 10 features and 5 s with 30, and a fit makes four.
-_CORE_RECORDS = 20_000
-_CORE_NUMBERS = 600_000
-_LEAST_CORE = 5_000
-# Records in a chunk of an array in memory.
-_CHUNK = 1 << 14
-# One record of this number is only counted, by trust methods with held-out counts.
-_COUNTED = 3
-
-# What is asked of points, classes and hashes of a chunk.
+# A function of points, classes and hashes of a chunk.
 Answer = Callable[[FloatArray, IntArray, Hashes], list[Any]]
 
 
@@ -58,7 +49,7 @@ class Core:
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them.
     hashes : ndarray of uint64, shape (n,), or None
-        Of the records; None where the core is the whole training set.
+        None where the core is the whole training set.
     counted : ndarray of bool, shape (n,), or None
         Which records are only counted, and shape no ellipsoid; None where all do both.
     """
@@ -70,46 +61,14 @@ class Core:
     counted: BoolArray | None = None
 
     @property
-    def there(self) -> FloatArray:
+    def with_gaps(self) -> FloatArray:
         """The points with NaN where values are missing, shape (n, d)."""
         return self.points if self.gaps is None else np.where(self.gaps, np.nan, self.points)
 
-
-class Records(Protocol):
-    """All records of a training set, in the units of the model."""
-
-    classes: NDArray[Any]
-    mean: FloatArray
-    scale: FloatArray
-    center: FloatArray
-    unit: FloatArray
-    extents: Extents
-
-    def __len__(self) -> int: ...
-
-    def core(self) -> tuple[Core, IntArray]:
-        """Return the core, and which row of the training set each of its records is."""
-
-    def moments(self, origin: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return sums of the differences from an origin, and of their products, over all records."""
-
-    def total(self, function: Answer) -> list[FloatArray]:
-        """Return the sums over all chunks of the arrays that a function makes of points, classes and hashes of each."""
-
-    def gathered(self, function: Answer) -> list[Any]:
-        """Return the arrays that a function makes of each chunk, one after the other."""
-
-    def parts(self, parts: HashParts) -> NDArray[np.integer]:
-        """Return the part in which each record is held out; empty where records are not kept."""
-
-    def rules(
-        self, partitions: Sequence[Partition], problems: Sequence[Problem], core: Core, grows: bool
-    ) -> list[Rules]:
-        """Return the rules of the partitions of the core, which count all records, or those held out for it."""
-
-    @property
-    def kept(self) -> TrainingRecords | None:
-        """The records that a model keeps; None where they are too many."""
+    def of(self, rows: Any) -> "Core":
+        """Return some of the records."""
+        optional = (self.gaps, self.hashes, self.counted)
+        return Core(self.points[rows], self.codes[rows], *(None if one is None else one[rows] for one in optional))
 
 
 class ArrangedSet(NamedTuple):
@@ -118,13 +77,11 @@ class ArrangedSet(NamedTuple):
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        A copy of its own, which a fit may work in.
+        A copy, which a fit may work in.
     rows : ndarray of int, shape (n,)
-        Which row of the training set each point is; weights repeat some, and leave some out.
+        Rows of the training set, which has `n_rows`; weights repeat some, and drop some.
     class_count : ndarray of int, shape (n_classes,)
     classes : ndarray of shape (n_classes,)
-    n_rows : int
-        How many rows the training set has.
     gaps : ndarray of bool, shape (n, d), or None
         Where values are missing, and something else stands in for them; None where none are.
     """
@@ -144,19 +101,10 @@ class ArrangedSet(NamedTuple):
 
 
 class RecordsInMemory:
-    """Records in an array.
+    """Records in an array, whose points are brought into the units of the model, in place.
 
-    Parameters
-    ----------
-    training : ArrangedSet
-        Its points are brought into the units of the model, in place.
-    standardize : bool
-    sampled : bool
-        Whether the core of many records is a sample.
-    only_counts : bool
-        Whether a third of the records is only counted.
-    n_jobs : int or None
-        Number of threads.
+    `sampled` is whether the core of many records is a sample, `only_counts` whether a third of the records is only
+    counted; passes use `n_jobs` threads.
     """
 
     def __init__(
@@ -194,12 +142,12 @@ class RecordsInMemory:
         return moments_about(origin, self.points)
 
     def total(self, function: Answer) -> list[FloatArray]:
-        """Return the sums over all chunks."""
+        """Return the sums over all chunks of the arrays that a function makes of each."""
         return added(self._answers(function))
 
     def gathered(self, function: Answer) -> list[Any]:
-        """Return the arrays of all chunks, one after the other."""
-        return joined(self._answers(function))
+        """Return the arrays that a function makes of each chunk, one after the other."""
+        return concatenated(self._answers(function))
 
     def _answers(self, function: Answer) -> Iterable[list[Any]]:
         """Yield the answer of each chunk; of several at the same time if `n_jobs` allows it."""
@@ -210,7 +158,7 @@ class RecordsInMemory:
             points = self.points[some] if gaps is None else np.where(gaps[some], np.nan, self.points[some])
             return function(points, self.codes[some].astype(np.int64), hashes[some])
 
-        jobs = (delayed(of_chunk)(some) for some in chunk_slices(len(self), _CHUNK))
+        jobs = (delayed(of_chunk)(some) for some in chunk_slices(len(self), CHUNK))
         found: Iterable[list[Any]] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(jobs)
         return found
 
@@ -241,12 +189,7 @@ class RecordsInMemory:
 
 
 class RecordsElsewhere:
-    """Records that are not in memory: in a file, on a device or a cluster.
-
-    Parameters
-    ----------
-    training : ScatteredTrainingSet
-    """
+    """Records that are not in memory: in a file, on a device or a cluster. A model keeps none of them."""
 
     kept = None
 
@@ -263,7 +206,7 @@ class RecordsElsewhere:
         if counts.sum() == len(self):
             whole = _in_canonical_order(_one_chunk(self.records.each(_everything)))
             return Core(whole.points, whole.codes), whole.rows
-        hashes, codes = joined(self.records.each(_hashes_of))
+        hashes, codes = concatenated(self.records.each(_hashes_of))
         chosen = [hashes[codes == k] for k in range(len(counts))]
         chosen = [of_class[evenly_by_hash(of_class, k)] for of_class, k in zip(chosen, counts.tolist(), strict=True)]
         found = _one_chunk(self.records.each(partial(_chosen_of, chosen)))
@@ -279,12 +222,12 @@ class RecordsElsewhere:
         return total, products
 
     def total(self, function: Answer) -> list[FloatArray]:
-        """Return the sums over all chunks."""
+        """As in memory; the workers of a cluster add up their own."""
         return self.records.total(partial(_answer, function, self.are_apart), added)
 
     def gathered(self, function: Answer) -> list[Any]:
-        """Return the arrays of all chunks, one after the other."""
-        return joined(self.records.each(partial(_answer, function, self.are_apart)))
+        """As in memory."""
+        return concatenated(self.records.each(partial(_answer, function, self.are_apart)))
 
     def parts(self, parts: HashParts) -> NDArray[np.integer]:  # noqa: ARG002
         """Return nothing: no record is kept."""
@@ -311,6 +254,9 @@ class RecordsElsewhere:
         ]
 
 
+Records = RecordsInMemory | RecordsElsewhere
+
+
 def _moments_of(origin: FloatArray, chunk: Chunk) -> list[FloatArray]:
     return list(moments_about(origin, chunk.points))
 
@@ -324,7 +270,7 @@ def _hashes_of(chunk: Chunk) -> list[Any]:
 
 
 def _chosen_of(chosen: Sequence[Hashes], chunk: Chunk) -> Chunk:
-    """Return the records of a chunk that are chosen, by the hashes of those that are of each class."""
+    """Return the records of a chunk with chosen hashes, which are given for each class."""
     hashes, is_chosen = chunk.hashes, np.zeros(len(chunk.codes), dtype=bool)
     for k, of_class in enumerate(chosen):
         own = np.flatnonzero(chunk.codes == k)
@@ -338,7 +284,7 @@ def _answer(function: Answer, are_apart: bool, chunk: Chunk) -> list[Any]:
 
 
 def _one_chunk(chunks: Iterable[Chunk]) -> Chunk:
-    return Chunk(*joined([list(chunk) for chunk in chunks]))
+    return Chunk(*concatenated([list(chunk) for chunk in chunks]))
 
 
 def _in_canonical_order(chunk: Chunk) -> Chunk:
@@ -357,18 +303,18 @@ def added(chunks: Iterable[list[FloatArray]]) -> list[FloatArray]:
     return total
 
 
-def joined(chunks: Iterable[list[Any]]) -> list[Any]:
+def concatenated(chunks: Iterable[list[Any]]) -> list[Any]:
     """Return the arrays of all chunks, one after the other."""
     return [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
 
 
 def core_size(d: int) -> int:
-    """Return how many records with d features a core has at most."""
-    return max(min(_CORE_RECORDS, _CORE_NUMBERS // d), _LEAST_CORE)
+    """Return the largest number of records with d features in a core."""
+    return max(min(CORE_RECORDS, CORE_NUMBERS // d), LEAST_CORE)
 
 
 def core_counts(class_count: IntArray, n: int) -> IntArray:
-    """Return how many records of each class are in a core of n: in proportion, but small classes whole.
+    """Return the number of records of each class in a core of n: in proportion, but small classes whole.
 
     Half of the core is shared out evenly among the classes, the rest by their sizes.
     """
@@ -382,14 +328,14 @@ def core_counts(class_count: IntArray, n: int) -> IntArray:
 def evenly_by_hash(hashes: Hashes, k: int) -> IntArray:
     """Return k records at even distances in the order of their hashes, by number, ascending.
 
-    Of equal records, whose hashes are equal, as many are chosen as of all others in proportion.
+    Of equal records, whose hashes are equal, a proportionate number is chosen.
     """
     order = np.argsort(hashes, kind="stable")
     return np.sort(order[(2 * np.arange(k) + 1) * len(hashes) // (2 * k)])
 
 
 def first_of_each(hashes: Hashes, chosen: Hashes) -> BoolArray:
-    """Return which records are chosen, by the hashes of those that are: of equal ones the first, as often as chosen."""
+    """Return a mask of the first records with chosen hashes, each as often as it is chosen."""
     wanted, often = np.unique(chosen, return_counts=True)
     order = np.argsort(hashes, kind="stable")
     in_order = hashes[order]
@@ -402,9 +348,8 @@ def first_of_each(hashes: Hashes, chosen: Hashes) -> BoolArray:
 
 def core_rows(class_count: IntArray, hashes: Hashes, n: int) -> IntArray:
     """Return which records of a training set, class by class, are a core of n, ascending."""
-    ends = np.cumsum(class_count)
-    of_classes = zip((ends - class_count).tolist(), ends.tolist(), core_counts(class_count, n).tolist(), strict=True)
-    return np.concatenate([start + evenly_by_hash(hashes[start:end], k) for start, end, k in of_classes])
+    of_classes = zip(class_slices(class_count), core_counts(class_count, n).tolist(), strict=True)
+    return np.concatenate([own.start + evenly_by_hash(hashes[own], k) for own, k in of_classes])
 
 
 def _standardise(points: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
@@ -426,7 +371,5 @@ def class_slices(class_count: IntArray) -> list[slice]:
 def _third_of_each_class(points: FloatArray, codes: IntArray, unit: FloatArray) -> BoolArray:
     """Return every third record by coordinates, from all over each class, shape (n,)."""
     ranks = without_last_bits(points, unit)
-    parts = stratified_parts(
-        codes, _COUNTED, order=lambda rows: canonical_order(ranks, among=rows), first=lambda rows: int(rows[0])
-    )
-    return np.asarray(parts == _COUNTED - 1)
+    order, first = (lambda rows: canonical_order(ranks, among=rows)), (lambda rows: int(rows[0]))
+    return np.asarray(stratified_parts(codes, 3, order=order, first=first) == 2)

@@ -1,4 +1,4 @@
-"""Samples from a model: synthetic records drawn from its ellipsoids, and those of a pool most worth a label."""
+"""Samples from a model: synthetic records from its ellipsoids, and records of a pool to be labelled next."""
 
 from typing import Any
 
@@ -16,23 +16,10 @@ from sepc.partitions.ordering import canonical_order
 def draw(
     model: PartitionModel, n: int, label: Any, region: str | None, rng: np.random.Generator
 ) -> tuple[FloatArray, NDArray[Any]]:
-    """Draw synthetic records from the ellipsoids, in proportion to the training points that each was built for.
+    """Draw n synthetic records from the ellipsoids, in proportion to the training points that each was built for.
 
-    Parameters
-    ----------
-    model : PartitionModel
-    n : int
-    label : object
-        Draw from this label's ellipsoids only; None for all labels.
-    region : str or None
-        Draw from this ellipsoid only.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Z : ndarray of shape (n, d)
-        In the model's units.
-    labels : ndarray of shape (n,)
+    They are in the model's units, shape (n, d), and come with their labels. Only ellipsoids of `label` and `region` are
+    used, if these are not None.
     """
     read_as = model.component_names()
     sources = [
@@ -51,18 +38,14 @@ def draw(
     parts = zip(sources, share.tolist(), strict=True)
     Z = np.concatenate([_with_values(model, name, E.sample(k, rng), rng) for (name, _, E, _), k in parts])
     labels = np.repeat(np.array([source[1] for source in sources], dtype=model.classes.dtype), share)
-    constant = ~np.isnan(model.outline.constant)  # an ellipsoid is a hair thick where all records agree
+    constant = ~np.isnan(model.outline.constant)  # an ellipsoid has a nominal thickness where all records agree
     Z[:, constant] = model.outline.constant[constant]
     order = rng.permutation(n)
     return Z[order], labels[order]
 
 
 def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return points of an ellipsoid with values of categories that are drawn by the shares they have in it.
-
-    Where it is read as one with others, by the shares in all of them. Only where categories are read so; an ellipsoid
-    of features that are 0 and 1 has hardly any record that can be.
-    """
+    """Return points of an ellipsoid with categories drawn by shares in its component, if they are modelled so."""
     if not isinstance(model, DensityModel) or model.densities.shares is None:
         return Z
     categories = model.densities.shares.categories
@@ -70,7 +53,7 @@ def _with_values(model: PartitionModel, region: str, Z: FloatArray, rng: np.rand
     shares = model.densities.shares.shares(component)
     for at in categories.slices:
         group = categories.features[at]
-        # Of two values the other one has no feature; of several one that was never seen is not drawn.
+        # Of two values the other one has no feature; of several a value without records is not drawn.
         none = max(1.0 - shares[at].sum(), 0.0) if len(group) == 1 else 0.0
         chances = np.append(shares[at], none)
         drawn = rng.choice(len(chances), len(Z), p=chances / chances.sum())
@@ -91,25 +74,12 @@ def _sources(model: PartitionModel) -> list[tuple[str, Any, Ellipsoid, int]]:
 
 
 def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
-    """Return the points of a pool whose labels would teach most, the most worth first.
+    """Return the row numbers of k points of a pool, shape (n, d), that are most worth a label, the most worth first.
 
     A point's worth is its distrust ``1 - trust`` plus its strangeness ``distance / (distance + typical)``, where
     typical is the median distance of the pool's points outside every ellipsoid; divided by one more than the number of
-    points that were already taken from the same region. Equal records are taken once. Of a point with missing values
-    no distance is known, and its distrust alone counts.
-
-    Parameters
-    ----------
-    a : Assessment
-        Of the pool.
-    points : ndarray of shape (n, d)
-        The pool.
-    k : int
-
-    Returns
-    -------
-    ndarray of int, shape (k,)
-        Row numbers of the pool.
+    points that were already taken from the same region. Equal records are taken once. With missing values a point has
+    no distance, and its worth is its distrust.
     """
     outside = a.distance > 0.0
     typical = float(np.median(a.distance[outside])) if outside.any() else 1.0
@@ -127,7 +97,7 @@ def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
 
 
 def _spread(worth: FloatArray, region: IntArray, k: int) -> IntArray:
-    """Take k candidates, each time the one worth most, what is left of its region being worth less from then on."""
+    """Take k candidates, each time the one worth most; the worth of its region falls with each."""
     n_taken = np.zeros(region.max() + 1)
     current = worth.copy()
     chosen: list[int] = []

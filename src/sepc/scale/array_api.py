@@ -1,7 +1,7 @@
 """Densities and memberships of points in arrays of any library of the array API standard: on a graphics card, say.
 
-Points in the same ellipsoids share their verdict: few different cases go back to be decided by the same code as for
-NumPy arrays. Points in no ellipsoid are a case each.
+Points in the same ellipsoids have the same verdict: the few different cases are decided by the same code as NumPy
+arrays. Points in no ellipsoid are a case each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,6 @@ from sepc.model.densities import FARTHEST, LocalDensities, pairs
 
 # Numbers in a temporary table.
 _TABLE = 1 << 24
-# Exponents beyond this overflow; the logistic function is 0 or 1 long before.
-_EXPONENT = 700.0
 # Flags in a word, and the value of each bit.
 _WORD = 64
 _BIT_VALUES = (np.uint64(1) << np.arange(_WORD, dtype=np.uint64)).view(np.int64)
@@ -35,14 +33,7 @@ Array = Any  # of whatever library
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """An array library and one of its devices.
-
-    Attributes
-    ----------
-    xp : module
-        Has the functions of the array API standard.
-    device : object
-    """
+    """An array library, `xp` by the array API standard, and one of its devices."""
 
     xp: Any
     device: Any
@@ -67,20 +58,7 @@ class Place:
 
 
 def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
-    """Return the logarithm of each class's prior times its density, as `LocalDensities.log_joint` does.
-
-    Parameters
-    ----------
-    densities : LocalDensities
-    Z : array of shape (n, d)
-        Double precision.
-    place : Place
-        Where it is.
-
-    Returns
-    -------
-    array of shape (n, n_classes)
-    """
+    """Return the log of each class's prior times its density at points Z, as `LocalDensities.log_joint` does."""
     xp = place.xp
     center, unit = place.put(densities.center), place.put(densities.unit)
     coefficients, log_weights = place.put(densities.coefficients), place.put(densities.log_weights)
@@ -100,34 +78,25 @@ def log_joint(densities: LocalDensities, Z: Array, place: Place) -> Array:
 
 
 def posterior(calibration: Calibration, joint: Array, place: Place) -> Array:
-    """Return the probability of each class, as `Calibration.posterior` does.
-
-    Parameters
-    ----------
-    calibration : Calibration
-    joint : array of shape (n, n_classes)
-        As `log_joint` returns it.
-    place : Place
-
-    Returns
-    -------
-    array of shape (n, n_classes)
-    """
+    """Return the probability of each class by the log joint densities, as `Calibration.posterior` does."""
     xp = place.xp
-    far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -_EXPONENT, _EXPONENT)))
+    # Exponents beyond 700 overflow; the logistic function is 0 or 1 long before.
+    far = 1.0 / (1.0 + xp.exp(xp.clip(log_density(joint, xp) - calibration.level, -700.0, 700.0)))
     background = calibration.unexplained + (1.0 - calibration.unexplained) * far
-    by_regions = _softmax(joint / calibration.temperature + place.put(calibration.correction), xp)
+    logs = joint / calibration.temperature + place.put(calibration.correction)
+    by_regions = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
+    by_regions = by_regions / xp.sum(by_regions, axis=1, keepdims=True)
     return mixed(by_regions, background[:, None], place.put(calibration.class_share))
 
 
 def log_density(joint: Array, xp: Any) -> Array:
-    """Return the logarithm of the density of all classes together, shape (n,)."""
+    """Return the log of the density of all classes or components together, shape (n,)."""
     top = xp.max(joint, axis=1, keepdims=True)
     return top[:, 0] + xp.log(xp.sum(xp.exp(joint - top), axis=1))
 
 
 def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
-    """Return the share of the records left out at which the density is no higher, shape (n,)."""
+    """Return the share of the held-out records at which the density is no higher, shape (n,)."""
     xp, n = place.xp, len(calibration.held_out)
     if not n:
         return xp.full(joint.shape[0], xp.nan, dtype=xp.float64, device=place.device)
@@ -136,7 +105,7 @@ def typicality(calibration: Calibration, joint: Array, place: Place) -> Array:
 
 
 def _log_shares(shares: CategoryShares | None, Z: Array, place: Place) -> tuple[Array | float, Array | float]:
-    """Return what `CategoryShares.log_shares` returns, and how far features lie beyond, as a square."""
+    """Return what `CategoryShares.log_shares` returns, and squared distances of features beyond 0 and 1."""
     if shares is None:
         return 0.0, 0.0
     xp, categories = place.xp, shares.categories
@@ -152,78 +121,34 @@ def _log_shares(shares: CategoryShares | None, Z: Array, place: Place) -> tuple[
     return logs, xp.sum(beyond * beyond, axis=1, keepdims=True)
 
 
-def _squares(xp: Any, points: Array, center: FloatArray, frame: FloatArray) -> Array:
-    """Return ``|frame' (x - center)|^2`` of each point, shape (n,)."""
-    center, frame = (xp.asarray(np.array(array), device=points.device) for array in (center, frame))
-    image = (points - center[None, :]) @ frame
-    return xp.sum(image * image, axis=1)
-
-
 def _by_class(densities: LocalDensities, by_component: Array, xp: Any) -> Array:
     """Sum up the components of each class; a class without any is impossible."""
     columns = [xp.full_like(by_component[:, 0], -xp.inf)] * densities.n_classes
     for k, of_class in densities.of_classes():
-        logs = by_component[:, of_class]
-        top = xp.max(logs, axis=1, keepdims=True)
-        columns[k] = top[:, 0] + xp.log(xp.sum(xp.exp(logs - top), axis=1))
+        columns[k] = log_density(by_component[:, of_class], xp)
     return xp.stack(columns, axis=1)
 
 
-def _softmax(logs: Array, xp: Any) -> Array:
-    shares = xp.exp(logs - xp.max(logs, axis=1, keepdims=True))
-    return shares / xp.sum(shares, axis=1, keepdims=True)
+def inside(stack: EllipsoidStack, Z: Array, place: Place) -> Array:
+    """Return which ellipsoids hold which points, shape (n, k)."""
+    return place.xp.stack([is_held(gauge) for gauge in _gauges(stack, Z, place)], axis=1)
 
 
-def inside(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Array:
-    """Return which ellipsoids hold which points.
-
-    Parameters
-    ----------
-    xp : module
-        Library of the arrays.
-    Z : array of shape (n, d)
-    centers : ndarray of shape (k, d)
-    frames : ndarray of shape (k, d, d)
-        Axes, the columns of each matrix, divided by their radii.
-
-    Returns
-    -------
-    array of bool, shape (n, k)
-    """
-    return xp.stack([is_held(gauge) for gauge in _gauges(xp, Z, centers, frames)], axis=1)
-
-
-def _gauges(xp: Any, Z: Array, centers: FloatArray, frames: FloatArray) -> Iterator[Array]:
-    """Yield the gauges of points under each ellipsoid, shape (n,)."""
-    return (xp.sqrt(_squares(xp, Z, *frame)) for frame in zip(centers, frames, strict=True))
+def _gauges(stack: EllipsoidStack, Z: Array, place: Place) -> Iterator[Array]:
+    """Yield the gauges of points under each ellipsoid, ``|(axes / radii)' (x - center)|``, shape (n,)."""
+    for center, axes, radii in zip(stack.centers, stack.axes, stack.radii, strict=True):
+        image = (Z - place.put(center)) @ place.put(axes / radii)
+        yield place.xp.sqrt(place.xp.sum(image * image, axis=1))
 
 
 def local_overlaps(stack: EllipsoidStack, sides: IntArray, Z: Array, place: Place) -> Array:
-    """Return how alike the ellipsoids of different labels that hold a point are there, as `Rules.local_overlaps` does.
+    """Return the overlap of ellipsoids of different labels that hold a point, as `Rules.local_overlaps` does.
 
-    Parameters
-    ----------
-    stack : EllipsoidStack
-    sides : ndarray of int, shape (n_ellipsoids,)
-        0 or 1: the label of each.
-    Z : array of shape (n, d)
-        Double precision, at least one row.
-    place : Place
-        Where it is.
-
-    Returns
-    -------
-    array of shape (n,)
+    `sides`, shape (n_ellipsoids,), are 0 or 1: the label of each. Z has at least one row.
     """
-    centers, frames = _frames(stack)
     blocks = (Z[rows, :] for rows in _blocks(Z.shape[0], max(len(stack), stack.dim)))
-    found = [local_overlap(place.xp, stack, _gauges(place.xp, z, centers, frames), sides) for z in blocks]
+    found = [local_overlap(place.xp, stack, _gauges(stack, z, place), sides) for z in blocks]
     return place.xp.concat(found)
-
-
-def _frames(stack: EllipsoidStack) -> tuple[FloatArray, FloatArray]:
-    """Return centres, and axes divided by their radii, shapes (k, d) and (k, d, d)."""
-    return stack.centers[:, 0], stack.axes / stack.radii[:, None]
 
 
 class Groups(NamedTuple):
@@ -248,20 +173,7 @@ class Groups(NamedTuple):
 
 
 def groups_of(stack: EllipsoidStack, Z: Array, place: Place) -> Groups:
-    """Return the groups of points of which the same is to be said.
-
-    Parameters
-    ----------
-    stack : EllipsoidStack
-    Z : array of shape (n, d)
-        Double precision.
-    place : Place
-        Where it is.
-
-    Returns
-    -------
-    Groups
-    """
+    """Return the groups of points Z that have the same verdict."""
     xp = place.xp
     patterns, which = distinct(_words(stack, Z, place), place)
     sets = unpacked(patterns.view(np.uint64), len(stack))
@@ -293,30 +205,19 @@ def _words(stack: EllipsoidStack, Z: Array, place: Place) -> list[Array]:
     xp, n = place.xp, Z.shape[0]
     if not len(stack):
         return [xp.zeros(n, dtype=xp.int64, device=place.device)]
-    centers, frames = _frames(stack)
     words = list(chunk_slices(len(stack), _WORD))
     bit_values = place.put(_BIT_VALUES)
     blocks = []
     for rows in _blocks(n, max(len(stack), stack.dim)):
-        flags = xp.astype(inside(xp, Z[rows, :], centers, frames), xp.int64)
+        flags = xp.astype(inside(stack, Z[rows, :], place), xp.int64)
         blocks.append([xp.sum(flags[:, word] * bit_values[: word.stop - word.start], axis=1) for word in words])
     return [xp.concat(word) for word in zip(*blocks, strict=True)]
 
 
 def distinct(columns: Sequence[Array], place: Place) -> tuple[IntArray, Array]:
-    """Return the different rows of a table of whole numbers.
+    """Return the different rows, shape (n_rows, n_columns), of a table of whole numbers, and which each row is.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of int, shape (n,)
-    place : Place
-        Where they are.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (n_rows, n_columns)
-    which : array of int, shape (n,)
-        Which of these each row of the table is.
+    `columns` are arrays of shape (n,) at a place, and so is the number of each row among the different ones.
     """
     xp = place.xp
     values, which = xp.unique_inverse(columns[0])

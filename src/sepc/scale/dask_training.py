@@ -1,7 +1,7 @@
 """Training sets in Dask arrays and data frames, which stay where they are.
 
-The workers of a cluster keep the chunks, and make those again that are lost with one of them. Without a cluster, each
-pass makes them anew: they need not fit into memory.
+The workers of a cluster keep the chunks, and make lost ones again. Without a cluster each pass makes them anew: they
+need not fit into memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,28 +28,14 @@ from sepc.geometry.chunks import chunk_slices
 from sepc.scale.scattered_records import Chunk, ScatteredRecords
 from sepc.scale.training_sets import ScatteredTrainingSet, require_shape, sorted_classes
 
-# Answers that a worker merges at a time.
-_AT_ONCE = 8
-
 T = TypeVar("T")
 
 
 def cluster_set(X: Any, y: Any, standardize: bool) -> ScatteredTrainingSet:
-    """Return a training set that stays on the workers.
-
-    Parameters
-    ----------
-    X : dask array or data frame of shape (n, d)
-    y : dask array or series, or array-like, of shape (n,)
-    standardize : bool
-
-    Returns
-    -------
-    ScatteredTrainingSet
-    """
+    """Return a training set that stays on the workers; y may be of Dask, too."""
     require_shape(X.shape, None)
     blocks = _blocks(X)
-    sizes = list(dask.compute(*map(_n_rows, blocks)))
+    sizes = list(dask.compute(*map(delayed(len), blocks)))
     starts = np.cumsum([0, *sizes]).tolist()
     labels = _label_blocks(y, sizes)
     classes = _classes(labels, starts)
@@ -79,8 +65,8 @@ def _label_blocks(y: Any, sizes: Sequence[int]) -> list[Delayed]:
         y = np.asarray(y)
         require_shape((sum(sizes), 1), len(y))
         return [delayed(part, pure=False, traverse=False) for part in np.split(y, np.cumsum(sizes)[:-1])]
-    blocks = [_array(block) for block in (y.to_delayed().ravel() if hasattr(y, "rechunk") else y.to_delayed())]
-    found = list(dask.compute(*map(_n_rows, blocks)))
+    blocks = list(map(delayed(np.asarray), y.to_delayed().ravel() if hasattr(y, "rechunk") else y.to_delayed()))
+    found = list(dask.compute(*map(delayed(len), blocks)))
     if found == list(sizes):
         return blocks
     require_shape((sum(sizes), 1), sum(found))
@@ -103,19 +89,9 @@ def _joined(blocks: list[NDArray[Any]], start: int, end: int) -> NDArray[Any]:
 
 
 @delayed
-def _n_rows(block: Any) -> int:
-    return len(block)
-
-
-@delayed
 def _chunk(block: Any, labels: NDArray[Any], start: int, classes: NDArray[Any]) -> Chunk:
     points = np.ascontiguousarray(block, dtype=np.float64)
     return Chunk(points, np.searchsorted(classes, labels), np.arange(start, start + len(points)), points)
-
-
-@delayed
-def _array(labels: Any) -> NDArray[Any]:
-    return np.asarray(labels)
 
 
 @delayed
@@ -126,20 +102,9 @@ def _kinds_and_labels(labels: NDArray[Any], start: int) -> tuple[dict[str, Label
 
 
 class ClusterRecords(ScatteredRecords):
-    """Records in chunks that Dask makes.
+    """Records in chunks that Dask makes, of `Chunk`; `sizes` are their numbers of records.
 
-    Parameters
-    ----------
-    chunks : sequence of Delayed
-        Of `Chunk`.
-    sizes : sequence of int
-        Numbers of records in them.
-    dim : int
-
-    Attributes
-    ----------
-    bytes_received : list of int
-        Bytes that came back from the workers in each pass.
+    `bytes_received` are the bytes that came back from the workers in each pass.
     """
 
     def __init__(self, chunks: Sequence[Delayed], sizes: Sequence[int], dim: int) -> None:
@@ -155,7 +120,7 @@ class ClusterRecords(ScatteredRecords):
         """Return the answers as one; the workers merge them."""
         answers = self._asked(question)
         while len(answers) > 1:
-            answers = [_merged_answers(merge, answers[some]) for some in chunk_slices(len(answers), _AT_ONCE)]
+            answers = [_merged_answers(merge, answers[some]) for some in chunk_slices(len(answers), 8)]
         found: T = self._received(answers)[0]
         return found
 

@@ -21,7 +21,7 @@ OUT_OF_CORE_BYTES = 1 << 28
 
 
 def points_elsewhere(clf: Any, X: Any) -> "DaskPoints | DevicePoints | None":
-    """Return new points that are not in memory, which know what a fitted classifier says of them; None in memory."""
+    """Return new points that are not in memory, with the predictions of a fitted classifier; None in memory."""
     if is_of("dask", X):
         from sepc.scale.predict_dask import DaskPoints
 
@@ -37,20 +37,9 @@ def points_elsewhere(clf: Any, X: Any) -> "DaskPoints | DevicePoints | None":
 def scattered_training_set(X: Any, y: Any, standardize: bool, n_jobs: int | None) -> ScatteredTrainingSet | None:
     """Return a training set that is not in memory, None for one that is.
 
-    Parameters
-    ----------
-    X : array or frame of shape (n, d)
-        A Dask array or data frame, a large array that is mapped from a file, or, under scikit-learn's
-        ``array_api_dispatch``, an array on a device.
-    y : array-like of shape (n,)
-        Of the same library, or of NumPy.
-    standardize : bool
-    n_jobs : int or None
-        How many chunks of a file, or of a device, are read at the same time.
-
-    Returns
-    -------
-    ScatteredTrainingSet or None
+    `X` is elsewhere if it is a Dask array or data frame, a large array that is mapped from a file, or, under
+    scikit-learn's ``array_api_dispatch``, an array on a device; `y` is of the same library, or of NumPy. `n_jobs`
+    chunks of a file or a device are read at the same time.
     """
     if is_of("dask", X):
         from sepc.scale.dask_training import cluster_set
@@ -75,17 +64,12 @@ def mapped_set(X: Any, y: Any, standardize: bool, n_threads: int) -> ScatteredTr
 
     def read(rows: slice) -> FloatArray:
         points = np.array(X[rows], dtype=np.float64, order="C")
-        _forget(X)
+        pages = getattr(X, "_mmap", None)
+        if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)  # gives back their memory; they are read again on demand
         return points
 
     return ScatteredTrainingSet.of(SlicedRecords(read, codes, X.shape[1], n_threads), classes, None, standardize)
-
-
-def _forget(array: Any) -> None:
-    """Give back the memory that mapped pages take; they are read again when they are needed."""
-    pages = getattr(array, "_mmap", None)
-    if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
-        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def device_set(X: Any, y: Any, standardize: bool, n_threads: int) -> ScatteredTrainingSet:

@@ -1,4 +1,4 @@
-"""Predictions for arrays of other libraries, such as PyTorch and CuPy: the answers are where the points are."""
+"""Predictions for arrays of other libraries, such as PyTorch and CuPy, on the device of the points."""
 
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -30,19 +30,9 @@ from sepc.scale.array_api import (
     typicality,
 )
 
-_COSTS = ("expected_cost", "asking_cost")
-
 
 def device_points(clf: Any, X: Array) -> "DevicePoints":
-    """Return points of an array of another library, which scikit-learn is set to keep there; checked there.
-
-    Parameters
-    ----------
-    clf : SEPClassifier
-        Fitted.
-    X : array of shape (n, n_features)
-        Numbers of less than double precision are converted.
-    """
+    """Return points of an array that stays on its device, checked there, for a fitted classifier."""
     if not isinstance(clf.model_, PartitionModel):
         raise InputError(
             f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
@@ -64,12 +54,12 @@ def device_points(clf: Any, X: Array) -> "DevicePoints":
     model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
     Z = X - place.put(model.mean)
-    Z /= place.put(model.scale)  # where it is: a copy more of so many rows may not fit in
+    Z /= place.put(model.scale)  # in place: a further copy may not fit into the memory of the device
     return DevicePoints(model, Z, place)
 
 
 def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None:
-    """Check numbers where they are; only rows that break the rule are fetched, to say so."""
+    """Check numbers where they are; only rows that break the rule are fetched, for the message."""
     xp = place.xp
     if bool(xp.min(X) >= -LARGEST_COORDINATE) and bool(xp.max(X) <= LARGEST_COORDINATE):
         return
@@ -80,8 +70,8 @@ def _require_numbers(X: Array, place: Place, names: NDArray[Any] | None) -> None
 class DevicePoints:
     """Points in an array of another library, in the model's units and double precision.
 
-    Points of which the same is to be said are one case: few cases are decided here, by the code that decides NumPy
-    arrays, and looked up for all points where these are.
+    Points with the same verdict are one case: the few cases are decided here, by the code that decides NumPy arrays,
+    and looked up for all points on their device.
     """
 
     def __init__(self, model: PartitionModel, Z: Array, place: Place) -> None:
@@ -112,7 +102,7 @@ class DevicePoints:
         return Decision(label, trust, proba, contested)
 
     def _by_joint(self, model: DensityModel, joint: Array) -> Decision:
-        """Return what `DensityModel` makes of the logarithms of the classes' densities."""
+        """Return what `DensityModel` makes of the log joint densities."""
         xp, calibration = self.place.xp, model.calibration
         proba = posterior(calibration, joint, self.place)
         in_order = xp.sort(proba, axis=1)
@@ -125,7 +115,7 @@ class DevicePoints:
         )
 
     def _stability(self) -> Array:
-        """Return the share of the partitions without a part of the records that give the same label, shape (n,)."""
+        """Return the share of the held-out mixtures that give the same label, shape (n,)."""
         xp, model = self.place.xp, self.model
         if not isinstance(model, DensityModel) or not model.fit.held_out:
             return xp.full(self.Z.shape[0], xp.nan, dtype=xp.float64, device=self.place.device)
@@ -147,14 +137,10 @@ class DevicePoints:
         return ArrayAssessment(of_cases, which, self.decision, local_overlap, self._stability, self.place)
 
     def _local_overlap(self, problem_of_case: IntArray, which: Array) -> Array:
-        """Return how alike ellipsoids of different labels are at each point, shape (n,).
+        """Return the overlap of ellipsoids of different labels at each point, shape (n,).
 
-        Parameters
-        ----------
-        problem_of_case : ndarray of int, shape (n_cases,)
-            The binary problem whose ellipsoids hold the point; -1 where they are not of different labels.
-        which : array of int, shape (n,)
-            The case of each point.
+        `problem_of_case`, shape (n_cases,), is the binary problem whose ellipsoids hold the point; -1 where they are
+        not of different labels. `which`, shape (n,), is the case of each point.
         """
         xp, problem = self.place.xp, self.place.look_up(problem_of_case, which)
         problems = np.unique(problem_of_case).tolist()
@@ -171,9 +157,9 @@ class DevicePoints:
 
     @cached_property
     def _by_counts(self) -> tuple[Decision, list[Verdicts], Array]:
-        """The decision on the cases, what each binary problem says of them, and the case of each point.
+        """The decision on the cases, the verdicts of each binary problem on them, and the case of each point.
 
-        A case is what all binary problems say of a point.
+        A case is the verdicts of all binary problems.
         """
         model, groups = self.model, self._groups()
         rows, which = distinct([group.which for group in groups], self.place)
@@ -181,7 +167,7 @@ class DevicePoints:
         return decide_by_counts(verdicts, model.rules, model.class_count, model.trust), verdicts, which
 
     def _by_density(self) -> tuple[Decision, list[Verdicts], Array]:
-        """Return the same if the label is known: a case is a label, and what the problem that it decides says."""
+        """Return the same if the label is known: a case is a label and the verdict of the problem that it decides."""
         groups = self._groups()
         label, own = self.decision.label, groups[0].which
         tables = self._judged(groups)  # here, while the device is busy with the labels
@@ -192,7 +178,7 @@ class DevicePoints:
         labels, cases = np.divmod(rows[:, 0], width)
         if len(tables) == 1:
             verdicts = [tables[0].taken(cases)]
-        else:  # of the other problems any verdict will do: it is not looked at
+        else:  # verdicts of the other problems are not used
             verdicts = [table.taken(np.where(labels == k, cases, 0)) for k, table in enumerate(tables)]
         return decide_by_probability(np.eye(len(self.model.classes))[labels]), verdicts, which
 
@@ -211,21 +197,9 @@ class DevicePoints:
 class ArrayAssessment(Assessment):
     """One record per point of an array of another library.
 
-    Numbers are where the points are. Text is made when it is asked for, as NumPy arrays, and so is `label` if the
-    classes are no numbers; `refusals` and `label_or` return NumPy arrays, too.
-
-    Parameters
-    ----------
-    cases : Assessment
-        Of the different cases.
-    which : array of int, shape (n,)
-        The case of each point.
-    decision : Decision
-        On the points.
-    local_overlap, stability : callable
-        Return those of the points, arrays of shape (n,); they are called when they are asked for.
-    place : Place
-        Where these are.
+    Numbers are where the points are. Text is made on demand, as NumPy arrays, and so is `label` if the classes are no
+    numbers; `refusals` and `label_or` return NumPy arrays, too. `which`, shape (n,), is the case of each point among
+    `cases`; `local_overlap` and `stability` return those columns on demand.
     """
 
     def __init__(
@@ -248,7 +222,10 @@ class ArrayAssessment(Assessment):
             "local_overlap": lambda _: local_overlap(),
             "reason": lambda _: self.to_numpy().reason,
             **{name: partial(self._text, name) for name in ("rule", "region", "main_region")},
-            **{name: partial(self._numbers, name) for name in ("counts", "distance", "known", *_COSTS)},
+            **{
+                name: partial(self._numbers, name)
+                for name in ("counts", "distance", "known", "expected_cost", "asking_cost")
+            },
         }
         super().__init__(columns, FrameMaker(), cases.classes, cases.has_regions, cases.has_costs)
 
@@ -293,7 +270,7 @@ class ArrayAssessment(Assessment):
 
 
 def _labels(table: NDArray[Any], rows: Array, place: Place) -> Array:
-    """Return some of the labels in a table: where the rows are if labels are numbers, else here."""
+    """Return some of the labels in a table: at the place of the rows if labels are numbers, else here."""
     if table.dtype.kind not in "biuf":
         return np.asarray(table[place.fetch(rows)])
     # Not all libraries know all unsigned types.

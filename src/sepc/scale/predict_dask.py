@@ -1,7 +1,7 @@
-"""Predictions for Dask collections: described now, made chunk by chunk when they are asked for.
+"""Lazy predictions for Dask collections, chunk by chunk.
 
-The classifier is in the graph of tasks once, without the training records where the answers do not need them. A chunk
-is judged as it would be alone, which is also as it would be among all others.
+The classifier is in the graph of tasks once, without the training records where the predictions do not need them. No
+prediction depends on the other rows of a chunk.
 """
 
 from collections.abc import Callable
@@ -25,19 +25,9 @@ from sepc.model.assessment import Assessment
 from sepc.model.decision import Decision
 from sepc.model.fitted_model import FittedModel
 
-_NOTHING = np.empty(0, dtype=object)
-
 
 class DaskPoints:
-    """Points of a Dask collection, and what a classifier says of them.
-
-    Parameters
-    ----------
-    clf : TrustClassifier
-        Fitted.
-    X : dask.array.Array or dask.dataframe.DataFrame of shape (n, n_features)
-        Number and names of its columns are checked now; its values are when they are there.
-    """
+    """Predictions of a fitted classifier for a Dask collection; number and names of its columns are checked."""
 
     def __init__(self, clf: Any, X: Any) -> None:
         self._clf, self._X = clf, X
@@ -71,19 +61,11 @@ class DaskPoints:
 
 
 class DaskAssessment(Assessment):
-    """One record per point of a Dask collection, made when it is asked for.
+    """One record per point of a Dask collection, made on demand.
 
-    Its columns are Dask arrays. They share their work if they are asked for together, by
-    ``dask.compute(a.label, a.trust)`` or by `compute`.
-
-    Parameters
-    ----------
-    chunks : dask.array.Array of shape (n,)
-        Its chunks are assessments.
-    nothing : Assessment
-        Of no points: the types of the columns.
-    X : dask.array.Array or dask.dataframe.DataFrame
-        The points.
+    Its columns are Dask arrays. They share their work if they are computed together, by ``dask.compute(a.label,
+    a.trust)`` or by `compute`. The chunks of `chunks` are assessments; `nothing`, one of no points, has the types of
+    the columns.
     """
 
     def __init__(self, chunks: da.Array, nothing: Assessment, X: Any) -> None:
@@ -128,7 +110,7 @@ class DaskAssessment(Assessment):
         return meta if isinstance(self._X, da.Array) else meta.set_axis(self._X._meta.index, axis=0)
 
     def _first_rows(self) -> list[int | None]:
-        """Return the number of the first row of each chunk; None where its rows bear names, or it is unknown."""
+        """Return the number of the first row of each chunk; None where rows have names, or it is unknown."""
         sizes = self._chunks.chunks[0]
         if np.isnan(sizes).any():
             return [None] * len(sizes)
@@ -154,7 +136,7 @@ class DaskAssessment(Assessment):
 
 
 def _by_chunk(ask: Callable[..., Any], clf: Any, X: Any, model: FittedModel) -> da.Array:
-    """Return an array whose chunks are what a model says of those of `X`."""
+    """Return an array whose chunks are what `ask` makes of those of `X` with a model."""
     if getattr(X, "ndim", None) != 2:
         raise InputError(
             f"X is a {type(X).__name__} of Dask with {getattr(X, 'ndim', 'unknown')} dimensions; expected a Dask array "
@@ -163,11 +145,12 @@ def _by_chunk(ask: Callable[..., Any], clf: Any, X: Any, model: FittedModel) -> 
         )
     validate_data(clf, X if isinstance(X, da.Array) else X._meta, reset=False, skip_check_array=True)
     names = getattr(clf, "feature_names_in_", None)
+    nothing = np.empty(0, dtype=object)
     known, takes_gaps = dask.delayed(model, traverse=False), takes_missing_values(clf)
     if isinstance(X, da.Array):
         whole = X.rechunk({1: -1})
-        return da.map_blocks(ask, whole, known, names, takes_gaps, drop_axis=1, meta=_NOTHING, dtype=object)
-    return X.map_partitions(ask, known, names, takes_gaps, meta=_NOTHING, enforce_metadata=False)
+        return da.map_blocks(ask, whole, known, names, takes_gaps, drop_axis=1, meta=nothing, dtype=object)
+    return X.map_partitions(ask, known, names, takes_gaps, meta=nothing, enforce_metadata=False)
 
 
 def _field(chunks: da.Array, name: str, like: NDArray[Any]) -> da.Array:

@@ -1,4 +1,4 @@
-"""Counts of training points that are not in memory: one pass over them finds everything that a verdict will need."""
+"""Counts of training points that are not in memory, in one pass: all that verdicts need."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
@@ -15,23 +15,16 @@ from sepc.model.counts import Isolated, RecordCounts, n_copies
 from sepc.model.stored_counts import GAUGE_GRID, StoredCounts
 from sepc.scale.scattered_records import Chunk, ScatteredRecords
 
-# Up to so many gauges, those of all points under all ellipsoids, each one is kept; of more, grown ellipsoids are
-# counted on a grid of gauges.
+# Up to this number of gauges, those of all points under all ellipsoids, each one is kept; with more, grown ellipsoids
+# are counted on a grid of gauges.
 KEPT_GAUGES = 1 << 24
 
 
 class Counted(NamedTuple):
-    """Ellipsoids and isolated points of a partition, whose points are to be counted.
+    """Ellipsoids of a partition and isolated points whose counts are not known yet.
 
-    Attributes
-    ----------
-    stack : EllipsoidStack
-    isolated : Isolated
-        Its counts are not known yet.
-    side_of_class : ndarray of int, shape (n_classes,)
-        On which side of the problem each class is.
-    grows : bool
-        Whether ellipsoids are grown to points outside.
+    `side_of_class`, shape (n_classes,), is the side of the problem that each class is on; `grows` is whether ellipsoids
+    are grown to points outside.
     """
 
     stack: EllipsoidStack
@@ -46,17 +39,7 @@ class Counted(NamedTuple):
 
 
 def counts_of_scattered(records: ScatteredRecords, counted: Sequence[Counted]) -> list[StoredCounts]:
-    """Count all records under the ellipsoids of each partition, and at its isolated points.
-
-    Parameters
-    ----------
-    records : ScatteredRecords
-    counted : sequence of Counted
-
-    Returns
-    -------
-    list of StoredCounts
-    """
+    """Count all records under the ellipsoids of each partition, and at its isolated points."""
     on_grid = [len(one.stack) * len(records) > KEPT_GAUGES for one in counted]
     return records.total(partial(_of_chunk, counted, on_grid), _merged)
 
@@ -107,7 +90,7 @@ def _added(a: StoredCounts, b: StoredCounts) -> StoredCounts:
 
 
 def _joined_patterns(a: StoredCounts, b: StoredCounts) -> tuple[Patterns, IntArray]:
-    """Return the patterns of both, and how many points of each side have each."""
+    """Return the patterns of both, and numbers of points of each side with each."""
     patterns, _, back = distinct_patterns(np.concatenate([a.patterns, b.patterns]))
     counts = np.zeros((len(patterns), a.pattern_counts.shape[1]), dtype=np.int64)
     np.add.at(counts, back, np.concatenate([a.pattern_counts, b.pattern_counts]))

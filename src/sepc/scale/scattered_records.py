@@ -1,7 +1,7 @@
 """Records that are not in memory: chunks of them, wherever they are, and passes over all of these.
 
-A pass puts one question to each chunk, and joins the answers, which are small. So a fit needs no more of a file, a
-device or a cluster than that it can show its records chunk by chunk.
+A pass applies one function to each chunk, and merges the results, which are small. A file, a device or a cluster need
+only provide their records chunk by chunk.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from sepc.common.splits import Hashes, record_hashes
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunk_slices
 
-# Bytes of a chunk: long enough for a disk to run at full speed, short beside the memory of a machine.
+# Bytes of a chunk: a disk reads these at full speed, and they are few beside the memory of a machine.
 CHUNK_BYTES = 1 << 24
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
     rows : ndarray of int, shape (n,)
         Which rows of the training set they are.
     raw : ndarray of shape (n, d)
-        The points in the units that they came in.
+        The points in their original units.
     """
 
     points: FloatArray
@@ -55,13 +55,7 @@ class Chunk(NamedTuple):
 
 
 class ScatteredRecords(ABC):
-    """The records of a training set, chunk by chunk.
-
-    Attributes
-    ----------
-    n_passes : int
-        How often all of them were read.
-    """
+    """The records of a training set, chunk by chunk; `n_passes` is the number of passes over all of them."""
 
     def __init__(self, n: int, dim: int) -> None:
         self.n, self.dim, self.n_passes = n, dim, 0
@@ -80,20 +74,7 @@ class ScatteredRecords(ABC):
         return self._answers(partial(_in_units, question, self._units))
 
     def total(self, question: Callable[[Chunk], T], merge: Callable[[Iterable[T]], T]) -> T:
-        """Return the answers of all chunks as one.
-
-        Parameters
-        ----------
-        question : callable
-            Takes a `Chunk`.
-        merge : callable
-            Makes one answer of several; it may be called again with what it returned.
-
-        Returns
-        -------
-        object
-            An answer.
-        """
+        """Return the answers of all chunks as one; `merge` may get its own results again."""
         self.n_passes += 1
         return self._merged(partial(_in_units, question, self._units), merge)
 
@@ -113,16 +94,8 @@ def _in_units(question: Callable[[Chunk], T], units: Units | None, chunk: Chunk)
 class SlicedRecords(ScatteredRecords):
     """Records in one array, which is read a slice of rows at a time: in a file, or on a device.
 
-    Parameters
-    ----------
-    read : callable
-        Takes a slice of rows; returns their points in memory, shape (n_slice, d), double precision.
-    codes : ndarray of int, shape (n,)
-    dim : int
-    n_threads : int, default=1
-        How many slices are read and asked at the same time.
-    chunk_rows : int, optional
-        Rows in a slice.
+    `read` takes a slice of rows and returns their points, shape (n_slice, d), double precision; `n_threads` slices of
+    `chunk_rows` rows are handled at the same time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Training sets that are not in memory: their records, and what a first look at all of them tells."""
+"""Training sets that are not in memory: their records, units and extents."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -28,7 +28,6 @@ class ScatteredTrainingSet(NamedTuple):
     center, unit : ndarray of shape (d,)
         Mean of each feature, and its unit of length, in units of the model.
     extents : Extents
-        In units of the model.
     """
 
     records: ScatteredRecords
@@ -43,17 +42,7 @@ class ScatteredTrainingSet(NamedTuple):
     def of(
         cls, records: ScatteredRecords, classes: NDArray[Any], names: NDArray[Any] | None, standardize: bool
     ) -> "ScatteredTrainingSet":
-        """Look at all records, twice, and bring them into the units of the model.
-
-        Parameters
-        ----------
-        records : ScatteredRecords
-            As they came.
-        classes : ndarray of shape (n_classes,)
-        names : ndarray of str, or None
-            Of the features.
-        standardize : bool
-        """
+        """Bring records into the units of the model, by two passes over all of them."""
         extents = _extents(records, len(classes), names)
         low, high = extents.low.min(axis=0), extents.high.max(axis=0)
         # A constant column has exactly no spread.
@@ -81,7 +70,7 @@ def _extents_of(n_classes: int, chunk: Chunk) -> list[Any]:
     d = chunk.points.shape[1]
     low, high, total = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf), []
     origin = chunk.points[0].copy()  # a view would keep the chunk
-    with np.errstate(invalid="ignore", over="ignore"):  # what is no number is told afterwards
+    with np.errstate(invalid="ignore", over="ignore"):  # values that are no numbers are refused afterwards
         for k in range(n_classes):
             own = chunk.points[chunk.codes == k]
             low[k], high[k] = own.min(axis=0, initial=np.inf), own.max(axis=0, initial=-np.inf)

@@ -77,7 +77,7 @@ def test_members_cite_regions_of_the_class_they_are_asked_for_by_the_part_with_t
         assert set(members[cited.rows]) == {cited.member}
         assert set(code[cited.rows]) == {cited.code}
         odds = [
-            part.opinion(points).log_probability[np.arange(len(cited.rows)), k]
+            part.prediction(points).log_probability[np.arange(len(cited.rows)), k]
             for part in member.parts
             for k in (code[cited.rows], rival[cited.rows])
         ]
@@ -112,7 +112,7 @@ class TestVerdicts:
         monkeypatch.setattr(ensemble_model, "_FEW", 0)
         many = fitted.model_.evidence(asked)
         assert (kept.of_parts is None, many.of_parts is None) == (False, True)
-        assert np.array_equal(kept.opinions, many.opinions)
+        assert np.array_equal(kept.predictions, many.predictions)
         assert few.to_frame().equals(fitted.assess(asked).to_frame())
         assert fitted.explain(x).text == text
 

@@ -16,7 +16,7 @@ class TestGrown:
     def test_every_point_is_left_out_once_and_shapes_the_other_parts(self):
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(80, 2)), np.repeat([0, 1], [50, 30])
-        member, honest, _ = grow(Plan(0, np.array([0, 1]), 5), X, codes, np.array(["a", "b"]), 2)
+        member, out_of_fold, _ = grow(Plan(0, np.array([0, 1]), 5), X, codes, np.array(["a", "b"]), 2)
         outs = [part.out for part in member.parts]
         assert sorted(np.concatenate(outs)) == list(range(80))
         for part in member.parts:
@@ -24,32 +24,33 @@ class TestGrown:
             shares = np.bincount(codes[part.out])
             assert abs(shares - [50 / 3, 10]).max() < 1
             assert np.array_equal(
-                honest.log_probability[part.out].argmax(axis=1), part.densities.posterior(X[part.out]).argmax(axis=1)
+                out_of_fold.log_probability[part.out].argmax(axis=1),
+                part.densities.posterior(X[part.out]).argmax(axis=1),
             )
-        assert np.isfinite(honest.log_probability).all()
-        assert (honest.log_probability >= -12).all()
-        assert np.isfinite(honest.log_density).all()
+        assert np.isfinite(out_of_fold.log_probability).all()
+        assert (out_of_fold.log_probability >= -12).all()
+        assert np.isfinite(out_of_fold.log_density).all()
 
     def test_the_only_point_of_a_class_is_never_left_out(self):
         X, codes = np.arange(9.0)[:, None], np.array([0] * 5 + [1] * 3 + [2])
-        member, honest, _ = grow(Plan(0, np.array([0]), 0), X, codes, np.array(["a", "b", "c"]), 0)
+        member, out_of_fold, _ = grow(Plan(0, np.array([0]), 0), X, codes, np.array(["a", "b", "c"]), 0)
         assert all(8 in part.rows for part in member.parts)
-        assert np.isnan(honest.log_probability[8]).all()
-        assert np.isnan(honest.log_density[8])
-        assert np.isfinite(honest.log_probability[:8]).all()
+        assert np.isnan(out_of_fold.log_probability[8]).all()
+        assert np.isnan(out_of_fold.log_density[8])
+        assert np.isfinite(out_of_fold.log_probability[:8]).all()
 
     def test_of_many_points_some_of_each_class_are_enough(self, monkeypatch):
         monkeypatch.setattr(growth, "MOST_POINTS", 30)
         rng = np.random.default_rng(0)
         X, codes = rng.normal(size=(400, 2)), np.repeat([0, 1, 2], [300, 97, 3])
-        member, honest, _ = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)
+        member, out_of_fold, _ = grow(Plan(0, np.array([0, 1]), 1), X, codes, np.array(["a", "b", "c"]), 2)
         for part in member.parts:
             assert not np.isin(part.rows, part.out).any()
             for rows in (part.rows, part.out):
                 assert len(rows) <= 31
                 assert (np.diff(rows) > 0).all()
                 assert set(codes[rows]) == {0, 1, 2}
-        assert np.isfinite(honest.log_probability).all()
+        assert np.isfinite(out_of_fold.log_probability).all()
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_the_ellipsoid_of_a_region_holds_what_shaped_it(self, n_classes):
@@ -66,7 +67,7 @@ class TestGrown:
                 mine = part.rows[codes[part.rows] == code]
                 held = np.any([E.contains(X[mine]) for E in ellipsoids], axis=0)
                 n_isolated = part.sizes[component] - np.count_nonzero(held)
-                assert n_isolated <= (len(ellipsoids) < np.count_nonzero(part.region_groups == component)) * len(mine)
+                assert n_isolated <= (len(ellipsoids) < np.count_nonzero(part.groups == component)) * len(mine)
         assert all(name.endswith("@") for name in isolated)
 
 
@@ -116,15 +117,15 @@ class TestSteps:
         model = clf.model_
         member, codes = model.members[4], model.records.codes
         points = member.points([records.points for records in model.records_by_view])
-        _, honest, _ = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
+        _, out_of_fold, _ = grow(member.plan, points, codes.astype(int), clf.classes_, 0.05)
         for part in member.parts:
-            said = part.opinion(points[part.out])
-            assert np.array_equal(said.log_probability, honest.log_probability[part.out])
+            said = part.prediction(points[part.out])
+            assert np.array_equal(said.log_probability, out_of_fold.log_probability[part.out])
 
     def test_it_ranks_boxes_better_than_the_values_do(self, boxes):
         X, y, clf = boxes
         views = clf.model_.views(X[300:])
-        right = [m.opinion(views).log_probability.argmax(axis=1) == y[300:] for m in clf.model_.members]
+        right = [m.prediction(views).log_probability.argmax(axis=1) == y[300:] for m in clf.model_.members]
         assert right[4].mean() > max(right[0].mean(), right[1].mean())
 
     def test_files_and_quick_opinions_know_it(self, boxes, tmp_path):

@@ -46,11 +46,11 @@ class TestGrowth:
     def test_every_region_is_in_one_component_of_its_class(self, joined):
         for member in joined.model_.members:
             for part in member.parts:
-                codes = part.densities.codes[part.region_groups]
+                codes = part.densities.codes[part.groups]
                 assert (np.diff(codes) >= 0).all()
-                assert len(part.names) == len(part.densities.codes) == len(part.sizes) == part.region_groups.max() + 1
+                assert len(part.names) == len(part.densities.codes) == len(part.sizes) == part.groups.max() + 1
                 assert sum(len(part.ellipsoids(c)) for c in range(len(part.names))) == len(part.partitions[0].blocks)
-                counts = np.bincount(part.region_groups)
+                counts = np.bincount(part.groups)
                 assert [name.endswith("+") for name in part.names] == (counts > 1).tolist()
 
     def test_clouds_of_a_class_that_lie_apart_stay_apart(self):
@@ -70,18 +70,18 @@ class TestGrowth:
 
     def test_the_honest_opinion_is_that_of_the_parts_that_were_left_out(self, cut_clouds):
         X, y = cut_clouds
-        member, honest, _ = of_one_member(X, y)
+        member, out_of_fold, _ = of_one_member(X, y)
         for part in member.parts:
-            said = part.opinion(X[part.out])
-            assert np.array_equal(honest.log_probability[part.out], said.log_probability)
-            assert np.array_equal(honest.log_density[part.out], said.log_density)
+            said = part.prediction(X[part.out])
+            assert np.array_equal(out_of_fold.log_probability[part.out], said.log_probability)
+            assert np.array_equal(out_of_fold.log_density[part.out], said.log_density)
 
 
 class TestWhatIsTold:
     def test_how_many_regions_each_row_is(self, joined):
         regions = joined.regions()
         parts = [part for member in joined.model_.members for part in member.parts]
-        assert regions.n_regions.sum() == sum(len(part.region_groups) for part in parts)
+        assert regions.n_regions.sum() == sum(len(part.groups) for part in parts)
         assert ((regions.n_regions > 1) == regions.region.str.endswith("+")).all()
 
     def test_an_explanation_says_how_many_regions_speak(self, joined, cut_clouds):
@@ -111,7 +111,7 @@ class TestSaved:
         assert_same(told(found, X), told(joined, X))
         for one, two in zip(found.model_.members, joined.model_.members, strict=True):
             for mine, its in zip(one.parts, two.parts, strict=True):
-                assert np.array_equal(mine.region_groups, its.region_groups)
+                assert np.array_equal(mine.groups, its.groups)
                 assert mine.densities.degrees_of_freedom == its.densities.degrees_of_freedom
 
     @pytest.mark.parametrize(

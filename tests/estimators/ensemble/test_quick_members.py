@@ -1,4 +1,4 @@
-"""Quick opinions: the same decisions as by blocks of rows."""
+"""Quick predictions: the same decisions as by blocks of rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stacked opinions: the weights that members of an ensemble learn, and how strange points are to all of them."""
+"""Stacked predictions: the weights that members of an ensemble learn, and how strange points are to all of them."""
 
 import numpy as np
 import pytest
@@ -25,10 +25,10 @@ def opinions_of(seed, n=60):
 class TestStack:
     def test_members_that_are_right_on_all_points_do_not_become_certain(self):
         codes = np.arange(60) % 3
-        opinion = np.log(np.where(np.eye(3)[codes] == 1, 0.8, 0.1))
-        stack = learn_stack(np.array([opinion] * 5), codes)
+        prediction = np.log(np.where(np.eye(3)[codes] == 1, 0.8, 0.1))
+        stack = learn_stack(np.array([prediction] * 5), codes)
         assert 1 < stack.weights.sum() < 5
-        assert stack.posterior([opinion] * 5).max() < 0.9999
+        assert stack.posterior([prediction] * 5).max() < 0.9999
 
     @settings(max_examples=50)
     @given(seeds())
@@ -40,13 +40,13 @@ class TestStack:
     @settings(max_examples=20)
     @given(seeds())
     def test_it_is_no_worse_than_equal_weights(self, seed):
-        opinions, codes = opinions_of(seed)
-        equal = Stack(np.full(len(opinions), 1 / len(opinions)), np.zeros(opinions.shape[2]))
+        predictions, codes = opinions_of(seed)
+        equal = Stack(np.full(len(predictions), 1 / len(predictions)), np.zeros(predictions.shape[2]))
 
         def loss(stack):
-            return -np.log(stack.posterior(opinions)[np.arange(len(codes)), codes]).mean()
+            return -np.log(stack.posterior(predictions)[np.arange(len(codes)), codes]).mean()
 
-        assert loss(learn_stack(opinions, codes)) <= loss(equal) + 1e-9
+        assert loss(learn_stack(predictions, codes)) <= loss(equal) + 1e-9
 
     def test_a_member_that_knows_counts_for_more(self):
         rng = np.random.default_rng(0)

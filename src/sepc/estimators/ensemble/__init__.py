@@ -1,1 +1,1 @@
-"""The ensemble: members on subsets of the features, weighed by what they say of points they have not seen."""
+"""The ensemble: members on subsets of the features, weighed by their out-of-fold predictions."""

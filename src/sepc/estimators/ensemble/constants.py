@@ -6,8 +6,8 @@
 ALL_AT_MOST = 40
 HALF_AT_MOST = 8
 FEW_FEATURES = 4
-# What a column without relevance gets of the chances of the most relevant one: relevance alone misses what only two
-# columns together show.
+# Chance of a column without relevance, as a share of that of the most relevant one: relevance alone misses what only
+# two columns together show.
 RELEVANCE_FLOOR = 0.2
 # The last of this number of members sees steps; the others see the values and their scores by turns. With one in three
 # the rank on these sets is no better.
@@ -16,24 +16,24 @@ ROUND = 5
 # in each did worse.
 MOST_RANGES = 8
 LEAST_POINTS_IN_RANGE = 10
-# How many points the shares of the classes among all weigh in those of a range.
+# Number of points by which the shares of the classes weigh in those of a range.
 RANGE_PRIOR = 3.0
-# Points of a partition: one point more costs more than its share; beyond these further members help more.
+# Most points of a partition: its time grows faster than their number, and beyond this further members help more.
 MOST_POINTS = 6000
 # Penalties of the stack: on the differences of the weights, and on the leanings. From a tenth of the first to five
 # times as much the results hardly change.
 WEIGHT_PENALTY = 0.02
 LEANING_PENALTY = 0.01
-# The sum of the weights is drawn to 1 as by this number of points. Without it the weights of members that are right on
-# all points would grow without end, and with them the certainty.
+# Penalty on the squared difference of the sum of the weights from 1, as for this number of points. Without it the
+# weights of members that are right on all points would grow without end, and with them the certainty.
 SUM_PENALTY = 1.0
 # Standard errors by which a background component must lower the log loss: where it does not, it costs some of the
 # ranking.
 CLEARLY = 2.0
-# The unit of the strangeness score: the median of the held-out records is this much above the strange ones. With the
-# background's density below these by a fixed number of units, that sets where it takes over.
+# Scale of the strangeness score: the median of the held-out records is this much above the strange ones. The density of
+# the background component is a fixed number below these, so the scale sets where that component takes over.
 STRANGE_TO_MEDIAN = 8.0
-# What a value beyond the training records takes from the score, for each unit of the logarithm of 1 plus its distance
-# in standard deviations. Of 0 to 3 (bench/novelty.py): from 2 on hardly any record with one column in another unit is
-# accepted; more calls more ordinary records strange.
+# Penalty on the score of a value beyond the training records, times log(1 + distance in standard deviations). Of 0 to 3
+# (bench/novelty.py): from 2 on hardly any record with one column in another unit is accepted; more calls more ordinary
+# records strange.
 BEYOND_PENALTY = 2.0

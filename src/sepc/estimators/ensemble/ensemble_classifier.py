@@ -1,4 +1,4 @@
-"""SEPEnsembleClassifier: many partitions, weighed by what they say of points that they have not seen."""
+"""SEPEnsembleClassifier: many partitions, weighed by their out-of-fold predictions."""
 
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ from sepc.common.frames import FrameMaker
 from sepc.common.validation import training_set
 from sepc.estimators.base import TrustClassifier, as_it_was_on_error
 from sepc.estimators.ensemble.ensemble_explanation import EnsembleExplanation, explain_ensemble
-from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, FittedEnsemble, fit_ensemble
+from sepc.estimators.ensemble.ensemble_fitting import EnsembleSettings, fit_ensemble
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.fitting import arranged
 from sepc.estimators.progress import Progress, with_callbacks
@@ -21,28 +21,27 @@ from sepc.explanations.vocabulary import Vocabulary
 class SEPEnsembleClassifier(TrustClassifier):
     """Ensemble of ellipsoidal partitions whose trust is a calibrated probability, as far as held-out points can tell.
 
-    Each member looks at some of the features, as they are or as normal scores. It partitions the training set three
-    times, leaving out a third of the points each time, and judges that third. From these honest opinions the ensemble
-    learns how much each member's opinion is worth. The trust in a label is its probability by the weighted opinions.
+    Each member looks at some of the features, as they are, as normal scores or in steps. It partitions the training set
+    three times, each time without a third of the points, and judges that third. From these out-of-fold predictions the
+    ensemble learns the weights of the members. The trust in a label is its probability by the weighted predictions.
 
     Parameters
     ----------
     n_estimators : int, default=16
         Number of members; each makes three partitions.
     n_imp : int or float, default=0.05
-        How many points of other labels an ellipsoid may hold: a count, or a share of the smaller class. Where classes
-        overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
+        Number of points of other labels that an ellipsoid may hold: a count, or a share of the smaller class. Where
+        classes overlap so far that no such ellipsoid can be made, it is doubled as often as needed.
     max_features : "auto", int or float, default="auto"
-        Features of a member: a number, or a share. "auto" takes turns: all (at most 40), half
-        (at most 8), 4.
+        Features of a member: a number, or a share. "auto" takes turns: all (at most 40), half (at most 8), 4.
     class_prior : dict or array-like of shape (n_classes,), default=None
-        Shares of the classes where predictions are made, as `under` takes them; None for those of the training set.
+        Class priors where predictions are made, as `under` takes them; None for those of the training set.
     costs : dict or array-like, default=None
         ``costs[true][given]``, as `under` takes them; None where all errors are alike.
     n_jobs : int or None, default=None
         Number of processes for the members. The result does not depend on it.
     random_state : int, RandomState or None, default=0
-        Draws features and parts. The same number gives the same ensemble, bit for bit, whatever the order of rows.
+        Draws features and folds. The same number gives the same ensemble, bit for bit, whatever the order of rows.
     verbose : bool, default=False
         Whether to print progress to the standard error stream. Progress also goes to scikit-learn's callbacks.
 
@@ -51,10 +50,10 @@ class SEPEnsembleClassifier(TrustClassifier):
     classes_ : ndarray of shape (n_classes,)
     class_count_ : ndarray of int, shape (n_classes,)
     weights_ : ndarray of shape (n_estimators,)
-        How much each member's opinion counts; some may be 0.
+        Weights of the members; some may be 0.
     honest_proba_ : ndarray of shape (n, n_classes)
-        Probabilities of the training rows, each by partitions that have not seen it. Only the weights have; where a
-        row is the only one of its class, or has a weight of 0, it is NaN.
+        Out-of-fold probabilities of the training rows; only the members' weights have seen these. NaN where a row is
+        the only one of its class, or has a weight of 0.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.
@@ -103,7 +102,7 @@ class SEPEnsembleClassifier(TrustClassifier):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Make the members, and learn what their opinions are worth.
+        """Make the members, and learn their weights.
 
         Interrupting it leaves the classifier as it was.
 
@@ -114,8 +113,8 @@ class SEPEnsembleClassifier(TrustClassifier):
         y : array-like of shape (n,)
             Two or more different labels: texts, numbers, or all of another type; none missing.
         sample_weight : array-like of shape (n,), optional
-            How often each record is there: a weight of 3 is the record three times, 0 is its absence. Of fractions so
-            many records take part that their numbers are those of the weights.
+            Multiplicity of each record: a weight of 3 is the record three times, 0 is its absence. With fractions the
+            number of records that take part is that of the weights.
 
         Returns
         -------
@@ -137,33 +136,21 @@ class SEPEnsembleClassifier(TrustClassifier):
             fitted = fit_ensemble(arranged(checked), checked.features, settings, rng, progress)
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
-            self._keep(fitted, FrameMaker.like(X))
+            self._keep(fitted.model, FrameMaker.like(X))
+            self.weights_, self.honest_proba_ = fitted.model.stack.weights, fitted.honest_proba
         return self
-
-    def _keep(self, fitted: FittedEnsemble, frames: FrameMaker) -> None:
-        """Become the classifier that was fitted."""
-        model = self._stated(fitted.model)
-        self.model_, self.honest_proba_ = model, fitted.honest_proba
-        self._frames = FrameMaker(frames.library)
-        self.classes_, self.class_count_ = model.classes, model.class_count
-        self.weights_ = model.stack.weights
-        self._calibration, self._promise = None, None  # they spoke of the classifier that was
 
     def explain(
         self, x: Any, *, fixed: Any = (), ranges: Any = None, vocabulary: Vocabulary | None = None
     ) -> EnsembleExplanation:
-        """Say which members and regions speak for the label of one point, and which against it.
+        """Explain which members and regions are evidence for the label of one point, and which against it.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One record; a row of a pandas frame works, and so does a frame of one row.
-        fixed : str, int, or a sequence of them, default=()
-            Features that a change to another label must leave alone, by names or by numbers from 0.
-        ranges : dict, optional
-            Of features to pairs of the lowest and the highest value that a change may give them, None for an open end.
-        vocabulary : Vocabulary, optional
-            What to speak of, for features that were made from something else; the features by default.
+        fixed, ranges, vocabulary
+            As for `SEPClassifier.explain`.
 
         Returns
         -------
@@ -181,15 +168,15 @@ class SEPEnsembleClassifier(TrustClassifier):
         return explain_ensemble(self.model_, point, vocabulary, ChangeLimits.of(fixed, ranges, names))
 
     def regions(self) -> Any:
-        """Return one row per region of all members, or per several that are read as one: what belongs to it.
+        """Return one row per component of all members: a region, or several that are merged.
 
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the training set came in; pandas for plain arrays. `n_regions` tells how many regions of a partition are
-            read as one, under the name of the first with a ``+`` behind it. `n_shaped` points shaped them; of those
-            that were left out `n_label` points of their label, and `n_others` others, belong to them more likely than
-            to another one. `weight` and `features` are those of the member.
+            As the training set came in; pandas for plain arrays. `n_regions` is the number of regions that are merged,
+            under the name of the first with a ``+`` behind it. `n_shaped` points shaped them; of the held-out points
+            `n_label` of their label, and `n_others` others, belong to them more likely than to another one. `weight`
+            and `features` are those of the member.
 
         Examples
         --------
@@ -201,12 +188,11 @@ class SEPEnsembleClassifier(TrustClassifier):
         check_is_fitted(self)
         columns: dict[str, list[Any]] = {}
         for m, member in enumerate(self.model_.members):
-            regions = self._regions_of(m)
-            n = len(regions["region"])
-            features = ", ".join(self.model_.features[j] for j in member.plan.features)
-            of_member: dict[str, list[Any]] = {"weight": [float(self.weights_[m])] * n, "features": [features] * n}
-            for name, values in (regions | of_member).items():
-                columns.setdefault(name, []).extend(values)
+            of_member = self._regions_of(m)
+            n = len(of_member["region"])
+            of_member["weight"] = [float(self.weights_[m])] * n
+            of_member["features"] = [", ".join(self.model_.features[j] for j in member.plan.features)] * n
+            _extend(columns, of_member)
         return self._frames.frame(columns)
 
     def _regions_of(self, m: int) -> dict[str, list[Any]]:
@@ -217,11 +203,15 @@ class SEPEnsembleClassifier(TrustClassifier):
             of_part = {
                 "region": [self.model_.region_name(m, k, name) for name in part.names],
                 "label": self.classes_[part.densities.codes].tolist(),
-                "n_regions": np.bincount(part.region_groups).tolist(),
+                "n_regions": np.bincount(part.groups).tolist(),
                 "n_shaped": part.sizes.tolist(),
                 "n_label": own.tolist(),
                 "n_others": (part.claimed.sum(axis=1) - own).tolist(),
             }
-            for name, values in of_part.items():
-                columns.setdefault(name, []).extend(values)
+            _extend(columns, of_part)
         return columns
+
+
+def _extend(columns: dict[str, list[Any]], more: dict[str, list[Any]]) -> None:
+    for name, values in more.items():
+        columns.setdefault(name, []).extend(values)

@@ -1,4 +1,4 @@
-"""Explanations of an ensemble's labels: which members and regions speak for them, and which against."""
+"""Explanations of an ensemble's labels: members and regions that are evidence for them, and against."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,22 +25,20 @@ from sepc.explanations.notes import (
 )
 from sepc.explanations.vocabulary import Value, Vocabulary, Word
 
-_N_IN_TEXT = 2
-_N_FEATURES_IN_TEXT = 2
-# Voices that change the odds by less than this factor, as a logarithm, say nothing.
+# Smaller terms of the log odds are not mentioned.
 _AUDIBLE = 0.01
 
 
 class Reach(NamedTuple):
-    """From where to where a region reaches in one feature, in the original units, whatever its member looks at.
+    """Range of a region in one feature, in the original units, whatever view its member has.
 
-    Of a raw table it is a column of numbers or dates; the values of categories have no order to reach along.
+    Of a raw table it is a column of numbers or dates; the values of categories have no order.
 
     Attributes
     ----------
     feature : str
     value : float, str or None
-        What the point that is explained has there; None if it is missing.
+        The value of the explained point; None if it is missing.
     low, high : float, str or None
         None where the region reaches beyond all training records.
     """
@@ -61,28 +59,26 @@ class Reach(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """The opinion of one member on a point.
+    """The prediction of one member at a point.
 
     Attributes
     ----------
     member : int
         Its number, from 1.
     features : tuple of str
-        What it looks at.
     evidence : float
         What it adds to the log odds of the label against the runner-up; negative if it speaks against it.
     weight : float
-        How much its opinion counts.
     label : object
         Its own likeliest label.
     region : str
         The region that it likens the point to: one of the label if it speaks for it, else one of the runner-up.
     n_label, n_others : int
-        Training records of the verdict's label, and of other labels, that belong there and did not shape it.
+        Training records of the explained label, and of other labels, that belong there and did not shape it.
     reach : tuple of Reach
         Where that region lies, the narrowest first; empty for isolated records.
     n_regions : int
-        How many regions are read as that one.
+        Number of regions that are merged in it.
     """
 
     member: int
@@ -98,13 +94,13 @@ class Voice(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What it likens the point to, in words."""
+        """The region that it likens the point to, in words."""
         several = f"{self.n_regions} regions read as one, {self.region},"
         return f"region {self.region}" if self.n_regions == 1 else several
 
     @property
     def is_borne_out(self) -> bool:
-        """Whether the held-out records of its region do not say the opposite."""
+        """Whether the held-out records of its region do not contradict it."""
         return self.n_label == self.n_others or (self.n_label > self.n_others) == (self.evidence > 0.0)
 
 
@@ -112,8 +108,7 @@ class Voice(NamedTuple):
 class EnsembleExplanation(TextExplanation):
     """The explanation of a label that an ensemble gives to one point.
 
-    The log odds of the label against the runner-up are the sum of all evidence, of the leaning that was learnt, and of
-    what the background takes back.
+    The log odds of the label against the runner-up are the sum of all evidence, the leaning and the background.
 
     Attributes
     ----------
@@ -126,24 +121,24 @@ class EnsembleExplanation(TextExplanation):
     typicality, stability : float or None
         As in `assess`; None where they are not known.
     strangest_to : tuple of str
-        Features whose values lie beyond those of all training records, farthest first, and what the member looks at
-        that finds the record strangest; empty unless the record is strange.
+        Features whose values lie beyond those of all training records, farthest first, and those of the member to which
+        the record is strangest; empty unless the record is strange.
     leaning : float
-        What is added to the log odds before any member speaks: as learnt, and by other shares of the classes if these
-        are stated.
+        The intercept of the log odds: as learnt, and by class priors if these are stated.
     background : float
-        What the background, in which labels are as frequent as in training, adds to them at last.
+        What the background component adds to the log odds.
     voices : tuple of Voice
-        Of all members; those that speak most for the label first.
+        Of all members; the largest evidence for the label first.
     neighbours : tuple of Neighbour
         The nearest training records.
     counterfactual : Counterfactual or None
     unit : str
-        What distances are measured in.
+        Of distances.
     limits : str
         What the change had to leave alone, as a part of a sentence; empty if nothing.
+    policy : PolicyNote or None
     missing : MissingNote or None
-        Which values are missing, and what that costs; None where none are.
+        The missing values and their effect; None where none are missing.
     """
 
     label: Any
@@ -167,7 +162,7 @@ class EnsembleExplanation(TextExplanation):
     missing: MissingNote | None = None
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is to be said, sentence by sentence."""
+        """Yield the sentences of the explanation."""
         if self.missing is not None and self.missing.is_all:
             yield from self.of_nothing(self.missing)
             return
@@ -189,20 +184,20 @@ class EnsembleExplanation(TextExplanation):
         yield change_in_words(self.counterfactual, self.unit, self.limits)
 
     def _say(self, what: str, voices: list[Voice]) -> Iterator[str]:
-        for voice, order in zip(voices[:_N_IN_TEXT], (what, "next"), strict=False):
+        for voice, order in zip(voices, (what, "next"), strict=False):
             yield f"{order.capitalize()}, by odds of {np.exp(abs(voice.evidence)):.3g}, is {self._said_by(voice)}."
 
     def _said_by(self, voice: Voice) -> str:
         known = (reach for reach in voice.reach if reach.value is not None)
-        told = [told for reach in known if (told := reach.in_words())][:_N_FEATURES_IN_TEXT]
+        ranges = [text for reach in known if (text := reach.in_words())][:2]
         return (
             f"{member_name(voice.member - 1, voice.features)}, which likens it to {voice.place} beside "
             f"{voice.n_label} held-out {plural('record', voice.n_label)} of {self.label} and {voice.n_others} of other "
             f"labels{'' if voice.is_borne_out else ', although these say otherwise'}"
-        ) + (f" ({'; '.join(told)})" if told else "")
+        ) + (f" ({'; '.join(ranges)})" if ranges else "")
 
     def _beforehand(self) -> str:
-        """Return what is said of every record alike, if it can be heard."""
+        """Return a sentence on the leaning, unless it is small."""
         if abs(self.leaning) < _AUDIBLE:
             return ""
         favoured = self.label if self.leaning > 0.0 else self.runner_up
@@ -212,7 +207,7 @@ class EnsembleExplanation(TextExplanation):
 
     def _caution(self) -> str:
         if self.reason == "strange":
-            by = f", most so by {shortened(self.strangest_to, _N_FEATURES_IN_TEXT)}" if self.strangest_to else ""
+            by = f", most so by {shortened(self.strangest_to, 2)}" if self.strangest_to else ""
             return f"The record is strange, unlike nearly all training records{by}: take a second look."
         if self.reason == "contested":
             return f"The label is contested, {self.runner_up} is nearly as likely: take a second look."
@@ -224,30 +219,15 @@ class EnsembleExplanation(TextExplanation):
 def explain_ensemble(
     model: EnsembleModel, x: FloatArray, vocabulary: Vocabulary | None = None, limits: ChangeLimits | None = None
 ) -> EnsembleExplanation:
-    """Explain the verdict on one point.
-
-    Parameters
-    ----------
-    model : EnsembleModel
-    x : ndarray of shape (d,)
-        In the original units.
-    vocabulary : Vocabulary, optional
-        What to speak of; the features by default.
-    limits : ChangeLimits, optional
-        What a change must leave alone; nothing by default.
-
-    Returns
-    -------
-    EnsembleExplanation
-    """
+    """Explain the label of one point, shape (d,), in the original units."""
     vocabulary, limits = vocabulary or Vocabulary(model.features), limits or ChangeLimits()
     X = x[None]
     evidence = model.evidence(X)
     a = model.assess_by(evidence, X, FrameMaker())
     label, other = int(evidence.decision.label[0]), int(evidence.other[0])
-    opinions, added = evidence.opinions[:, 0], evidence.added[:, 0]
+    predictions, added = evidence.predictions[:, 0], evidence.added[:, 0]
     cited = _citations(model, X, evidence)
-    own = model.classes[opinions.argmax(axis=1)]
+    own = model.classes[predictions.argmax(axis=1)]
     shift = np.ones(len(model.classes)) if model.policy is None else model.policy.shift
     leanings, proba = model.stack.leaning + np.log(shift), evidence.decision.proba[0]
     leaning = float(leanings[label] - leanings[other])
@@ -290,8 +270,8 @@ def explain_ensemble(
 
 
 def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return what makes one point, X of shape (1, d), strange."""
-    by_member = (model.opinions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
+    """Return the features that make one point, X of shape (1, d), strange."""
+    by_member = (model.predictions(X).log_density[:, 0] - model.strangeness.middle) / model.strangeness.spread
     beyond = model.views.beyond(X)[0]
     outside = [j for j in np.argsort(-beyond, kind="stable").tolist() if beyond[j] > 0.0]
     looked_at = model.members[int(by_member.argmin())].plan.features.tolist()
@@ -299,18 +279,18 @@ def _strangest_to(model: EnsembleModel, X: FloatArray, vocabulary: Vocabulary) -
 
 
 def _citations(model: EnsembleModel, X: FloatArray, evidence: Evidence) -> list[Citation]:
-    """Return what each member cites on one point, X of shape (1, d): for the label or for the other, as it speaks."""
-    label, other, opinions = evidence.decision.label, evidence.other, evidence.opinions[:, 0]
-    speaks_for = opinions[:, label[0]] >= opinions[:, other[0]]
+    """Return each member's citation at one point, X of shape (1, d): of the label or of the other, as it prefers."""
+    label, other, predictions = evidence.decision.label, evidence.other, evidence.predictions[:, 0]
+    speaks_for = predictions[:, label[0]] >= predictions[:, other[0]]
     code, rival = np.where(speaks_for, label, other), np.where(speaks_for, other, label)
-    # One copy of the point for each member: all are asked in one go, and answer in their order.
+    # One copy of the point for each member.
     n = len(model.members)
     of_parts = None if evidence.of_parts is None else np.repeat(evidence.of_parts, n, axis=2)
     return list(model.citations(np.repeat(X, n, axis=0), code, rival, np.arange(n), of_parts))
 
 
 def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Vocabulary) -> tuple[Reach, ...]:
-    """Return where the region lies that a member cites, the narrowest feature first."""
+    """Return the ranges of the region that a member cites, the narrowest feature first."""
     extent = model.extent(cited.member, cited.part, int(cited.components[0]))
     if extent is None:
         return ()
@@ -328,10 +308,10 @@ def _reach(model: EnsembleModel, cited: Citation, x: FloatArray, vocabulary: Voc
 
 
 def _end(word: Word, end: float, dim: int, vocabulary: Vocabulary) -> Value:
-    """Return what one end of a region means in a column; None if it is beyond all training records."""
+    """Return one end of a region as a value of a column; None if it is beyond all training records."""
     if not np.isfinite(end):
         return None
-    # All else is 0: where a feature says that a number is missing, this one is known.
+    # All else is 0, also a feature that marks a number as missing.
     record = np.zeros(dim)
     record[word.at.start] = end
     return vocabulary.value(word, record)

@@ -1,8 +1,8 @@
-"""Fits of an ensemble: from a checked training set to members and the weights of their opinions."""
+"""Fits of an ensemble: from a checked training set to members and their weights."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -10,6 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sepc.common.errors import InputError
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.constants import CHUNK
 from sepc.estimators.ensemble.constants import ALL_AT_MOST, FEW_FEATURES, HALF_AT_MOST, RELEVANCE_FLOOR, ROUND
 from sepc.estimators.ensemble.ensemble_model import EnsembleModel
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, SEEN_IN, STEPS, FeatureViews
@@ -23,11 +24,6 @@ from sepc.geometry.chunks import Extents, chunk_slices
 from sepc.model.category_shares import found_categories, moments_about
 from sepc.model.fitted_model import Outline, TrainingRecords
 from sepc.partitions.algorithm import impurity_count
-
-# Points whose honest opinions weights are learnt from, or up to twice as many: more would not change them.
-_MOST_ASKED = 40_000
-# Points that are judged at a time.
-_CHUNK = 1 << 16
 
 
 class EnsembleSettings(NamedTuple):
@@ -48,21 +44,21 @@ class EnsembleSettings(NamedTuple):
 
     def sizes(self, d: int) -> list[int]:
         """Return the numbers of columns, of d, that members take turns with; a category is one column."""
-        asked = self.max_features
-        if isinstance(asked, str) and asked == "auto":
+        size = self.max_features
+        if isinstance(size, str) and size == "auto":
             return [min(ALL_AT_MOST, d), min(HALF_AT_MOST, max(2, -(-d // 2))), FEW_FEATURES]
-        if isinstance(asked, Integral) and not isinstance(asked, bool) and asked >= 1:
-            return [min(int(asked), d)]
-        if isinstance(asked, Real) and not isinstance(asked, Integral) and 0.0 < asked <= 1.0:
-            return [max(1, round(float(asked) * d))]
+        if isinstance(size, Integral) and not isinstance(size, bool) and size >= 1:
+            return [min(int(size), d)]
+        if isinstance(size, Real) and not isinstance(size, Integral) and 0.0 < size <= 1.0:
+            return [max(1, round(float(size) * d))]
         raise InputError(
-            f"max_features is {asked!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a "
+            f"max_features is {size!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a "
             "float, above 0 and at most 1)."
         )
 
 
 class FittedEnsemble(NamedTuple):
-    """A model, and the probabilities of the training rows by partitions that have not seen them, (n, n_classes)."""
+    """A model, and out-of-fold probabilities of the training rows, shape (n, n_classes)."""
 
     model: EnsembleModel
     honest_proba: FloatArray
@@ -75,25 +71,11 @@ def fit_ensemble(
     rng: np.random.Generator,
     progress: Progress,
 ) -> FittedEnsemble:
-    """Make the members, and learn what their opinions are worth.
-
-    Parameters
-    ----------
-    training : ArrangedSet
-    features : list of str
-    settings : EnsembleSettings
-    rng : Generator
-        Draws features and parts.
-    progress : Progress
-
-    Returns
-    -------
-    FittedEnsemble
-    """
+    """Make the members, and learn their weights; `rng` draws features and folds."""
     X, codes, gaps = training.points, training.codes.astype(np.int64), training.gaps
     views = FeatureViews.of(X)
     by_view = views(X)
-    # As scores they are features like all others: members that read the same thing in different ways know more.
+    # Members that see scores model categories as features like all others: different models know more together.
     plain = by_view[PLAIN]
     extents = Extents.of([plain[rows] for rows in class_slices(training.class_count)])
     units = views.mean[PLAIN], views.scale[PLAIN]
@@ -101,12 +83,13 @@ def fit_ensemble(
     groups = () if categories is None else categories.groups
     columns = columns_of(X.shape[1], groups)
     sizes = settings.sizes(len(columns))
-    few = slice(None, None, max(len(codes) // _MOST_ASKED, 1))
+    # Weights are learnt from 40,000 points, or up to twice as many: more would not change them.
+    few = slice(None, None, max(len(codes) // 40_000, 1))
     chances = column_chances(X[few], codes[few], columns)
     equal = groups_of(X, codes)
     at_most, has_numbers = max(ALL_AT_MOST, *sizes), len(columns) > len(groups)
     planned = plans(columns, chances, settings.n_estimators, sizes, at_most, has_numbers, rng)
-    asked = np.arange(len(codes))[few]
+    some = np.arange(len(codes))[few]
     jobs = (
         delayed(grow)(
             plan,
@@ -117,7 +100,7 @@ def fit_ensemble(
             categories.among(plan.features) if categories is not None and plan.view == PLAIN else None,
             None if gaps is None else gaps[:, plan.features],
             equal,
-            asked,
+            some,
         )
         for plan in planned
     )
@@ -125,13 +108,13 @@ def fit_ensemble(
     for done in Parallel(n_jobs=settings.n_jobs, return_as="generator")(jobs):
         grown.append(done)
         progress.of(0)(len(grown), len(planned))
-    opinions = np.stack([one.honest.log_probability for one in grown])
-    log_densities = np.stack([one.honest.log_density for one in grown])
-    known = np.flatnonzero(np.isfinite(opinions).all(axis=(0, 2)))
-    of_known = opinions[:, known], codes[asked][known]
+    predictions = np.stack([one.out_of_fold.log_probability for one in grown])
+    log_densities = np.stack([one.out_of_fold.log_density for one in grown])
+    known = np.flatnonzero(np.isfinite(predictions).all(axis=(0, 2)))
+    of_known = predictions[:, known], codes[some][known]
     stack, unexplained = sharpened(learn_stack(*of_known), *of_known, training.class_count)
-    beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), _CHUNK)])
-    how = beyond[asked][known], training.class_count, unexplained
+    beyond = np.concatenate([views.beyond(X[rows]).max(axis=1) for rows in chunk_slices(len(X), CHUNK)])
+    how = beyond[some][known], training.class_count, unexplained
     strangeness = learn_strangeness(log_densities[:, known], *how)
     of_plain, of_scores = (TrainingRecords(points, codes, training.rows, gaps) for points in by_view)
     records = of_plain, of_scores
@@ -148,32 +131,27 @@ def fit_ensemble(
     )
     background = strangeness.calibration.with_background
     proba = np.empty((len(codes), len(training.classes)))
-    for rows in chunk_slices(len(codes), _CHUNK):
-        said = (opinions, log_densities) if len(asked) == len(codes) else _honest(grown, records, rows)
-        here = rows if len(asked) == len(codes) else slice(None)
-        of_rows = stack.posterior(said[0][:, here])
-        proba[rows] = background(of_rows, strangeness.score(said[1][:, here], beyond[rows]))
-    return FittedEnsemble(model, _in_rows(proba, training))
+    for rows in chunk_slices(len(codes), CHUNK):
+        if len(some) == len(codes):
+            of_rows, densities = predictions[:, rows], log_densities[:, rows]
+        else:
+            of_rows, densities = _out_of_fold(grown, records, rows)
+        proba[rows] = background(stack.posterior(of_rows), strangeness.score(densities, beyond[rows]))
+    honest_proba = np.full((training.n_rows, proba.shape[1]), np.nan)  # NaN for rows that are no point
+    honest_proba[training.rows] = proba
+    return FittedEnsemble(model, honest_proba)
 
 
-def _honest(
+def _out_of_fold(
     grown: list[Grown], by_view: tuple[TrainingRecords, TrainingRecords], rows: slice
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what all members say of training points that each has not seen, log probabilities and densities."""
-    views = [records.as_they_came for records in (one._replace(**_of_rows(one, rows)) for one in by_view)]
-    said = [one.member.honest(one.member.points(views), one.dealt[rows]) for one in grown]
-    return np.stack([one.log_probability for one in said]), np.stack([one.log_density for one in said])
-
-
-def _of_rows(records: TrainingRecords, rows: slice) -> dict[str, Any]:
-    return {"points": records.points[rows], "gaps": None if records.gaps is None else records.gaps[rows]}
-
-
-def _in_rows(values: FloatArray, training: ArrangedSet) -> FloatArray:
-    """Return values of points in canonical order in the order of the training set; NaN for rows that are no point."""
-    out = np.full((training.n_rows, values.shape[1]), np.nan)
-    out[training.rows] = values
-    return out
+    """Return log probabilities and densities of training points by all members, each by the part without the point."""
+    views = []
+    for records in by_view:
+        gaps = None if records.gaps is None else records.gaps[rows]
+        views.append(records._replace(points=records.points[rows], gaps=gaps).as_they_came)
+    found = [one.member.out_of_fold(one.member.points(views), one.fold[rows]) for one in grown]
+    return np.stack([one.log_probability for one in found]), np.stack([one.log_density for one in found])
 
 
 def columns_of(d: int, groups: Sequence[IntArray]) -> list[IntArray]:
@@ -193,26 +171,9 @@ def plans(
 ) -> list[Plan]:
     """Choose views and features of the members.
 
-    Views take turns, and so do sizes. Columns are drawn without replacement, relevant ones more often.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of int
-        Features of each column.
-    chances : ndarray of shape (n_columns,)
-        As `column_chances` returns them.
-    n_members : int
-    sizes : sequence of int
-        Numbers of columns; at most those that vary are drawn.
-    most_features : int
-        Columns that come last in a draw are left out where all of them together have more features.
-    has_numbers : bool
-        Whether a column is more than a category: else there is nothing to cut into steps.
-    rng : Generator
-
-    Returns
-    -------
-    list of Plan
+    Views take turns, and so do `sizes`, numbers of columns. Columns are drawn without replacement by their `chances`,
+    those drawn last dropped where all have more than `most_features` features. Without a column of numbers
+    (`has_numbers`) there is nothing to cut into steps.
     """
     able = int(np.count_nonzero(chances))
     widths = np.array([len(column) for column in columns])
@@ -237,22 +198,10 @@ def _turn(k: int, in_round: int) -> tuple[int, int]:
 
 
 def column_chances(X: FloatArray, codes: IntArray, columns: Sequence[IntArray]) -> FloatArray:
-    """Return the chance of each column to be drawn first: by how much its ranks differ between the classes.
+    """Return the chance of each column to be drawn first, shape (n_columns,); their sum is 1.
 
-    The measure is the correlation ratio of the ranks, of a category that of all its features together. Columns that do
-    not vary are never drawn.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-    columns : sequence of ndarray of int
-        Features of each column.
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-        Their sum is 1.
+    It grows with the correlation ratio of the ranks of the features of the column, by class. Columns that do not vary
+    are never drawn.
     """
     ranks = rankdata(X, axis=0)
     ranks -= ranks.mean(axis=0)

@@ -1,8 +1,8 @@
-"""The model of an ensemble: members, and the weights of their opinions."""
+"""The model of an ensemble: members and their weights."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sepc.common.text import ENSEMBLE, shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.common.validation import has_gaps, known_share
 from sepc.estimators.ensemble.feature_views import PLAIN, SEEN_IN, FeatureViews
-from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, Member, Opinion, mean_opinion
+from sepc.estimators.ensemble.members import Citation, Evidence, Extent, Lead, Member, Prediction, mean_prediction
 from sepc.estimators.ensemble.quick_members import QuickMembers
 from sepc.estimators.ensemble.stacking import Stack, Strangeness
 from sepc.model.acceptance import key_of
@@ -26,8 +26,7 @@ from sepc.model.policy import Policy
 from sepc.model.rules import Rules
 from sepc.model.verdicts import Rule
 
-_PART_NAMES = "abc"
-# Of so many points what each part of each member says is kept: it is asked for again.
+# Up to this number of points the predictions of all parts are kept: the stability needs them again.
 _FEW = 1000
 
 
@@ -43,15 +42,16 @@ class EnsembleModel:
     features : list of str
     views : FeatureViews
     records_by_view : pair of TrainingRecords, or None
-        The training points in standard deviations and as scores; None where they were left out.
+        The training points in standard deviations and as scores; None in a model without records.
     outline : Outline
         Of the plain view.
     members : list of Member
     stack : Stack
+    strangeness : Strangeness
     known : dict of (int, int) to list of Rules
-        Of those parts of members that were asked for by now; of all of them where the records were left out.
+        A cache: the rules of parts of members; of all of them in a model without records.
     policy : Policy or None
-        Other shares of the classes than in training, and costs of errors.
+        Class priors and costs.
     """
 
     classes: NDArray[Any]
@@ -68,7 +68,7 @@ class EnsembleModel:
 
     @property
     def trust(self) -> str:
-        """Reading of the regions."""
+        """Name of the trust method."""
         return ENSEMBLE
 
     @property
@@ -88,7 +88,7 @@ class EnsembleModel:
 
     @property
     def records(self) -> TrainingRecords | None:
-        """Training points in standard deviations of the features; None where they were left out."""
+        """Training points in standard deviations of the features; None in a model without records."""
         return None if self.records_by_view is None else self.records_by_view[PLAIN]
 
     def units(self, X: FloatArray) -> FloatArray:
@@ -101,23 +101,23 @@ class EnsembleModel:
 
     def decide(self, X: FloatArray) -> Decision:
         """Return labels, trust and probabilities."""
-        return self._decided(X, self.opinions(X))
+        return self._decided(X, self.predictions(X))
 
     @cached_property
     def for_search(self) -> "EnsembleModel":
-        """The same model with decisions right but for the last digits, sooner where there are few points."""
+        """The same model with decisions right but for the last digits, faster for few points."""
         return _QuickEnsemble(**{one.name: getattr(self, one.name) for one in fields(self)})
 
-    def _decided(self, X: FloatArray, said: Opinion) -> Decision:
-        """Return the decision by all members' opinions of points, with a first axis for the members."""
-        scores = self.strangeness.score(said.log_density, self.views.beyond(X).max(axis=1))
+    def _decided(self, X: FloatArray, predicted: Prediction) -> Decision:
+        """Return the decision by the predictions of all members."""
+        scores = self.strangeness.score(predicted.log_density, self.views.beyond(X).max(axis=1))
         calibration = self.strangeness.calibration
-        proba = calibration.with_background(self.stack.posterior(said.log_probability), scores)
+        proba = calibration.with_background(self.stack.posterior(predicted.log_probability), scores)
         typicality = calibration.typicality(scores)
         known = known_share(X)
         if isinstance(known, float):
             return decide_by_probability(proba, typicality, self.policy)
-        # Where nothing is known, nobody has anything to say, and nothing can be strange.
+        # Where nothing is known, the shares of the classes are all there is, and nothing can be strange.
         proba[known == 0.0] = self.class_count / self.class_count.sum()
         if typicality is not None:
             typicality[known == 0.0] = np.nan
@@ -128,18 +128,18 @@ class EnsembleModel:
         return self.assess_by(self.evidence(X), X, frames)
 
     def assess_by(self, evidence: Evidence, X: FloatArray, frames: FrameMaker) -> Assessment:
-        """Return the same where the evidence on the points is known.
+        """Return the same where the evidence at the points is known.
 
-        Region, rule, counts and distance are those of the member that speaks most for the label. The region
+        Region, rule, counts and distance are those of the member with the largest evidence for the label. The region
         ``4b:benign#2`` is the second ellipsoid of benign in the second part of the fourth member; `counts` are the
         training points of the label, and of all others, that belong there and did not shape it.
         """
         decision = evidence.decision
         worth = self.stack.weights if self.stack.weights.any() else np.ones(len(self.members))
-        same = evidence.opinions.argmax(axis=2) == decision.label
+        same = evidence.predictions.argmax(axis=2) == decision.label
         columns = {
             **decision_columns(decision, self.classes),
-            **_LeadColumns(partial(self.leads, X, evidence)).makers(),
+            **_lead_columns(cache(lambda: list(self.leads(X, evidence)))),
             "stability": stability_where_known(partial(self.stability, X, evidence)),
             "main_region": lambda a: np.full(len(a), None, dtype=object),
             "agreement": np.asarray((worth[:, None] * same).sum(axis=0) / worth.sum()),
@@ -158,20 +158,19 @@ class EnsembleModel:
     def stability(self, X: FloatArray, evidence: Evidence) -> FloatArray:
         """Return the share of the ensembles of one part of each member that give the same label, shape (n,).
 
-        Each of them has not seen a part of the training points, for each member another one.
+        None of these has seen all training points, and each member's part has another fold held out.
         """
-        said: Iterable[FloatArray] | None = evidence.of_parts
-        if said is None:
+        of_parts: Iterable[FloatArray] | None = evidence.of_parts
+        if of_parts is None:
             views = self.views(X)
-            said = (self._said_by_part(views, k).log_probability for k in range(N_PARTS))
-        labels = (decide_by_probability(self.stack.posterior(one), policy=self.policy).label for one in said)
+            of_parts = (self._predictions_of_parts(views, k).log_probability for k in range(N_PARTS))
+        labels = (decide_by_probability(self.stack.posterior(one), policy=self.policy).label for one in of_parts)
         same = sum(label == evidence.decision.label for label in labels)
         return np.asarray(same / N_PARTS)
 
-    def _said_by_part(self, views: Sequence[FloatArray], k: int) -> Opinion:
-        """Return the opinion of one part of each member; the arrays have a first axis for the members."""
-        said = [member.parts[k].opinion(member.points(views)) for member in self.members]
-        return Opinion(*map(np.stack, zip(*said, strict=True)))
+    def _predictions_of_parts(self, views: Sequence[FloatArray], k: int) -> Prediction:
+        """Return the predictions of one part of each member."""
+        return _stacked(member.parts[k].prediction(member.points(views)) for member in self.members)
 
     @property
     def has_regions(self) -> bool:
@@ -187,58 +186,50 @@ class EnsembleModel:
         return replace(self, records_by_view=None, known={})
 
     def for_assessments(self) -> Self:
-        """Return the model as it is: it counts its records when it is asked to."""
+        """Return the model as it is: it counts its records when it needs to."""
         return self
 
-    def opinions(self, X: FloatArray) -> Opinion:
-        """Return each member's opinion; the arrays have a first axis for the members."""
+    def predictions(self, X: FloatArray) -> Prediction:
+        """Return the prediction of each member; the arrays have a first axis for the members."""
         views = self.views(X)
-        return Opinion(*map(np.stack, zip(*(member.opinion(views) for member in self.members), strict=True)))
+        return _stacked(member.prediction(views) for member in self.members)
 
     def evidence(self, X: FloatArray) -> Evidence:
-        """Return the opinions of all members, and what each adds to the log odds of the label."""
+        """Return the predictions of all members, and what each adds to the log odds of the label."""
         of_parts = None
         if len(X) <= _FEW:
             views = self.views(X)
-            parts = [self._said_by_part(views, k) for k in range(N_PARTS)]
-            said, of_parts = mean_opinion(parts), np.stack([part.log_probability for part in parts])
+            parts = [self._predictions_of_parts(views, k) for k in range(N_PARTS)]
+            predicted, of_parts = mean_prediction(parts), np.stack([part.log_probability for part in parts])
         else:
-            said = self.opinions(X)
-        decision, opinions = self._decided(X, said), said.log_probability
+            predicted = self.predictions(X)
+        decision, predictions = self._decided(X, predicted), predicted.log_probability
         label, every = decision.label, np.arange(len(X))
         others = decision.proba.copy()
         others[every, label] = -1.0
         other = others.argmax(axis=1)
-        added = self.stack.weights[:, None] * (opinions[:, every, label] - opinions[:, every, other])
-        return Evidence(decision, other, opinions, added, of_parts)
+        added = self.stack.weights[:, None] * (predictions[:, every, label] - predictions[:, every, other])
+        return Evidence(decision, other, predictions, added, of_parts)
 
     def citations(
         self, X: FloatArray, code: IntArray, rival: IntArray, members: IntArray, of_parts: FloatArray | None = None
     ) -> Iterator[Citation]:
-        """Yield the regions by which a member speaks for a class, by the part with the largest odds for it.
+        """Yield the regions behind a member's prediction for a class, by the part with the largest odds for it.
 
-        A member whose opinion is for the class has such a part: its opinion is the mean of theirs.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        code, rival : ndarray of int, shape (n,)
-            The class that is spoken for, and the one that it is held against.
-        members : ndarray of int, shape (n,)
-            Numbers of the members that are asked.
-        of_parts : ndarray of shape (n_parts, n_members, n, n_classes), optional
-            As in `Evidence`, where it is known.
+        A member that prefers the class to the rival has such a part: its prediction is the mean of theirs. `code`,
+        `rival` and `members`, shape (n,), are numbers of the class, of the one it is compared with, and of the members;
+        `of_parts` is as in `Evidence`, where it is known.
         """
         views = self.views(X)
         for m in np.unique(members).tolist():
             mine = np.flatnonzero(members == m)
             points = self.members[m].points(views, mine)
             if of_parts is not None:
-                said = of_parts[:, m, mine]
+                logs = of_parts[:, m, mine]
             else:
-                said = np.stack([part.opinion(points).log_probability for part in self.members[m].parts])
+                logs = np.stack([part.prediction(points).log_probability for part in self.members[m].parts])
             every = np.arange(len(mine))
-            clearest = (said[:, every, code[mine]] - said[:, every, rival[mine]]).argmax(axis=0)
+            clearest = (logs[:, every, code[mine]] - logs[:, every, rival[mine]]).argmax(axis=0)
             for part, k in np.unique(np.column_stack([clearest, code[mine]]), axis=0).tolist():
                 chosen = (clearest == part) & (code[mine] == k)
                 yield self._citation(mine[chosen], points[chosen], m, part, k)
@@ -251,14 +242,7 @@ class EnsembleModel:
         return Citation(rows, points, member, part, code, components, regions, chosen.claimed[components])
 
     def leads(self, X: FloatArray, evidence: Evidence) -> Iterator[Lead]:
-        """Yield what the member that speaks most for the label of each point says of it.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        evidence : Evidence
-            On these points.
-        """
+        """Yield the citations and verdicts of the member with the largest evidence for the label of each point."""
         leaders = evidence.added.argmax(axis=0)
         for cited in self.citations(X, evidence.decision.label, evidence.other, leaders, evidence.of_parts):
             known = self.rules(cited.member, cited.part)
@@ -266,14 +250,9 @@ class EnsembleModel:
             yield Lead(cited, rules.judge(cited.points, count_outside=False), rules)
 
     def extent(self, member: int, part: int, component: int) -> Extent | None:
-        """Return how far a region reaches, or several that are read as one, in the units that points come in.
+        """Return the range of a component, in the units that points come in; None for isolated points.
 
-        None for isolated points.
-
-        Parameters
-        ----------
-        member, part, component : int
-            As in a `Citation`.
+        `member`, `part` and `component` are as in a `Citation`.
         """
         plan, chosen = self.members[member].plan, self.members[member].parts[part]
         ellipsoids = chosen.ellipsoids(component)
@@ -289,12 +268,12 @@ class EnsembleModel:
         return Extent(np.where(low > smallest, low, -np.inf), np.where(high < largest, high, np.inf), half_width)
 
     def n_regions(self, cited: Citation) -> int:
-        """Return how many regions are read as the first one that is cited."""
+        """Return the number of regions that are merged into the first component of a citation."""
         part = self.members[cited.member].parts[cited.part]
-        return int(np.count_nonzero(part.region_groups == cited.components[0]))
+        return int(np.count_nonzero(part.groups == cited.components[0]))
 
     def rules(self, member: int, part: int) -> list[Rules]:
-        """Return the rules of a part of a member; kept once they were asked for."""
+        """Return the rules of a part of a member; they are kept."""
         if (member, part) not in self.known:
             if self.records_by_view is None:
                 raise records_are_missing("this")
@@ -304,19 +283,24 @@ class EnsembleModel:
 
     def region_name(self, member: int, part: int, region: str) -> str:
         """Return the name of a region with the member and the part that it belongs to."""
-        return f"{member + 1}{_PART_NAMES[part]}:{region}"
+        return f"{member + 1}{'abc'[part]}:{region}"
 
 
 class _QuickEnsemble(EnsembleModel):
-    """An ensemble that is asked about a few points again and again; the last digits depend on the other points."""
+    """An ensemble for many calls with a few points each; the last digits depend on the other points."""
 
-    def opinions(self, X: FloatArray) -> Opinion:
-        """Return each member's opinion; the arrays have a first axis for the members."""
-        return super().opinions(X) if has_gaps(X) else self._quick.opinions(self.views(X))
+    def predictions(self, X: FloatArray) -> Prediction:
+        """Return the prediction of each member; the arrays have a first axis for the members."""
+        return super().predictions(X) if has_gaps(X) else self._quick.predictions(self.views(X))
 
     @cached_property
     def _quick(self) -> QuickMembers:
         return QuickMembers.of(self.members)
+
+
+def _stacked(predictions: Iterable[Prediction]) -> Prediction:
+    """Return the predictions of all members, with a first axis for the members."""
+    return Prediction(*map(np.stack, zip(*predictions, strict=True)))
 
 
 def member_name(number: int, features: Sequence[str]) -> str:
@@ -324,53 +308,37 @@ def member_name(number: int, features: Sequence[str]) -> str:
     return f"member {number + 1} ({shortened(features, 3)})"
 
 
-class _LeadColumns:
-    """The columns of an assessment that follow from the members that speak most for the labels.
+def _lead_columns(leads: Callable[[], Sequence[Lead]]) -> dict[str, Maker]:
+    """Return makers of the columns of an assessment that follow from the leads of its points."""
 
-    Parameters
-    ----------
-    leads : callable
-        Returns these members' leads when a column is asked for.
-    """
-
-    def __init__(self, leads: Callable[[], Iterable[Lead]]) -> None:
-        self._given = leads
-
-    def makers(self) -> dict[str, Maker]:
-        """Return makers of the columns."""
-        return {
-            "rule": lambda a: np.array([r.name for r in Rule])[self._filled(a, 0, lambda lead: lead.verdicts.rule)],
-            "distance": lambda a: self._filled(a, 0.0, lambda lead: lead.verdicts.distance),
-            "counts": self._counts,
-            "region": self._region,
-            "local_overlap": self._local_overlap,
-        }
-
-    @cached_property
-    def _leads(self) -> list[Lead]:
-        return list(self._given())
-
-    def _filled(self, a: Assessment, start: Any, values: Callable[[Lead], NDArray[Any]]) -> NDArray[Any]:
-        """Return the values that leads have for their points, shape (n,)."""
+    def filled(a: Assessment, start: Any, values: Callable[[Lead], NDArray[Any]]) -> NDArray[Any]:
         column = np.full(len(a), start)
-        for lead in self._leads:
+        for lead in leads():
             column[lead.citation.rows] = values(lead)
         return column
 
-    def _counts(self, a: Assessment) -> IntArray:
-        own = self._filled(a, 0, lambda lead: lead.citation.claimed[:, lead.citation.code])
-        counts = np.column_stack([own, self._filled(a, 0, lambda lead: lead.citation.claimed.sum(axis=1)) - own])
+    def counts(a: Assessment) -> IntArray:
+        own = filled(a, 0, lambda lead: lead.citation.claimed[:, lead.citation.code])
+        counts = np.column_stack([own, filled(a, 0, lambda lead: lead.citation.claimed.sum(axis=1)) - own])
         counts[a.known == 0.0] = 0
         return np.asarray(counts)
 
-    def _region(self, a: Assessment) -> NDArray[np.object_]:
-        region = self._filled(a, None, lambda lead: lead.citation.regions)
+    def region(a: Assessment) -> NDArray[np.object_]:
+        region = filled(a, None, lambda lead: lead.citation.regions)
         region[a.known == 0.0] = Rule.unknown.name
         return region
 
-    def _local_overlap(self, a: Assessment) -> FloatArray:
+    def local_overlap(a: Assessment) -> FloatArray:
         overlap = np.full(len(a), np.nan)
-        for lead in self._leads:
+        for lead in leads():
             between = lead.verdicts.between_labels
             overlap[lead.citation.rows[between]] = lead.rules.local_overlaps(lead.verdicts.points[between])
         return overlap
+
+    return {
+        "rule": lambda a: np.array([r.name for r in Rule])[filled(a, 0, lambda lead: lead.verdicts.rule)],
+        "distance": lambda a: filled(a, 0.0, lambda lead: lead.verdicts.distance),
+        "counts": counts,
+        "region": region,
+        "local_overlap": local_overlap,
+    }

@@ -3,11 +3,11 @@
 Normal scores replace a value by the normal quantile of its rank. Skewed and heavy-tailed features become bell-shaped,
 which ellipsoids describe better; the order of values, and with it what a range of values means, stays.
 
-In steps each feature is cut where the labels change, into a few ranges, and a value is replaced by what its range says:
-the log odds of the two classes among the points in it, or, of several classes, the direction in which their log shares
-differ most. An ellipsoid of such numbers is a box, or several, of the features as they came: what a rule over
-thresholds describes, and no ellipsoid of the values themselves can. Steps must not be learnt from points that they are
-to judge: each part of a member makes its own, of standard deviations.
+In steps each feature is cut where the labels change, into a few ranges, and a value is replaced by the evidence of its
+range: the log odds of the two classes among the points in it, or, of several classes, the direction in which their log
+shares differ most. An ellipsoid of such numbers is a box, or several, of the features as they came: what a rule over
+thresholds describes, and no ellipsoid of the values themselves can. Each part of a member learns its own steps, in
+standard deviations, from points that they do not judge.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from sepc.common.typing import FloatArray, IntArray
+from sepc.estimators.constants import CHUNK
 from sepc.estimators.ensemble.constants import LEAST_POINTS_IN_RANGE, MOST_RANGES, RANGE_PRIOR
 from sepc.geometry.chunks import chunk_slices
 from sepc.partitions.units import location_and_scale
@@ -27,24 +28,16 @@ PLAIN, SCORES, STEPS = VIEWS = (0, 1, 2)
 # Steps are made of what is seen in standard deviations.
 SEEN_IN = (PLAIN, SCORES, PLAIN)
 
-_N_QUANTILES = 200
 # Values beyond the training set's get the score of its last quantile.
 _LARGEST_SCORE = 3.0
-# The transformer takes values as near as this to the least or the largest one for these.
-_EDGE = 1e-7
-# Points that are looked at together.
-_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FeatureViews:
     """The first two views, as the training set defines them.
 
-    Attributes
-    ----------
-    ranks : QuantileTransformer
-    mean, scale : tuple of two ndarray of shape (d,)
-        Of the features, and of their scores: each view is brought to mean 0 and, where it varies, deviation 1.
+    `mean` and `scale`, pairs of shape (d,), are those of the features and of their scores: each view is brought to mean
+    0 and, where it varies, deviation 1.
     """
 
     ranks: QuantileTransformer
@@ -54,9 +47,7 @@ class FeatureViews:
     @classmethod
     def of(cls, X: FloatArray) -> Self:
         """Return the views that belong to a training set of shape (n, d), in canonical order."""
-        ranks = QuantileTransformer(
-            n_quantiles=min(len(X), _N_QUANTILES), output_distribution="normal", random_state=0
-        ).fit(X)
+        ranks = QuantileTransformer(n_quantiles=min(len(X), 200), output_distribution="normal", random_state=0).fit(X)
         (mean, scale), (mean_score, scale_score) = (location_and_scale(Z) for Z in (X, _scores(ranks, X)))
         scales = tuple(np.where(s > 0.0, s, 1.0) for s in (scale, scale_score))
         return cls(ranks, (mean, mean_score), (scales[0], scales[1]))
@@ -75,30 +66,14 @@ class FeatureViews:
         return np.asarray(self.ranks.quantiles_[[0, -1]])
 
     def beyond(self, X: FloatArray) -> FloatArray:
-        """Return how far values lie beyond those of the training points, in standard deviations, shape (n, d).
-
-        What is missing does not.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        """
+        """Return distances of values beyond the training range, in standard deviations, shape (n, d); 0 for NaN."""
         smallest, largest = self.bounds
         return np.asarray(np.fmax(np.fmax(smallest - X, X - largest), 0.0) / self.scale[PLAIN])
 
     def original(self, Z: FloatArray, view: int, features: IntArray | slice = slice(None)) -> FloatArray:
-        """Return points of one view in the units that they came in; scores of the last quantile become that quantile.
+        """Return points of one view, shape (..., d), or of some features, in the units that they came in.
 
-        Parameters
-        ----------
-        Z : ndarray of shape (..., d), or (..., n_features) of some of them
-        view : int
-        features : ndarray of int, shape (n_features,), optional
-            Which ones; all by default.
-
-        Returns
-        -------
-        ndarray of the same shape
+        Scores of the last quantile become that quantile.
         """
         values = Z * self.scale[view][features] + self.mean[view][features]
         if view == PLAIN:
@@ -112,38 +87,34 @@ class FeatureViews:
 def _scores(ranks: QuantileTransformer, X: FloatArray) -> FloatArray:
     """Return what the transformer makes of points, to the last digit, with bounded scores.
 
-    It would look at each feature by itself, with checks that take far longer than the numbers where points are few.
+    Its own checks, feature by feature, take far longer than the numbers where points are few.
     """
     quantiles, shares = ranks.quantiles_, ranks.references_
     ranked = np.empty(X.shape)
-    for rows in chunk_slices(len(X), _CHUNK):
+    for rows in chunk_slices(len(X), CHUNK):
         x, scores = X[rows], ranked[rows]
         for j, (column, known) in enumerate(zip(x.T, quantiles.T, strict=True)):
             # Of equal quantiles one direction finds the first and the other the last.
             up, down = np.interp(column, known, shares), np.interp(-column, -known[::-1], -shares[::-1])
             scores[:, j] = 0.5 * (up - down)
-        scores[quantiles[-1] < x + _EDGE] = 1.0
-        scores[quantiles[0] > x - _EDGE] = 0.0
+        # The transformer takes values as near as this to the least or the largest one for these.
+        scores[quantiles[-1] < x + 1e-7] = 1.0
+        scores[quantiles[0] > x - 1e-7] = 0.0
         np.clip(ndtri(scores, out=scores), -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
     return ranked
 
 
 class LabelSteps(NamedTuple):
-    """Steps of d features.
+    """Steps of d features: cuts, ascending, and the numbers of the ranges between them, one more than cuts.
 
-    Attributes
-    ----------
-    cuts : tuple of d ndarray of float
-        Where each feature is cut, ascending; a value that is cut at belongs to the range below.
-    values : tuple of d ndarray of float
-        What stands for the values of each range, one number more than there are cuts.
+    A value that is cut at belongs to the range below.
     """
 
     cuts: tuple[FloatArray, ...]
     values: tuple[FloatArray, ...]
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return points of shape (n, d) with each value replaced by what its range says; what is missing stays so."""
+        """Return points of shape (n, d) with each value replaced by its range's number; NaN stays NaN."""
         out = np.empty(points.shape)
         for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
             out[:, j] = values[np.searchsorted(cuts, points[:, j])]
@@ -151,16 +122,9 @@ class LabelSteps(NamedTuple):
         return out
 
     def reach(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return from where to where values lie whose ranges say a number between two ends.
+        """Return the ends of the values whose ranges have numbers between two ends, all of shape (d,).
 
-        Parameters
-        ----------
-        low, high : ndarray of shape (d,)
-
-        Returns
-        -------
-        low, high : ndarray of shape (d,)
-            Infinite where the first or the last range is among them; of ranges with others in between both ends count.
+        They are infinite where the first or the last range is among these; ranges in between may have other numbers.
         """
         ends = np.empty((2, len(self.cuts)))
         for j, (cuts, values) in enumerate(zip(self.cuts, self.values, strict=True)):
@@ -173,26 +137,15 @@ class LabelSteps(NamedTuple):
 
 
 def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> LabelSteps:
-    """Cut features where the labels change.
+    """Cut features, of points of shape (n, d), where the labels change.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Missing values, NaN, tell nothing.
-    codes : ndarray of int, shape (n,)
-        Their classes.
-    n_classes : int
-
-    Returns
-    -------
-    LabelSteps
-        Of mean 0 and deviation 1 over these points, where a feature is cut at all.
+    The steps have mean 0 and deviation 1 over these points, where a feature is cut at all. NaN counts for nothing.
     """
     share = np.bincount(codes, minlength=n_classes) / len(codes)
     cuts, values = [], []
     for column in points.T:
         known = ~np.isnan(column)
-        if not known.any():  # no value tells anything
+        if not known.any():
             cuts.append(np.empty(0))
             values.append(np.zeros(1))
             continue
@@ -203,17 +156,17 @@ def learn_label_steps(points: FloatArray, codes: IntArray, n_classes: int) -> La
         which = np.searchsorted(at, feature)
         counts = np.zeros((len(at) + 1, n_classes))
         np.add.at(counts, (which, of_class), 1.0)
-        said = _said(counts, share)
+        evidence = _range_evidence(counts, share)
         size = counts.sum(axis=1)
-        said -= (size * said).sum() / size.sum()
-        deviation = np.sqrt((size * np.square(said)).sum() / size.sum())
+        evidence -= (size * evidence).sum() / size.sum()
+        deviation = np.sqrt((size * np.square(evidence)).sum() / size.sum())
         cuts.append(at)
-        values.append(said / deviation if deviation > 0.0 else said)
+        values.append(evidence / deviation if deviation > 0.0 else evidence)
     return LabelSteps(tuple(cuts), tuple(values))
 
 
-def _said(counts: FloatArray, share: FloatArray) -> FloatArray:
-    """Return one number for each range, shape (n_ranges,), from how many points of each class it has."""
+def _range_evidence(counts: FloatArray, share: FloatArray) -> FloatArray:
+    """Return one number for each range, shape (n_ranges,), from its numbers of points of each class."""
     drawn = counts + RANGE_PRIOR * share
     logs = np.log(drawn / drawn.sum(axis=1, keepdims=True))
     if len(share) == 2:

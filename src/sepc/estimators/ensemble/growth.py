@@ -2,9 +2,9 @@
 
 The training points are split into three folds, equal ones into the same, unless it is a table of a few values. Each
 fold is held out once: the others are partitioned, the ellipsoids become local densities, and the held-out fold is
-judged by them. So each member has an out-of-fold opinion of every training point, and every ellipsoid is counted on
-points that did not shape it. By these opinions it also chooses how categories are modelled, the merge penalty (see
-`model.merging`), the degrees of freedom of the densities, and the number of EM iterations.
+judged by them. So each member has an out-of-fold prediction of every training point, and every ellipsoid is counted on
+points that did not shape it. The loss of these predictions also chooses how categories are modelled, the merge penalty
+(see `model.merging`), the degrees of freedom of the densities, and the number of EM iterations.
 
 The search is not that of `density_fit`, which tries all degrees of freedom with each merge penalty, refines from two
 starts and learns a calibration each time: on twelve sets of up to 400 records a fit took 1.5 times as long, and the
@@ -12,7 +12,8 @@ log loss of new records was higher on the judging half, by 0.005, and lower on t
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,16 +22,16 @@ from scipy.optimize import minimize_scalar
 
 from sepc.common.splits import stratified_parts
 from sepc.common.typing import BoolArray, FloatArray, IntArray, compact
-from sepc.estimators.density_fit import EM_STEPS, PASSES
+from sepc.estimators.constants import CHUNK, EM_STEPS, PASSES
 from sepc.estimators.ensemble.constants import MOST_POINTS
 from sepc.estimators.ensemble.feature_views import STEPS, LabelSteps, learn_label_steps
-from sepc.estimators.ensemble.members import Member, Opinion, Part, Plan, opinion_of
+from sepc.estimators.ensemble.members import Member, Part, Plan, Prediction, prediction_of
 from sepc.estimators.held_out_parts import Groups
-from sepc.estimators.records import added, core_counts
+from sepc.estimators.records import Core, added, core_counts
 from sepc.geometry.chunks import chunk_slices
 from sepc.model.category_shares import Categories
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
-from sepc.model.densities import LocalDensities, log_sum_exp
+from sepc.model.densities import log_sum_exp
 from sepc.model.merging import LEVELS, members, merged_mixtures, merged_name
 from sepc.model.mixtures import Mixture
 from sepc.model.partition_model import N_PARTS
@@ -39,21 +40,16 @@ from sepc.partitions.problems import ClassBlock, class_blocks, problems_of
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.units import location_and_unit
 
-# Points that take part in an EM iteration at a time.
-_CHUNK = 1 << 14
-# Weights that an opinion may get, as logarithms, where two models of the same blocks are compared.
-_LOG_WEIGHTS = (-3.0, 1.0)
-
 
 class Grown(NamedTuple):
-    """A member, its out-of-fold opinion of some training points, and the part that held out each training point.
+    """A member, its out-of-fold prediction of some training points, and the part that held out each training point.
 
-    The opinion is NaN for a point that is the only one of its class, which is never held out.
+    The prediction is NaN for a point that is the only one of its class, which is never held out.
     """
 
     member: Member
-    honest: Opinion
-    dealt: NDArray[np.integer]
+    out_of_fold: Prediction
+    fold: NDArray[np.integer]
 
 
 def grow(
@@ -65,185 +61,162 @@ def grow(
     categories: Categories | None = None,
     gaps: BoolArray | None = None,
     equal: Groups | None = None,
-    asked: IntArray | None = None,
+    predicted: IntArray | None = None,
 ) -> Grown:
-    """Make a member.
+    """Make a member of points in canonical order, shape (n, n_features_of_the_plan).
 
     Parameters
     ----------
-    plan : Plan
-    points : ndarray of shape (n, n_features_of_the_plan)
-        In canonical order.
-    codes : ndarray of int, shape (n,)
-    classes : ndarray of shape (n_classes,)
-    n_imp : int or float
     categories : Categories, optional
-        Among these features. They are modelled by the shares of their values if that gives the better opinions.
+        Among these features. They are modelled by the shares of their values if that gives the better predictions.
     gaps : ndarray of bool, shape (n, n_features_of_the_plan), optional
         Where values are missing, and something else stands in for them.
     equal : Groups, optional
         Records that are equal in all features: a partition that has seen one knows the others.
-    asked : ndarray of int, optional
-        Of which points an honest opinion is asked for; all by default.
-
-    Returns
-    -------
-    Grown
+    predicted : ndarray of int, optional
+        Points that need an out-of-fold prediction; all by default.
     """
-    there = points if gaps is None else np.where(gaps, np.nan, points)
-    rng = np.random.default_rng(plan.seed)
+    training, rng = Core(points, codes, gaps), np.random.default_rng(plan.seed)
     each = codes if equal is None else codes[equal.first]
-    dealt = stratified_parts(each, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
+    fold = stratified_parts(each, N_PARTS, order=rng.permutation, first=lambda _: int(rng.integers(N_PARTS)))
     if equal is not None:
-        dealt = dealt[equal.of_record]
-    blocks = []
-    for k in range(N_PARTS):
-        out, inside = np.flatnonzero(dealt == k), np.flatnonzero(dealt != k)
-        rows = _some(inside, codes, rng, core_counts)
-        out = _some(out, codes, rng, _in_proportion)
-        count = np.bincount(codes[inside], minlength=len(classes))
-        blocks.append(_Blocks.of(points, there, codes, classes, n_imp, rows, out, count, plan.view == STEPS))
+        fold = fold[equal.of_record]
+    folds = [_Fold.of(training, fold == k, classes, n_imp, plan.view == STEPS, rng) for k in range(N_PARTS)]
     ways = [None] if categories is None else [categories, None]
-    judged = partial(_Model.of, blocks, there, codes)
-    models = [judged(*read) for way in ways for read in _read(blocks, points, there, way)]
-    best = min(models, key=lambda model: model.loss)  # the first one if nothing tells
-    # One after the other: all pairs would be two to three times as many models.
+    # The first of equal ones; one choice after the other: all pairs would be two to three times as many models.
+    best = min((_Model.of(folds, *made) for way in ways for made in _merged(folds, way)), key=attrgetter("loss"))
     others = ([mixture.with_dof(dof) for mixture in best.mixtures] for dof in OTHER_DEGREES_OF_FREEDOM)
-    tried = (judged(mixtures, best.groups) for mixtures in others)
-    best = min([best, *tried], key=lambda model: model.loss)
-    best = _refined(best, blocks, there, codes, judged)
-    mixtures = _over_all(best.mixtures, blocks, there, codes, dealt)
-    parts = [
-        _part(one, mixture.densities, groups, there, codes)
-        for one, mixture, groups in zip(blocks, mixtures, best.groups, strict=True)
-    ]
-    asked = np.arange(len(codes)) if asked is None else asked
+    best = min([best, *(_Model.of(folds, mixtures, best.groups) for mixtures in others)], key=attrgetter("loss"))
+    best = _refined(best, folds)
+    with_gaps = training.with_gaps
+    parts = []
+    for k, (one, mixture, groups) in enumerate(zip(folds, best.mixtures, best.groups, strict=True)):
+        parts.append(one.part(one.over_all(mixture, with_gaps, codes, np.flatnonzero(fold != k)), groups))
     member = Member(plan, parts, classes)
-    return Grown(member, member.honest(there[asked], dealt[asked]), compact(dealt, N_PARTS))
+    some = np.arange(len(codes)) if predicted is None else predicted
+    return Grown(member, member.out_of_fold(with_gaps[some], fold[some]), compact(fold, N_PARTS))
 
 
-def _refined(
-    model: "_Model", blocks: Sequence["_Blocks"], there: FloatArray, codes: IntArray, judged: Callable[..., "_Model"]
-) -> "_Model":
-    """Return a model after EM iterations, as long as these give better opinions."""
+class _Fold(NamedTuple):
+    """Partitions of all training points but those of a fold, or of a sample of them.
+
+    Attributes
+    ----------
+    partitions : list of Partition
+    blocks : list of ClassBlock
+        Class by class.
+    steps : LabelSteps or None
+        Where the member sees steps.
+    rows, out : ndarray of int
+        Training points that shaped the partitions, and those of the fold that are judged.
+    seen, held_out : Core
+        The same, as the partitions see them.
+    class_count : ndarray of int, shape (n_classes,)
+        Points of each class but the held-out ones, whether they shaped a partition or not.
+    """
+
+    partitions: list[Partition]
+    blocks: list[ClassBlock]
+    steps: LabelSteps | None
+    rows: IntArray
+    out: IntArray
+    seen: Core
+    held_out: Core
+    class_count: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        training: Core,
+        is_out: BoolArray,
+        classes: NDArray[Any],
+        n_imp: int | float,
+        in_steps: bool,
+        rng: np.random.Generator,
+    ) -> Self:
+        """Partition the points that are not held out."""
+        class_count = np.bincount(training.codes[~is_out], minlength=len(classes))
+        rows = _some(np.flatnonzero(~is_out), training.codes, rng, core_counts)
+        out = _some(np.flatnonzero(is_out), training.codes, rng, _in_proportion)
+        seen, held_out, steps = training.of(rows), training.of(out), None
+        if in_steps:
+            steps = learn_label_steps(seen.with_gaps, seen.codes, len(classes))
+            seen, held_out = (replace(core, points=steps(core.points)) for core in (seen, held_out))
+        problems = problems_of(seen.codes, classes)
+        how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(seen.points)[1]}
+        found = [problem.partition(seen.points, n_imp, **how) for problem in problems]
+        return cls(found, list(class_blocks(found, problems)), steps, rows, out, seen, held_out, class_count)
+
+    def mixtures(self, categories: Categories | None) -> list[tuple[Mixture, IntArray]]:
+        """Return a mixture and the component of each region for each level of merging."""
+        blocks, units = [(b.code, b.rows) for b in self.blocks], location_and_unit(self.seen.points)
+        return merged_mixtures(self.seen.points, blocks, self.class_count, *units, LEVELS, categories, self.seen.gaps)
+
+    def over_all(self, mixture: Mixture, with_gaps: FloatArray, codes: IntArray, inside: IntArray) -> Mixture:
+        """Return a mixture after EM iterations over all points inside, if the partitions saw a sample of these."""
+        for _ in range(PASSES if len(inside) > len(self.rows) else 0):
+            chunks = (inside[some] for some in chunk_slices(len(inside), CHUNK))
+            seen = ((with_gaps[rows] if self.steps is None else self.steps(with_gaps[rows]), rows) for rows in chunks)
+            (sums,) = added([mixture.sums(points, codes[rows])] for points, rows in seen)
+            mixture = mixture.after(sums, self.class_count)
+        return mixture
+
+    def part(self, mixture: Mixture, groups: IntArray) -> Part:
+        """Return a part of a member, its components counted on held-out points."""
+        densities, own = mixture.densities, members(groups)
+        claimed = np.zeros((len(own), len(self.class_count)), dtype=np.int64)
+        np.add.at(claimed, (densities.claims(self.held_out.with_gaps), self.held_out.codes), 1)
+        names = [merged_name([self.blocks[k].name for k in regions]) for regions in own]
+        sizes = np.array([sum(len(self.blocks[k].rows) for k in regions) for regions in own])
+        return Part(self.partitions, self.rows, self.out, densities, names, sizes, claimed, groups, self.steps)
+
+
+class _Model(NamedTuple):
+    """Mixtures of all folds, the component of each region, and the log loss on held-out points."""
+
+    mixtures: Sequence[Mixture]
+    groups: Sequence[IntArray]
+    loss: float
+
+    @classmethod
+    def of(cls, folds: Sequence[_Fold], mixtures: Sequence[Mixture], groups: Sequence[IntArray]) -> Self:
+        """Judge the mixtures by the points that each has not seen, or some of them."""
+        pairs = zip(folds, mixtures, strict=True)
+        logs = [prediction_of(mixture.densities, one.held_out.with_gaps).log_probability for one, mixture in pairs]
+        return cls(mixtures, groups, _loss(np.concatenate(logs), np.concatenate([f.held_out.codes for f in folds])))
+
+
+def _merged(
+    folds: Sequence[_Fold], categories: Categories | None
+) -> Iterator[tuple[Sequence[Mixture], Sequence[IntArray]]]:
+    """Yield mixtures of all folds, and the component of each region, for each level of merging."""
+    before: list[int] = []
+    for of_level in zip(*(one.mixtures(categories) for one in folds), strict=True):
+        mixtures, groups = zip(*of_level, strict=True)
+        n_components = [len(mixture.parts) for mixture in mixtures]
+        if n_components != before:  # each level merges what the one before it does, and perhaps more
+            yield mixtures, groups
+        before = n_components
+
+
+def _refined(model: _Model, folds: Sequence[_Fold]) -> _Model:
+    """Return a model after EM iterations, as long as these lower the loss."""
     before, best = 0, model
     for steps in EM_STEPS:
         mixtures = list(best.mixtures)
-        for k, one in enumerate(blocks):
-            seen = one.sees(there[one.rows])
+        for k, one in enumerate(folds):
+            seen = one.seen.with_gaps
             for _ in range(steps - before):
-                mixtures[k] = mixtures[k].step(seen, codes[one.rows])
-        refined, before = judged(mixtures, model.groups), steps
+                mixtures[k] = mixtures[k].step(seen, one.seen.codes)
+        refined, before = _Model.of(folds, mixtures, model.groups), steps
         if refined.loss >= best.loss:
             break
         best = refined
     return best
 
 
-def _over_all(
-    mixtures: Sequence[Mixture], blocks: Sequence["_Blocks"], there: FloatArray, codes: IntArray, dealt: IntArray
-) -> list[Mixture]:
-    """Return mixtures after EM iterations over all points but the held-out ones, where partitions saw some of them."""
-    out = list(mixtures)
-    for k, one in enumerate(blocks):
-        inside = np.flatnonzero(dealt != k)
-        if len(inside) > len(one.rows):
-            for _ in range(PASSES):
-                sums = added([out[k].sums(one.sees(there[rows]), codes[rows])] for rows in _chunks(inside))
-                out[k] = out[k].after(sums[0], one.class_count)
-    return out
-
-
-def _chunks(rows: IntArray) -> Iterator[IntArray]:
-    return (rows[some] for some in chunk_slices(len(rows), _CHUNK))
-
-
-class _Blocks(NamedTuple):
-    """Partitions of some points: rows that shaped them, rows that are counted, and the blocks, class by class.
-
-    `class_count` has the points of each class but the held-out ones, whether they shaped a partition or not.
-    """
-
-    partitions: list[Partition]
-    rows: IntArray
-    out: IntArray
-    blocks: list[ClassBlock]
-    class_count: IntArray
-    steps: LabelSteps | None
-
-    @classmethod
-    def of(
-        cls,
-        points: FloatArray,
-        there: FloatArray,
-        codes: IntArray,
-        classes: NDArray[Any],
-        n_imp: int | float,
-        rows: IntArray,
-        out: IntArray,
-        class_count: IntArray,
-        in_steps: bool,
-    ) -> Self:
-        """Partition the points of some rows; `there` are the same with NaN where values are missing."""
-        mine, steps = points[rows], None
-        if in_steps:
-            steps = learn_label_steps(there[rows], codes[rows], len(classes))
-            mine = steps(mine)
-        asked = problems_of(codes[rows], classes)
-        how: dict[str, Any] = {"options": PartitionOptions(relax=True), "unit": location_and_unit(mine)[1]}
-        found = [problem.partition(mine, n_imp, **how) for problem in asked]
-        return cls(found, rows, out, list(class_blocks(found, asked)), class_count, steps)
-
-    def sees(self, points: FloatArray) -> FloatArray:
-        """Return points as the partitions see them."""
-        return points if self.steps is None else self.steps(points)
-
-
-def _read(
-    blocks: Sequence[_Blocks], points: FloatArray, there: FloatArray, categories: Categories | None
-) -> Iterator[tuple[list[Mixture], list[IntArray | None]]]:
-    """Yield mixtures of all blocks, and which component each region went into: for each way to join them."""
-    by_part = []
-    for one in blocks:
-        mine, by_class = one.sees(points[one.rows]), [(b.code, b.rows) for b in one.blocks]
-        gaps = np.isnan(there[one.rows]) if points is not there else None
-        units = one.class_count, *location_and_unit(mine)
-        by_part.append(merged_mixtures(mine, by_class, *units, LEVELS, categories, gaps))
-    before: list[int] = []
-    for extent in LEVELS:
-        mixtures, groups = zip(*(found[extent] for found in by_part), strict=True)
-        n_components = [len(mixture.parts) for mixture in mixtures]
-        if n_components != before:  # each extent joins what the one before it does, and perhaps more
-            yield list(mixtures), list(groups)
-        before = n_components
-
-
-class _Model(NamedTuple):
-    """Mixtures of the blocks of all parts, and their log loss on held-out points."""
-
-    mixtures: list[Mixture]
-    groups: list[IntArray | None]
-    loss: float
-
-    @classmethod
-    def of(
-        cls,
-        blocks: Sequence[_Blocks],
-        there: FloatArray,
-        codes: IntArray,
-        mixtures: list[Mixture],
-        groups: list[IntArray | None],
-    ) -> Self:
-        """Ask the mixtures of each part about the points that it held out, or some of them."""
-        said = [
-            opinion_of(mixture.densities, one.sees(there[one.out])).log_probability
-            for one, mixture in zip(blocks, mixtures, strict=True)
-        ]
-        return cls(mixtures, groups, _loss(np.concatenate(said), np.concatenate([codes[one.out] for one in blocks])))
-
-
 def _loss(logs: FloatArray, codes: IntArray) -> float:
-    """Return the mean log loss of log probabilities at the best temperature: a member's opinion gets a weight."""
+    """Return the mean log loss of log probabilities at the best temperature: a member's prediction gets a weight."""
     if not len(codes):
         return 0.0
     own = np.arange(len(codes)), codes
@@ -252,7 +225,7 @@ def _loss(logs: FloatArray, codes: IntArray) -> float:
         weighed = np.exp(log_weight) * logs
         return float(np.mean(log_sum_exp(weighed) - weighed[own]))
 
-    return float(minimize_scalar(loss, bounds=_LOG_WEIGHTS, method="bounded", options={"xatol": 0.05}).fun)
+    return float(minimize_scalar(loss, bounds=(-3.0, 1.0), method="bounded", options={"xatol": 0.05}).fun)
 
 
 def _some(
@@ -272,13 +245,3 @@ def _some(
 def _in_proportion(class_count: IntArray, n: int) -> IntArray:
     """Return how many of n points are of each class, one at least."""
     return np.asarray(np.maximum(class_count * n // class_count.sum(), 1))
-
-
-def _part(one: _Blocks, densities: LocalDensities, groups: IntArray | None, there: FloatArray, codes: IntArray) -> Part:
-    """Return a part, its components counted on the points that it held out."""
-    own = members(np.arange(len(one.blocks)) if groups is None else groups)
-    claimed = np.zeros((len(own), len(one.class_count)), dtype=np.int64)
-    np.add.at(claimed, (densities.claims(one.sees(there[one.out])), codes[one.out]), 1)
-    names = [merged_name([one.blocks[k].name for k in regions]) for regions in own]
-    sizes = np.array([sum(len(one.blocks[k].rows) for k in regions) for regions in own])
-    return Part(one.partitions, one.rows, one.out, densities, names, sizes, claimed, one.steps, groups)

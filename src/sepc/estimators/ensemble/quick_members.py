@@ -1,7 +1,7 @@
-"""Quick opinions: what members say of a few points, right but for the last digits.
+"""Quick predictions of members at a few points, right but for the last digits.
 
-`Member.opinion` gives each point the same answer, bit for bit, whatever other points are asked about with it; for that
-it works through blocks of many rows. A search that asks about some points a hundred times does without.
+`Member.prediction` works through blocks of many rows, so that no bit of a prediction depends on the other points. A
+search that evaluates a few points a hundred times does without.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 
 from sepc.common.typing import FloatArray, IntArray
 from sepc.estimators.ensemble.feature_views import LabelSteps
-from sepc.estimators.ensemble.members import LOWEST, Member, Opinion, Part
+from sepc.estimators.ensemble.members import LOWEST, Member, Part, Prediction
 from sepc.model.category_shares import Categories
 
 
@@ -24,7 +24,7 @@ class QuickShares(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> "QuickShares | None":
-        """Return those of the components of some parts; None if they read no category so."""
+        """Return those of the components of some parts; None if no category is modelled by shares."""
         known = [part.densities.shares for part in parts if part.densities.shares is not None]
         if not known:
             return None
@@ -35,17 +35,8 @@ class QuickShares(NamedTuple):
 class QuickParts(NamedTuple):
     """Parts of one member that see the same, ready for points of its view.
 
-    Attributes
-    ----------
-    member : Member
-    steps : LabelSteps or None
-    numbers : ndarray of int, or slice
-        Which of the member's features distances are measured in.
-    frames : ndarray of shape (d, n_components, d + 1)
-        Distances are lengths of what points, with a 1 behind these d features, become in a component's frame.
-    shares : QuickShares or None
-    at : slice
-        The components among those of all members.
+    Distances are measured in the features `numbers`: they are the lengths of images of these d features, with a 1
+    behind them, under `frames` of shape (d, n_components, d + 1). `at` are the components among those of all members.
     """
 
     member: Member
@@ -57,7 +48,7 @@ class QuickParts(NamedTuple):
 
     @classmethod
     def of(cls, member: Member, parts: Sequence[Part], first: int) -> Self:
-        """Write out the components of some parts, numbered from `first` on."""
+        """Return the components of some parts, numbered from `first` on."""
         frames = [
             np.column_stack([frame.T, -center @ frame]) for part in parts for center, frame in part.densities.frames()
         ]
@@ -66,7 +57,7 @@ class QuickParts(NamedTuple):
         return cls(member, *known, np.stack(frames, axis=1), QuickShares.of(parts), at)
 
     def fill(self, views: Sequence[FloatArray], squares: FloatArray, log_shares: FloatArray) -> None:
-        """Set the squared distances of points to the components, and add logarithms of shares, (n_components, n)."""
+        """Set squared distances of points to the components, (n_components, n), and add logs of shares."""
         points = self.member.points(views)
         if self.steps is not None:
             points = self.steps(points)
@@ -84,21 +75,13 @@ class QuickParts(NamedTuple):
 class QuickMembers(NamedTuple):
     """Components of all parts of all members, one after the other, ready for points of their views.
 
-    Attributes
-    ----------
-    parts : list of QuickParts
-    tails, exponents, log_weights : ndarray of shape (n_components,)
-        Of densities per volume in standard deviations.
-    starts : ndarray of int, shape (n_groups,)
-        First components of each class in each part of each member.
-    groups : triple of ndarray of int, shape (n_groups,)
-        Members, parts and classes that these are of.
-    shape : tuple of three int
-        Numbers of members, of parts of each, and of classes.
+    `dof`, `exponents` and `log_weights`, shape (n_components,), are those of t densities per volume in standard
+    deviations. `starts`, shape (n_groups,), are the first components of each class in each part of each member;
+    `groups` their members, parts and classes; `shape` the numbers of members, of parts of each, and of classes.
     """
 
     parts: list[QuickParts]
-    tails: FloatArray
+    dof: FloatArray
     exponents: FloatArray
     log_weights: FloatArray
     starts: IntArray
@@ -108,14 +91,14 @@ class QuickMembers(NamedTuple):
     @classmethod
     def of(cls, members: Sequence[Member]) -> Self:
         """Return members whose components are written out."""
-        parts, tails, exponents, log_weights = [], [], [], []
+        parts, dof, exponents, log_weights = [], [], [], []
         groups: list[tuple[int, int, int]] = []
         for number, member in enumerate(members):
             first = len(groups)
             for part_number, part in enumerate(member.parts):
                 densities = part.densities
                 n_components = len(densities.codes)
-                tails.append(np.full(n_components, densities.degrees_of_freedom))
+                dof.append(np.full(n_components, densities.degrees_of_freedom))
                 exponents.append(np.full(n_components, -0.5 * (densities.degrees_of_freedom + len(densities.unit))))
                 log_weights.append(densities.log_weights - np.log(densities.unit).sum())
                 if part.steps is not None:  # it sees what no other part does
@@ -128,7 +111,7 @@ class QuickMembers(NamedTuple):
         starts = np.flatnonzero(np.any(np.diff(of_component, axis=0, prepend=-1) != 0, axis=1))
         return cls(
             parts,
-            np.concatenate(tails),
+            np.concatenate(dof),
             np.concatenate(exponents),
             np.concatenate(log_weights),
             starts,
@@ -136,23 +119,23 @@ class QuickMembers(NamedTuple):
             (len(members), len(members[0].parts), members[0].parts[0].densities.n_classes),
         )
 
-    def opinions(self, views: Sequence[FloatArray]) -> Opinion:
+    def predictions(self, views: Sequence[FloatArray]) -> Prediction:
         """Return the log probability of each class and the density by each member, the mean over its parts."""
         member, part, code = self.groups
         of_classes = np.full((*self.shape, len(views[0])), -np.inf)
         of_classes[member, part, code] = self._log_sums(views)
         top = of_classes.max(axis=2)
         total = top + np.log(np.exp(of_classes - top[:, :, None]).sum(axis=2))
-        said = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
-        return Opinion(said.transpose(0, 2, 1), total.mean(axis=1))
+        logs = np.maximum(of_classes - total[:, :, None], LOWEST).mean(axis=1)
+        return Prediction(logs.transpose(0, 2, 1), total.mean(axis=1))
 
     def _log_sums(self, views: Sequence[FloatArray]) -> FloatArray:
-        """Return the logarithm of each class's prior times its density by each part of each member, (n_groups, n)."""
+        """Return the log of each class's prior times its density by each part, shape (n_groups, n)."""
         logs = np.empty((len(self.log_weights), len(views[0])))
         weights = np.repeat(self.log_weights[:, None], len(views[0]), axis=1)
         for part in self.parts:
             part.fill(views, logs, weights)
-        logs /= self.tails[:, None]
+        logs /= self.dof[:, None]
         logs += 1.0
         np.log(logs, out=logs)
         logs *= self.exponents[:, None]

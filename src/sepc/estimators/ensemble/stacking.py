@@ -1,10 +1,9 @@
-"""Stacking: weights of the members' opinions, and how strange points are to all, learnt from points not seen.
+"""Stacking: weights of the members' predictions, and how strange points are to all, learnt out of fold.
 
-Strangeness: each member has a density at a point in its own features. In units of how far these differ among training
-records that the member had not seen, the mean of their logarithms is one score for all members together. One value far
-beyond all training records concerns the few members alone that look at it, and half of these look at its rank, which
-says no more than that it is the largest; so the farthest such value counts on its own. Far away from everything the
-probabilities go back to the shares of the classes, as for one partition.
+Strangeness: each member has a density at a point in its own features. The mean over members of the log densities, each
+in units of its spread among held-out records, is one score. A value far beyond all training records concerns only the
+few members with that feature, and half of these see its rank alone; so the farthest such value counts on its own.
+Far away from everything the probabilities go back to the shares of the classes, as for one partition.
 """
 
 from collections.abc import Iterable
@@ -28,54 +27,35 @@ from sepc.geometry.threads import one_blas_thread
 from sepc.model.calibration import NOWHERE, Calibration, strange_below
 from sepc.model.constants import BELOW_STRANGE
 
-# Points from which weights are learnt: more would not change them.
-_MOST_POINTS = 20_000
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stack:
-    """Weights of the members' log probabilities, and a leaning to each class.
+    """Weights of the members' log probabilities, none negative, and a leaning to each class.
 
-    The log odds of one class against another are the weighted sum of what each member says of them, and the
-    difference of the leanings: every member's part in a verdict can be named.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_members,)
-        None negative.
-    leaning : ndarray of shape (n_classes,)
+    The log odds of one class against another are the weighted sum of the members' log odds and the difference of the
+    leanings: a logarithmic opinion pool, in which every member's contribution to a label can be named.
     """
 
     weights: FloatArray
     leaning: FloatArray
 
-    def posterior(self, opinions: Iterable[FloatArray]) -> FloatArray:
+    def posterior(self, predictions: Iterable[FloatArray]) -> FloatArray:
         """Return probabilities from the members' log probabilities, each of shape (n, n_classes)."""
         total: FloatArray = self.leaning
-        for weight, opinion in zip(self.weights, opinions, strict=True):
-            total = total + weight * opinion
+        for weight, prediction in zip(self.weights, predictions, strict=True):
+            total = total + weight * prediction
         return np.asarray(softmax(total, axis=1))
 
 
-def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
-    """Learn the weights of the members' opinions that have the least log loss.
+def learn_stack(predictions: FloatArray, codes: IntArray) -> Stack:
+    """Learn the weights of out-of-fold log probabilities, shape (n_members, n, n_classes), with the least log loss.
 
-    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1.
-
-    Parameters
-    ----------
-    opinions : ndarray of shape (n_members, n, n_classes)
-        Log probabilities of points that the member has not seen.
-    codes : ndarray of int, shape (n,)
-        Their classes.
-
-    Returns
-    -------
-    Stack
+    Logistic regression with weights that are not negative, drawn to their mean, and their sum to 1. `codes`, shape
+    (n,), are the true classes.
     """
-    step = max(-(-len(codes) // _MOST_POINTS), 1)
-    opinions, codes = opinions[:, ::step], codes[::step]
-    n_members, n, n_classes = opinions.shape
+    step = max(-(-len(codes) // 20_000), 1)  # more points would not change the weights
+    predictions, codes = predictions[:, ::step], codes[::step]
+    n_members, n, n_classes = predictions.shape
     start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
     if n == 0:  # nothing to learn from
         return Stack(start[:n_members], start[n_members:])
@@ -83,7 +63,7 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         weights, leaning = theta[:n_members], theta[n_members:]
-        total = np.tensordot(weights, opinions, axes=1) + leaning
+        total = np.tensordot(weights, predictions, axes=1) + leaning
         log_posterior = total - logsumexp(total, axis=1, keepdims=True)
         slope = (np.exp(log_posterior) - is_class) / n
         apart = weights - weights.mean()
@@ -91,7 +71,7 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
         value += WEIGHT_PENALTY * n_members * np.square(apart).sum() + LEANING_PENALTY * np.square(leaning).mean()
         excess = weights.sum() - 1.0
         value += SUM_PENALTY / n * excess**2
-        of_weights = np.tensordot(opinions, slope, axes=2) + 2.0 * WEIGHT_PENALTY * n_members * apart
+        of_weights = np.tensordot(predictions, slope, axes=2) + 2.0 * WEIGHT_PENALTY * n_members * apart
         of_weights += 2.0 * SUM_PENALTY / n * excess
         return value, np.concatenate([of_weights, slope.sum(axis=0) + 2.0 * LEANING_PENALTY * leaning / n_classes])
 
@@ -101,28 +81,15 @@ def learn_stack(opinions: FloatArray, codes: IntArray) -> Stack:
     return Stack(found[:n_members], found[n_members:])
 
 
-def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[Stack, float]:
-    """Return a stack beside a background component that all labels share, and the background's weight.
+def sharpened(stack: Stack, predictions: FloatArray, codes: IntArray, class_count: IntArray) -> tuple[Stack, float]:
+    """Return a stack beside a background component that all labels share, and that component's weight.
 
-    Weighted opinions alone cannot tell labels that are mostly clear, and wrong now and then wherever records lie, from
-    labels that are nowhere clear. With a background they can: weights may then be larger.
-
-    Parameters
-    ----------
-    stack : Stack
-    opinions, codes
-        As for `learn_stack`.
-    class_count : ndarray of int, shape (n_classes,)
-        Of all training points.
-
-    Returns
-    -------
-    Stack
-    unexplained : float
+    Without it, labels that are mostly clear, and wrong now and then wherever records lie, look like labels that are
+    nowhere clear; with it the weights may be larger. `class_count` are numbers of all training points.
     """
     if not len(codes):
         return stack, 0.0
-    proba, own = stack.posterior(opinions), (np.arange(len(codes)), codes)
+    proba, own = stack.posterior(predictions), (np.arange(len(codes)), codes)
     learnt = learn_calibration(np.log(proba), codes, class_count)
     gains = np.log(learnt.posterior(np.log(proba))[own]) - np.log(proba[own])
     if gains.sum() <= CLEARLY * np.sqrt(len(gains)) * gains.std():
@@ -133,14 +100,10 @@ def sharpened(stack: Stack, opinions: FloatArray, codes: IntArray, class_count: 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Strangeness:
-    """How strange points are to an ensemble.
+    """Scores of how strange points are: members' log densities, centred and scaled by those out of fold.
 
-    Attributes
-    ----------
-    middle, spread : ndarray of shape (n_members,)
-        Of the logarithms of each member's density at records that it had not seen.
-    calibration : Calibration
-        By the scores of these records; its temperature is 1, since the members' weights are learnt.
+    `middle` and `spread` have shape (n_members,). The calibration is by the scores of held-out records; its temperature
+    is 1, since the members' weights are learnt.
     """
 
     middle: FloatArray
@@ -150,11 +113,8 @@ class Strangeness:
     def score(self, log_densities: FloatArray, beyond: FloatArray) -> FloatArray:
         """Return the scores of points, large for ordinary ones, shape (n,).
 
-        Parameters
-        ----------
-        log_densities : ndarray of shape (n_members, n)
-        beyond : ndarray of shape (n,)
-            How far the farthest of a point's values lies beyond the training points, in standard deviations.
+        `beyond`, shape (n,), is how far the farthest value of each lies beyond the training points, in standard
+        deviations.
         """
         return _by_members(log_densities, self.middle, self.spread) - BEYOND_PENALTY * np.log1p(beyond)
 
@@ -162,21 +122,10 @@ class Strangeness:
 def learn_strangeness(
     log_densities: FloatArray, beyond: FloatArray, class_count: IntArray, unexplained: float = 0.0
 ) -> Strangeness:
-    """Learn how strange ordinary points are from records that the members had not seen.
+    """Learn how strange ordinary points are from out-of-fold log densities, shape (n_members, n); n may be 0.
 
-    Parameters
-    ----------
-    log_densities : ndarray of shape (n_members, n)
-        At these records; there may be none.
-    beyond : ndarray of shape (n,)
-        As in `Strangeness.score`: 0 but for records that the range of the training points was not taken from.
-    class_count : ndarray of int, shape (n_classes,)
-    unexplained : float, default=0
-        Share of the background everywhere.
-
-    Returns
-    -------
-    Strangeness
+    `beyond` is as in `Strangeness.score`, 0 but for records that the range of the training points was not taken from;
+    `unexplained` is the share of the background component everywhere.
     """
     share, n_members = class_count / class_count.sum(), len(log_densities)
     if not log_densities.shape[1]:
