@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, ipc, parquet
@@ -22,39 +22,21 @@ from sepc.common.errors import InputError
 
 PIPE = "-"
 _ROWS = 1 << 16
-_GZIP, _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
-_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_DELIMITER_OF = {"csv": ",", "tsv": "\t"}
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_FORMAT_BY_START = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARRO": "arrow", _ARROW_STREAM: "arrow"}
 
 
 @dataclass(frozen=True)
 class Source:
-    r"""Table in an open file.
+    """Table in an open file; columns of a text file are unchanged texts, empty ones where fields are empty."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    schema : pyarrow.Schema
-    batches : iterator of pyarrow.RecordBatch
-        The rows. Columns of a text file are texts, just as they stand there; an empty field is an empty text.
-    head : pyarrow.RecordBatch or None
-        The first of them, to look at; None if there are no rows.
-    delimiter : str or None
-        Of a text file.
-    position : callable
-        Returns how many bytes of the file are read.
-    size : int or None
-        How many bytes the file has; None for a pipe.
-    """
-
-    name: str
+    name: str  # for messages
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
-    head: pa.RecordBatch | None
-    delimiter: str | None
-    position: Callable[[], int]
-    size: int | None
+    head: pa.RecordBatch | None  # the first batch, which comes again in `batches`; None without rows
+    delimiter: str | None  # of a text file
+    position: Callable[[], int]  # number of bytes read
+    size: int | None  # of the file in bytes; None for a pipe
 
 
 @contextmanager
@@ -67,23 +49,17 @@ def open_table(
 ) -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
-    What kind of file it is shows in its first bytes; for text the first rows show what stands between the columns.
-
     Parameters
     ----------
     path : str
     file_format : {"csv", "tsv", "parquet", "arrow", "xlsx"}, optional
-        Says what kind it is.
+        By default detected from the first bytes.
     encoding : str, default="utf-8"
         Of a text file.
     separator : str, optional
-        Between the columns of a text file.
+        Between the columns of a text file; by default detected from the first rows.
     usual_separator : str, optional
-        The one to take if several can be it.
-
-    Yields
-    ------
-    Source
+        The one to take if several are possible.
     """
     name = "standard input" if path == PIPE else path
     with _opened(path) as file, ExitStack() as at_exit:
@@ -92,22 +68,22 @@ def open_table(
         with errors.as_input_errors():
             raw = _unpacked(file)
             file_format = file_format or _detected_format(raw, path)
-            separator = separator or _DELIMITER_OF.get(file_format)
-            text_form = _TextForm(encoding, separator, usual_separator)
-            schema, batches, delimiter = _reader(raw, errors, file_format, text_form, at_exit)
+            delimiter: str | None = None
+            separator = separator or {"csv": ",", "tsv": "\t"}.get(file_format)
+            if file_format in ("csv", "tsv", "text"):
+                text = Utf8Stream(raw, name, encoding)
+                names, delimiter = names_and_delimiter(text.head(), name, separator, usual_separator)
+                reader = _text_reader(text, names, delimiter, errors)
+                if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
+                    at_exit.callback(_end, reader, text)
+                schema, batches = reader.schema, _with_ended_quotes(reader, text)
+            else:
+                schema, batches = _typed_reader(raw, name, file_format)
             _require_different(schema.names, name)
         batches = _with_rows(batches, errors)
         head = next(batches, None)
         position = (lambda: 0) if size is None else file.tell
         yield Source(name, schema, chain([] if head is None else [head], batches), head, delimiter, position, size)
-
-
-class _TextForm(NamedTuple):
-    """What is known of a text file before it is read."""
-
-    encoding: str
-    separator: str | None
-    usual_separator: str | None
 
 
 @contextmanager
@@ -120,40 +96,30 @@ def _opened(path: str) -> Iterator[Any]:
 
 
 def _unpacked(file: Any) -> Any:
-    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == _GZIP else file
+    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
 
 
 def _detected_format(raw: Any, path: str) -> str:
     start = raw.peek(6)[:6]
-    if start[:4] == _ZIP:
-        return "xlsx"
-    if start[:4] == _OLD_EXCEL:
+    if start[:4] == b"\xd0\xcf\x11\xe0":
         raise InputError(f"{path} is a spreadsheet of the old kind, .xls; expected .xlsx. Save it as that, or as CSV.")
-    if start[:4] == _PARQUET:
-        return "parquet"
-    if start == _ARROW_FILE or start[:4] == _ARROW_STREAM:
-        return "arrow"
+    if start[:4] in _FORMAT_BY_START and (start[:4] != b"ARRO" or start == b"ARROW1"):
+        return _FORMAT_BY_START[start[:4]]
     return "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
 
 
-def _reader(
-    raw: Any, errors: "_ReadErrors", file_format: str, text_form: _TextForm, at_exit: ExitStack
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
+def _typed_reader(raw: Any, name: str, file_format: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if file_format == "parquet":
         file = parquet.ParquetFile(_seekable(raw))
-        return file.schema_arrow, file.iter_batches(_ROWS), None
-    if file_format == "arrow":
-        reader, batches = _arrow(raw)
-        return reader.schema, _in_pieces(batches), None
+        return file.schema_arrow, file.iter_batches(_ROWS)
     if file_format == "xlsx":
-        table = read_sheet(_seekable(raw), errors.name)
-        return table.schema, iter(table.to_batches(_ROWS)), None
-    text = Utf8Stream(raw, errors.name, text_form.encoding)
-    names, delimiter = names_and_delimiter(text.head(), text.name, text_form.separator, text_form.usual_separator)
-    reader = _text_reader(text, names, delimiter, errors)
-    if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
-        at_exit.callback(_end, reader, text)
-    return reader.schema, _with_ended_quotes(reader, text), delimiter
+        table = read_sheet(_seekable(raw), name)
+        return table.schema, iter(table.to_batches(_ROWS))
+    if raw.peek(4)[:4] == _ARROW_STREAM:
+        reader = ipc.open_stream(raw)
+        return reader.schema, _in_pieces(iter(reader))
+    reader = ipc.open_file(_seekable(raw))
+    return reader.schema, _in_pieces(reader.get_batch(k) for k in range(reader.num_record_batches))
 
 
 def _require_different(names: list[str], name: str) -> None:
@@ -169,14 +135,6 @@ def _seekable(raw: Any) -> Any:
     return raw if raw.seekable() else io.BytesIO(raw.read())
 
 
-def _arrow(raw: Any) -> tuple[Any, Iterator[pa.RecordBatch]]:
-    if raw.peek(4)[:4] == _ARROW_STREAM:
-        reader = ipc.open_stream(raw)
-        return reader, iter(reader)
-    reader = ipc.open_file(_seekable(raw))
-    return reader, (reader.get_batch(k) for k in range(reader.num_record_batches))
-
-
 def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS):
@@ -184,7 +142,7 @@ def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_ReadErrors") -> Any:
-    """Return a reader of texts: no type is guessed, so that what is read is what stands there."""
+    """Return a reader of unchanged texts: no type is inferred."""
     as_texts = dict.fromkeys(names, pa.string())
     try:
         reader = csv.open_csv(
@@ -207,7 +165,7 @@ def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_R
 
 
 def _end(reader: Any, text: Utf8Stream) -> None:
-    """Let a reader come to its end: a thread of its own reads ahead, and must not when the interpreter exits."""
+    """End a reader, whose thread must not read ahead when the interpreter exits."""
     text.end()
     with suppress(pa.ArrowException, InputError, EOFError, zlib.error, OSError):  # what is cut off may be no table
         for _ in reader:
@@ -233,7 +191,7 @@ class _ReadErrors:
         self.row: Any = None
 
     def with_row(self, row: Any) -> str:
-        """Remember a row of too few or too many fields; what is raised here, in the reader, would be lost."""
+        """Remember a row of too few or too many fields; an exception raised here, in the reader, would be lost."""
         self.row = row
         return "error"
 
@@ -244,23 +202,20 @@ class _ReadErrors:
         except InputError:
             raise
         except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
-            if getattr(error, "errno", None):  # of the system: it speaks for itself
+            if getattr(error, "errno", None):  # the system's message is clear
                 raise
             raise self._input_error(str(error)) from error
 
     def _input_error(self, text: str) -> InputError:
         if self.row is not None:
-            return self.ragged()
+            return InputError(
+                f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
+                f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
+                "Correct it; quotes belong around a field that holds the separator."
+            )
         if "straddling" in text:
             return InputError(
                 f"{self.name} has a row of more than {BLOCK >> 20} MB; expected shorter ones. "
                 "Look for a quote that is never closed."
             )
         return InputError(f"{self.name} cannot be read: {text.splitlines()[0].rstrip('.')}. Is the file complete?")
-
-    def ragged(self) -> InputError:
-        return InputError(
-            f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
-            f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
-            "Correct it; quotes belong around a field that holds the separator."
-        )

@@ -1,4 +1,4 @@
-"""Text files as they are opened: bytes that are known to be UTF-8, and the names in the first line."""
+"""Text files as they are opened: bytes checked to be UTF-8, and the names in the first line."""
 
 import codecs
 import csv
@@ -8,29 +8,16 @@ from typing import Any
 
 from sepc.common.errors import InputError
 
-# A row that is longer than this is refused; a file is read in pieces of this size.
-BLOCK = 4 << 20
-DELIMITERS = (",", "\t", ";", "|")
-# Number of rows that show the delimiter.
-_ROWS_LOOKED_AT = 50
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+BLOCK = 4 << 20  # bytes read at once, and in the longest row
 
 
 class Utf8Stream(io.RawIOBase):
-    r"""Bytes of a text file as UTF-8; the first that does not fit the encoding is named.
-
-    Parameters
-    ----------
-    raw : binary file
-    name : str
-        What messages call it.
-    encoding : str, default="utf-8"
-    """
+    """Bytes of a text file as UTF-8, with an error for the first byte that is not in the encoding."""
 
     def __init__(self, raw: Any, name: str, encoding: str = "utf-8") -> None:
         self.raw, self.name, self.encoding = raw, name, encoding
         self.decoder = codecs.getincrementaldecoder(encoding)()
-        self.as_it_is = codecs.lookup(encoding).name == "utf-8"
+        self.is_utf8 = codecs.lookup(encoding).name == "utf-8"
         self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
         self.buffer, self.ended = b"", False
 
@@ -39,7 +26,7 @@ class Utf8Stream(io.RawIOBase):
         return True
 
     def head(self) -> bytes:
-        """Return the beginning of the text, which stays to be read."""
+        """Return the beginning of the text, which `read` returns again."""
         while len(self.buffer) < BLOCK:
             block = self._next(BLOCK)
             if not block:
@@ -48,11 +35,11 @@ class Utf8Stream(io.RawIOBase):
         return self.buffer
 
     def end(self) -> None:
-        """Let the text end here, whatever follows."""
+        """End the text here."""
         self.ended = True
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most `size`; none at the end."""
+        """Return at most `size` bytes; none at the end."""
         if self.ended:
             return b""
         size = BLOCK if size < 0 else size
@@ -61,11 +48,11 @@ class Utf8Stream(io.RawIOBase):
         return block[:size]
 
     def _next(self, size: int) -> bytes:
-        """Return about as many bytes, checked."""
+        """Return about `size` bytes, checked."""
         while True:
             block = self.raw.read(size)
             text = self._decoded(block, final=not block)
-            out = block if self.as_it_is else text.encode()
+            out = block if self.is_utf8 else text.encode()
             if out or not block:
                 return bytes(out)
 
@@ -83,7 +70,7 @@ class Utf8Stream(io.RawIOBase):
     def _refusal(self, error: UnicodeDecodeError, n_undecoded: int) -> InputError:
         broken, start = error.object, error.start
         position = self.n_bytes - n_undecoded + start
-        marked = position == 0 and broken[:2] in _UTF16_MARKS
+        marked = position == 0 and broken[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         return InputError(
             f"{self.name} is not {self.encoding}: byte 0x{broken[start]:02x} at position {position}, "
             f"line {self.n_lines + broken[:start].count(10) + 1}. "
@@ -94,24 +81,24 @@ class Utf8Stream(io.RawIOBase):
 def names_and_delimiter(
     head: bytes, name: str, delimiter: str | None = None, usual: str | None = None
 ) -> tuple[list[str], str]:
-    r"""Return the names of the columns and what stands between them.
+    """Return the names of the columns and the delimiter.
 
     Parameters
     ----------
     head : bytes
-        The beginning of the file, in UTF-8.
+        Beginning of the file, in UTF-8.
     name : str
-        What messages call the file.
+        Of the file, for messages.
     delimiter : str, optional
         By default the one of comma, tab, semicolon and bar that splits all of the first rows alike, into most columns
         if several do; if none does, the one that splits the first line into most.
     usual : str, optional
-        Another one that may be it, and the one to take if several could be it.
+        Another possible delimiter, preferred if several are.
     """
     text = head.decode("utf-8", errors="ignore").removeprefix("\ufeff")
     if not text.strip():
         raise InputError(f"{name} is empty; expected a line of column names, and rows below. Check the export.")
-    candidates = (delimiter,) if delimiter else tuple(dict.fromkeys((*DELIMITERS, *filter(None, [usual]))))
+    candidates = (delimiter,) if delimiter else tuple(dict.fromkeys((",", "\t", ";", "|", *filter(None, [usual]))))
     first = {d: _first_rows(text, d, name, len(head) >= BLOCK) for d in candidates}
     best = _chosen(first, name, usual)
     names = first[best][0]
@@ -142,7 +129,7 @@ def _first_rows(text: str, delimiter: str, name: str, is_cut: bool) -> list[list
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             rows += [row] if row else []
-            if len(rows) > _ROWS_LOOKED_AT:
+            if len(rows) > 50:
                 return rows
     except csv.Error as error:
         if not rows:
