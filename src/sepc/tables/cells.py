@@ -56,7 +56,8 @@ class Table(NamedTuple):
 
 def read_table(X: Any) -> Table:
     """Return the columns of a frame of any library that narwhals knows, or of rows in an array or in lists."""
-    names = list(map(str, getattr(X, "columns", ())))
+    is_arrow = nw.dependencies.is_pyarrow_table(X)  # whose `columns` are arrays
+    names = list(map(str, X.column_names if is_arrow else getattr(X, "columns", ())))
     duplicates = sorted({name for name in names if names.count(name) > 1})
     if duplicates:
         raise InputError(
