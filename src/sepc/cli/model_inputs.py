@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
 from sepc.cli.console import UsageError
-from sepc.cli.labelled_tables import group_texts, open_by_options, require_columns
+from sepc.cli.labelled_tables import (
+    LabelledTable,
+    group_texts,
+    open_by_options,
+    read_labelled_table,
+    require_columns,
+)
 from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
 from sepc.common.errors import InputError
@@ -96,6 +102,15 @@ def categories_of(model: Any) -> list[str]:
 def notation_of(model: Any) -> TextNotation:
     """Return the notation that a model remembers of its training file."""
     return model["columns"].text_notation_ if isinstance(model, TablePipeline) else TextNotation()
+
+
+def read_labelled_for(model: Any, options: Namespace, group_column: str | None) -> LabelledTable:
+    """Read the labelled table of the options as a model needs it: its columns, notation and type of labels."""
+    data = read_labelled_table(
+        options, category=categories_of(model), notation=notation_of(model), group_column=group_column
+    )
+    require_columns(columns_of(model), data.table.column_names, data.name)
+    return data.with_labels_of(model.classes_)
 
 
 @contextmanager

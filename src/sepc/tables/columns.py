@@ -312,11 +312,6 @@ def feature_names(columns: tuple[Column, ...]) -> list[str]:
     return list(names)
 
 
-def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, list[Value]]:
-    """Return the raw values that features, shape (n, n_features), come nearest to, by column."""
-    return {column.name: column.decode(features[:, at]) for column, at in feature_slices(columns)}
-
-
 def features_by_column(columns: tuple[Column, ...], names: list[str]) -> dict[str, list[str]]:
     """Return the names of the features of each column that has some."""
     return {column.name: names[at] for column, at in feature_slices(columns)}

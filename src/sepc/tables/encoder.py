@@ -18,7 +18,7 @@ from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column, notes_on
-from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices, nearest_raw
+from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
 
@@ -252,7 +252,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         d = len(self.get_feature_names_out())
         if features.ndim != 2 or features.shape[1] != d:
             raise InputError(f"X has shape {features.shape}; expected (n, {d}), features as transform returns them.")
-        return FrameMaker.like(X).frame(nearest_raw(self.columns_, features), rows=True)
+        raw = {column.name: column.decode(features[:, at]) for column, at in feature_slices(self.columns_)}
+        return FrameMaker.like(X).frame(raw, rows=True)
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """Return the values of categories that the fit has not seen, and how often they occur.

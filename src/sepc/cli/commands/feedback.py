@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
-from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
+from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.cli.model_inputs import columns_of, learned_from, read_labelled_for, read_model
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
@@ -37,13 +37,7 @@ def run(options: Namespace) -> None:
     if options.output is None and (options.forget or options.window or options.half_life):
         raise UsageError("--forget, --window and --half-life are about a new model; expected -o MODEL with them.")
     model = read_model(options.model)
-    data = read_labelled_table(
-        options,
-        category=categories_of(model),
-        notation=notation_of(model),
-        group_column=getattr(model.promise, "group_column", None) or None,
-    )
-    data = data.with_labels_of(model.classes_)
+    data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
     monitor = _observed(model, data, options)
     found = monitor.report()
     new, changes = _repartitioned(options, monitor)
@@ -74,7 +68,6 @@ def _remedy(options: Namespace) -> str:
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
     """Return a monitor that has observed rows, some of which may have no label."""
     needed = columns_of(model)
-    require_columns(needed, data.table.column_names, data.name)
     is_table = isinstance(model, TablePipeline)
     features = model["columns"].transform(data.table) if is_table else data.table.select(list(needed)).to_pandas()
     monitor = _monitor(model, options)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sepc.cli.console import UsageError, note, say, show, show_json
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model, with_policy
+from sepc.cli.labelled_tables import LabelledTable, require_labels
+from sepc.cli.model_inputs import learned_from, read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent, shortened
@@ -26,13 +26,9 @@ def run(options: Namespace) -> None:
     require_writable(options.output, options.model, options.data)
     model = with_policy(read_model(options.model), options)
     by, confidence, limit = _terms(options, model.promise)
-    data = read_labelled_table(
-        options, category=categories_of(model), notation=notation_of(model), group_column=group_column(by)
-    )
+    data = read_labelled_for(model, options, group_column(by))
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
-    require_columns(columns_of(model), data.table.column_names, data.name)
-    data = data.with_labels_of(model.classes_)
     _note_learned(model, data)
     made_from = f"{many(len(data.labels), 'row')} of {data.name}"
     promise = make_promise(model, data, made_from, by, confidence, **limit)

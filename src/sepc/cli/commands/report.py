@@ -7,7 +7,7 @@ from typing import Any
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
 from sepc.cli.console import UsageError, note, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model, with_policy
+from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
 
@@ -56,14 +56,13 @@ def _row_names(options: Namespace) -> str:
 def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     classifier = None if options.model else make_classifier(options)
     _require_one_model(options)
-    model = read_model(options.model) if options.model else None
-    category, notation = (categories_of(model), notation_of(model)) if model else ([], None)
-    column = getattr(model.promise, "group_column", None) or None if model else None
-    data = read_labelled_table(options, category=category, notation=notation, group_column=column)
+    if options.model:
+        model = read_model(options.model)
+        data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
+        require_labels(data, options.target)
+        return model, data
+    data = read_labelled_table(options)
     require_labels(data, options.target)
-    if model is not None:
-        require_columns(columns_of(model), data.table.column_names, data.name)
-        return model, data.with_labels_of(model.classes_)
     train, test = _split(options, data)
     if options.n_imp == "auto":
         best = set_n_imp(classifier, train, options.random_state).best
