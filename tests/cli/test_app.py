@@ -84,8 +84,8 @@ class TestInterruption:
         small_pieces = (
             # A child of a shell's background job ignores interruptions unless it asks for them.
             "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "import sys; from sepc.cli import main, reading, text_files\n"
-            "reading.BLOCK = text_files.BLOCK = 1 << 16\n"
+            "import sys; from sepc.cli import main, reading\n"
+            "reading.BLOCK = 1 << 16\n"
             "sys.exit(main(['predict', 'model.sepc', '-', '-o', 'out.csv']))"
         )
         head, _, body = Path("new.csv").read_bytes().partition(b"\n")

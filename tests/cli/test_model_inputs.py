@@ -8,7 +8,7 @@ import pytest
 from command_line import as_csv, do, files, read
 
 import sepc
-from sepc.cli import reading, text_files
+from sepc.cli import reading
 
 
 @pytest.mark.usefixtures("here")
@@ -56,7 +56,6 @@ class TestBadData:
     def test_bad_new_data_is_refused_with_a_reason_and_nothing_is_written(
         self, here, content, message, monkeypatch, capsys
     ):
-        monkeypatch.setattr(text_files, "BLOCK", 1000)
         monkeypatch.setattr(reading, "BLOCK", 1000)
         Path("bad.csv").write_text(content)
         assert do("predict model.sepc bad.csv -o out.csv") == 1

@@ -11,14 +11,13 @@ import pytest
 from command_line import COLUMNS, GOOD, as_csv, do
 from pyarrow import feather, ipc, parquet
 
-from sepc.cli import main, reading, text_files
+from sepc.cli import main, reading
 
 
 @pytest.mark.usefixtures("here")
 class TestReading:
     def test_small_and_large_pieces_give_the_same_file(self, monkeypatch):
         assert do("predict model.sepc new.csv -o whole.csv") == 0
-        monkeypatch.setattr(text_files, "BLOCK", 300)
         monkeypatch.setattr(reading, "BLOCK", 300)
         assert do("predict model.sepc new.csv -o pieces.csv") == 0
         assert Path("pieces.csv").read_bytes() == Path("whole.csv").read_bytes()
@@ -85,7 +84,6 @@ def write_as(form):
 @pytest.mark.usefixtures("here")
 class TestBadFiles:
     def test_a_file_with_a_row_beyond_measure_is_refused(self, monkeypatch, capsys):
-        monkeypatch.setattr(text_files, "BLOCK", 100)
         monkeypatch.setattr(reading, "BLOCK", 100)
         Path("long.csv").write_text(f"size,weight,colour\n1,2,red\n1,2,{'x' * 400}\n")
         assert do("predict model.sepc long.csv -o out.csv") == 1
@@ -99,18 +97,17 @@ class TestBadFiles:
 
 def test_nothing_is_read_once_a_table_was_left(tmp_path, monkeypatch):
     """A thread that reads ahead while the interpreter exits would abort it."""
-    for module in (reading, text_files):
-        monkeypatch.setattr(module, "BLOCK", 1 << 12)
+    monkeypatch.setattr(reading, "BLOCK", 1 << 12)
     path = tmp_path / "long.csv"
     path.write_text("a,b\n" + "1,2\n" * 100_000)
-    read, times = text_files.Utf8Stream._next, []
+    read, times = reading.Utf8Stream._next, []
 
     def slow(stream, size):
         sleep(0.01)
         times.append(monotonic())
         return read(stream, size)
 
-    monkeypatch.setattr(text_files.Utf8Stream, "_next", slow)
+    monkeypatch.setattr(reading.Utf8Stream, "_next", slow)
     with pytest.raises(KeyError), reading.open_table(str(path)):
         raise KeyError
     left = monotonic()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
-from sepc.cli.model_summary import regions_text
+from sepc.cli.commands.inspect import regions_text
 from sepc.reports.regions import regions_table, views
 from sepc.reports.subject import Subject
 

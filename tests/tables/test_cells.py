@@ -6,11 +6,13 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from raw_tables import patients
 
+from sepc.common.errors import InputError
 from sepc.tables import TableEncoder
-from sepc.tables.cells import CellError, as_kind, read_cells
+from sepc.tables.cells import CellError, as_kind, read_cells, read_table
 from sepc.tables.column_learning import Limits, learn_column
 
 
@@ -51,6 +53,12 @@ def test_a_cell_that_does_not_fit_is_named_with_its_row(column, value, rule):
 
 
 LONG_IDS = [12345678901234567890 + k for k in range(40)]
+
+
+def test_equal_columns_of_an_arrow_table_are_no_equal_names():
+    assert list(read_table(pa.table({"a": [0], "b": [0]})).columns) == ["a", "b"]
+    with pytest.raises(InputError, match="several columns named 'a'"):
+        read_table(pa.table([[0], [1]], names=["a", "a"]))
 
 
 class TestLongNumbers:

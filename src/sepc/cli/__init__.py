@@ -1,14 +1,8 @@
-"""Command line. It loads nothing but this until a command is known."""
+"""Command line, loaded when a command runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit code: 0, 1 for bad data, 2 for bad usage.
-
-    Parameters
-    ----------
-    argv : list of str, optional
-        Arguments; by default those of the process.
-    """
+    """Run a command, by default with the arguments of the process; return the exit code."""
     from sepc.cli.app import run
 
     return run(argv)

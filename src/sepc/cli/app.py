@@ -14,8 +14,7 @@ from sepc.cli.console import UsageError, be_quiet, complain, note
 from sepc.cli.parser import make_parser
 from sepc.common.errors import SepcError, SepcWarning
 
-BAD_DATA, BAD_USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-# What the extra brings; any other missing module is a mistake of ours.
+# Modules of the extras; any other missing module is an error in this package.
 _OPTIONAL = ("jinja2", "matplotlib", "openpyxl", "pandas", "pyarrow", "rich", "shtab")
 
 
@@ -23,22 +22,18 @@ def run(argv: list[str] | None = None) -> int:
     """Run a command; return its exit code."""
     try:
         options = make_parser().parse_args(argv)
-    except SystemExit as ended:  # argparse has printed its help, or what is wrong
+    except SystemExit as ended:  # argparse has printed its help, or a message
         return int(ended.code or 0)
     be_quiet(options.quiet)
     try:
         with _warnings_as_notes(), _stopped_by_signals():
-            _command(options)
+            import_module(f"sepc.cli.commands.{options.command}").run(options)
             sys.stdout.flush()
     except BaseException as error:
         if options.traceback or os.environ.get("SEPC_DEBUG") or not _is_expected(error):
             raise
         return _report_error(error, options)
     return 0
-
-
-def _command(options: Namespace) -> None:
-    import_module(f"sepc.cli.commands.{options.command}").run(options)
 
 
 def _is_expected(error: BaseException) -> bool:
@@ -48,19 +43,19 @@ def _is_expected(error: BaseException) -> bool:
 
 
 def _report_error(error: BaseException, options: Namespace) -> int:
-    """Print what went wrong; return the exit code."""
+    """Print an error; return the exit code: after a signal 128 and its number, as in shells."""
     if isinstance(error, BrokenPipeError):
-        # Python flushes at exit: whoever read has gone, so what is left goes nowhere.
+        # Python flushes at exit, to a pipe that nobody reads any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return 128 + 13  # SIGPIPE, which not every system has
     if isinstance(error, KeyboardInterrupt):
         complain("sepc: interrupted; nothing was written")
-        return INTERRUPTED
+        return 128 + signal.SIGINT
     if isinstance(error, _Stopped):
         complain("sepc: stopped; nothing was written")
         return 128 + error.signal
     complain(f"sepc {options.command}: {_message(error, options)}")
-    return BAD_USAGE if isinstance(error, UsageError) else BAD_DATA
+    return 2 if isinstance(error, UsageError) else 1
 
 
 def _message(error: BaseException, options: Namespace) -> str:
@@ -70,7 +65,7 @@ def _message(error: BaseException, options: Namespace) -> str:
     if isinstance(error, MemoryError):
         return "out of memory. Give it fewer rows or columns; sepc predict works through files of any size."
     if isinstance(error, OSError) and error.strerror:
-        # A write that fails names no file: it is the one that the command writes.
+        # An error in writing names no file.
         name = error.filename or getattr(options, "output", None) or "standard output"
         return f"{os.fspath(name)}: {error.strerror}"
     return str(error)
@@ -83,14 +78,14 @@ class _Stopped(BaseException):
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Let a termination undo what is half done, as an interruption does."""
+    """Let a termination undo unfinished writes, as an interruption does."""
 
     def stop(number: int, frame: Any) -> NoReturn:  # noqa: ARG001
         raise _Stopped(number)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread: signals are someone else's business
+    except ValueError:  # not the main thread, which alone handles signals
         yield
         return
     try:

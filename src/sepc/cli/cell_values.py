@@ -1,4 +1,4 @@
-"""Values of the texts in a file: numbers and dates as they are written there, missing values."""
+"""Values of the texts in a file: numbers and dates in the notation of each column, missing values."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
@@ -8,16 +8,13 @@ from shlex import quote
 import pyarrow as pa
 from pyarrow import compute
 
-from sepc.cli.notations import GivenNotation, find_notations, notation_of_strays, tell_notations
+from sepc.cli.notations import GivenNotation, common_decimal, find_notations, note_notations
 from sepc.cli.written_dates import is_date_somehow, parse_dates
-from sepc.cli.written_numbers import cast_bare, is_number_somehow, parse_numbers
+from sepc.cli.written_numbers import cast_bare, is_number_somehow, likely_decimal, parse_numbers
 from sepc.common.errors import InputError
 from sepc.common.typing import LARGEST_COORDINATE
 from sepc.tables.cells import LARGEST_EXACT, MISSING_TEXTS, NUMBER_RULE, CellError, are_long_names
 from sepc.tables.notation import ColumnNotation, TextNotation
-
-# From 10 different numbers or dates on, and with at most a fifth of other texts, a column was meant to hold them alone.
-_MANY_NUMBERS, _FEW_STRAYS = 10, 0.2
 
 
 class CellParser:
@@ -26,16 +23,16 @@ class CellParser:
     Parameters
     ----------
     missing : iterable of str, optional
-        Texts of missing values, besides those that every table knows (`sepc.tables.cells.MISSING_TEXTS`).
+        Texts of missing values, besides `sepc.tables.cells.MISSING_TEXTS`.
     given : GivenNotation, optional
-        What options say of how numbers and dates are written.
+        Notation by options.
     remembered : dict of str to ColumnNotation, optional
-        How the file was written that a model has learned from.
+        Notation of the file that a model was fitted to.
 
     Attributes
     ----------
     notations : dict of str to ColumnNotation
-        How columns of numbers and dates are written; empty before `look_at`.
+        Of columns of numbers and dates; empty before `look_at`.
     """
 
     def __init__(
@@ -48,25 +45,24 @@ class CellParser:
         self.given = given or GivenNotation()
         self.remembered = remembered or {}
         self.notations: dict[str, ColumnNotation] = {}
-        # Columns of bare digits that were looked at, with their numbers.
-        self._bare: dict[str, tuple[pa.Array, pa.Array]] = {}
+        self._bare: dict[str, tuple[pa.Array, pa.Array]] = {}  # columns of bare digits, and their numbers
 
     @classmethod
     def of(cls, options: Namespace, delimiter: str | None, remembered: TextNotation | None = None) -> "CellParser":
-        """Return the parser that the options of a command, and the notation that a model remembers, ask for."""
+        """Return the parser for the options of a command, and the notation that a model remembers."""
         before = remembered or TextNotation()
-        said = {name: getattr(options, name, None) for name in ("decimal", "thousands", "date")}
-        given = GivenNotation(**said, delimiter=delimiter, usual_delimiter=before.separator)
+        signs = {name: getattr(options, name, None) for name in ("decimal", "thousands", "date")}
+        given = GivenNotation(**signs, delimiter=delimiter, usual_delimiter=before.separator)
         return cls(options.missing, given, before.columns)
 
     def look_at(self, columns: Mapping[str, pa.Array]) -> None:
-        """Find out how columns are written, by the texts of a whole file or of its beginning; note what is unusual."""
+        """Find the notation of columns, by the texts of a file or of its beginning; print notes on unusual ones."""
         texts = {}
         for name, column in columns.items():
             if is_text(column):
                 text = self.texts(column)
                 numbers = cast_bare(text, ".")
-                # Texts of finite numbers are what they are: no blanks around them, no other words for no value.
+                # Texts of finite numbers have no blanks around them, and no words for missing values among them.
                 if numbers is not None and compute.all(compute.is_finite(numbers)).as_py() is not False:
                     self._bare[name] = column, numbers
                 else:
@@ -74,28 +70,22 @@ class CellParser:
                 if not _are_names(text):
                     texts[name] = text
         self.notations = find_notations(texts, self.given, self.remembered, self._bare)
-        tell_notations(texts, self.notations, self.remembered, self._bare)
+        note_notations(texts, self.notations, self.remembered, self._bare)
 
     def take_as_learned(self, columns: Mapping[str, pa.Array]) -> None:
-        """Let columns hold what a model has learned, numbers unless it remembers dates, even if other texts are there.
+        """Take columns for numbers, or for dates if a model remembers these, even with other texts among them.
 
-        These are named when the values are asked for.
+        `values` then refuses the other texts.
         """
         for name, column in columns.items():
             if name not in self.notations and is_text(column):
-                found = notation_of_strays(self._known_texts(column), self.notations.values())
-                self.notations[name] = self.remembered.get(name) or found
+                decimal = common_decimal(self.notations.values()) or likely_decimal(self._known_texts(column))
+                self.notations[name] = self.remembered.get(name) or ColumnNotation(decimal)
 
     def values(self, name: str, column: pa.Array, rows_before: int = 0) -> pa.Array:
-        """Return a column as the numbers or dates that it holds; as texts, if it does not hold these alone.
+        """Return a column of texts as numbers or dates, or as texts if it holds others; other columns unchanged.
 
-        Parameters
-        ----------
-        name : str
-        column : pyarrow.Array
-            One that is no text comes back as it is.
-        rows_before : int, default=0
-            How many rows of the file come before, for messages.
+        `rows_before` is the number of rows of the file above, for messages.
         """
         if not is_text(column):
             return column
@@ -113,18 +103,18 @@ class CellParser:
         if numbers is None:
             text = self._known_texts(column)
             numbers, is_bad = parse_numbers(text, notation)
-            _require_none(name, text, is_bad, rows_before, _number_rule(notation))
+            require_none(name, text, is_bad, rows_before, _number_rule(notation))
         is_large = compute.greater(compute.abs(numbers), LARGEST_COORDINATE)
-        _require_none(name, column, is_large, rows_before, NUMBER_RULE)
+        require_none(name, column, is_large, rows_before, NUMBER_RULE)
         return numbers
 
     def _dates(self, name: str, column: pa.Array, order: str, rows_before: int) -> pa.Array:
         text = self._known_texts(column)
         dates, is_bad = parse_dates(text, order)
         if order == "ymd" and compute.any(is_bad).as_py():
-            return text  # with zones of time, say: the table encoder knows more of these
+            return text  # the table encoder parses more of these, such as time zones
         example = {"dmy": "31.01.2024", "mdy": "01/31/2024"}.get(order, "31 Jan 2024")
-        _require_none(name, text, is_bad, rows_before, f"a date such as {example}, as in the other rows")
+        require_none(name, text, is_bad, rows_before, f"a date such as {example}, as in the other rows")
         return dates
 
     def texts(self, column: pa.Array) -> pa.Array:
@@ -134,21 +124,22 @@ class CellParser:
         return compute.if_else(is_missing_here, None, text) if compute.any(is_missing_here).as_py() else text
 
     def _known_texts(self, column: pa.Array) -> pa.Array:
-        """Return texts without blanks around them, null for all that means that there is no value."""
+        """Return texts stripped of blanks, null for all missing values."""
         text = compute.utf8_trim_whitespace(self.texts(column))
         return compute.if_else(is_missing(text), None, text)
 
 
 def _are_names(text: pa.Array) -> bool:
-    """Return whether texts are numbers of so many digits that they are names."""
+    """Return whether texts are numbers with more digits than a float holds, and so names."""
     n_digits = len(str(LARGEST_EXACT))
-    without_point = text.filter(compute.invert(compute.match_substring(text, ".")))  # sooner found than digits alone
+    without_point = text.filter(compute.invert(compute.match_substring(text, ".")))  # quicker than the pattern
     if not compute.any(compute.match_substring_regex(without_point, rf"^[+-]?\d{{{n_digits},}}$")).as_py():
         return False
     return are_long_names(text.unique().drop_null().to_pylist())
 
 
-def _require_none(name: str, column: pa.Array, is_bad: pa.Array, rows_before: int, rule: str) -> None:
+def require_none(name: str, column: pa.Array, is_bad: pa.Array, rows_before: int, rule: str) -> None:
+    """Raise a `CellError` for the first cell that is bad by its flag."""
     row = compute.index(is_bad, True).as_py()
     if row >= 0:
         raise CellError(name, column[row].as_py(), rows_before + row + 1, rule)
@@ -168,13 +159,16 @@ def is_text(column: pa.Array) -> bool:
 
 
 def is_missing(text: pa.Array) -> pa.Array:
-    """Return which texts mean that there is no value, in every table."""
+    """Return which texts stand for missing values in every table."""
     lowered = compute.utf8_lower(compute.utf8_trim_whitespace(text))
     return compute.is_in(lowered, value_set=pa.array(sorted(MISSING_TEXTS)))
 
 
 def require_no_strays(column: pa.Array, name: str) -> None:
-    """Raise an `InputError` if texts stand among the many numbers or dates of a column: its values would be lost."""
+    """Raise an `InputError` for a few texts among many numbers or dates, whose values would be lost.
+
+    Many are 10 different ones, few a fifth of all different texts.
+    """
     different = column.unique().drop_null()
     different = different.filter(compute.invert(is_missing(different)))
     if not len(different):
@@ -184,7 +178,7 @@ def require_no_strays(column: pa.Array, name: str) -> None:
         n_strays, n_fits = len(strays), len(different) - len(strays)
         # Digits without a letter, such as (1,234) or 1,23,456, were meant to be numbers, too.
         digits_only = n_strays <= n_fits and not compute.any(compute.match_substring_regex(strays, r"\p{L}")).as_py()
-        if n_strays and n_fits >= _MANY_NUMBERS and (n_strays <= _FEW_STRAYS * len(different) or digits_only):
+        if n_strays and n_fits >= 10 and (n_strays <= 0.2 * len(different) or digits_only):
             raise _refusal(column, name, strays[0].as_py(), kind)
 
 

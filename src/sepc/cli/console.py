@@ -13,7 +13,7 @@ from typing import Any
 from sepc.common.errors import SepcError
 
 _quiet = False
-# They move the cursor, start a line or command the terminal; in a name they are shown instead.
+# Characters that move the cursor, start a line or command the terminal.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -22,17 +22,17 @@ class UsageError(SepcError):
 
 
 def on_one_line(value: Any) -> str:
-    r"""Return a value as a text; control characters in it are spelled out."""
+    """Return a value as a text with escaped control characters."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
 
 
 def counted(counts: Mapping[Any, int]) -> str:
-    """Return what there is, and how often."""
+    """Return values and their counts, as text."""
     return ", ".join(f"{on_one_line(what)} ({n:,})" for what, n in counts.items())
 
 
 def be_quiet(quiet: bool) -> None:
-    """Decide whether messages, notes and progress are left out, so that there are only results and errors."""
+    """Set whether only results and errors are printed, no messages, notes or progress."""
     global _quiet
     _quiet = quiet
 
@@ -49,7 +49,7 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print what a person should know of, marked as such."""
+    """Print a message that needs attention."""
     say(f"note: {on_one_line(text)}")
 
 
@@ -65,12 +65,12 @@ def _lines(text: str) -> str:
 
 def show_json(value: Any) -> None:
     """Print a result for machines; numbers that JSON does not know become null."""
-    spelled_out = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
-    print(json.dumps(for_json(value), indent=2, ensure_ascii=spelled_out, allow_nan=False))
+    ensure_ascii = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
+    print(json.dumps(for_json(value), indent=2, ensure_ascii=ensure_ascii, allow_nan=False))
 
 
 def for_json(value: Any) -> Any:
-    """Return a value as JSON knows it: numbers that it does not know become None, anything strange a text."""
+    """Return a value as JSON has it: numbers that are not finite become None, objects of other types texts."""
     if hasattr(value, "tolist"):  # NumPy
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -106,13 +106,13 @@ def _cell(value: Any) -> str:
 
 
 def is_watched() -> bool:
-    """Return whether a person follows the standard error stream, on a screen that can move its cursor."""
+    """Return whether the standard error stream goes to a terminal that can move its cursor."""
     return not _quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def step_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of the number of steps done and that of all steps; it shows both if a person is watching."""
+    """Yield a function of the number of steps done and that of all steps, which shows them on a terminal."""
     if not is_watched():
         yield lambda *_: None
         return
@@ -126,15 +126,9 @@ def step_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def progress(what: str, position: Callable[[], int], size: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield a function of the number of rows done, which shows it and how far a file is read if a person is watching.
+    """Yield a function of the number of rows done, which shows it on a terminal.
 
-    Parameters
-    ----------
-    what : str
-    position : callable
-        Returns the number of bytes that are read.
-    size : int or None
-        That of the whole file; None if it is not known.
+    The bar shows `position()`, the number of bytes read, of `size`, that of the whole file if it is known.
     """
     if not is_watched():
         yield lambda _: None

@@ -1,4 +1,4 @@
-"""Tables with labels, read as a whole, and checks of the columns that were named."""
+"""Tables with labels, read as a whole, and checks of the columns that options name."""
 
 import re
 from argparse import Namespace
@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays
+from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
 from sepc.cli.reading import Source, open_table
 from sepc.cli.written_numbers import is_number_somehow
@@ -21,42 +21,21 @@ from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.text import shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
-from sepc.tables.cells import NUMBER_RULE, CellError
+from sepc.tables.cells import NUMBER_RULE
 from sepc.tables.notation import TextNotation
-
-_WHOLE = re.compile(r"(?<=\d)\.0+$")
-_WHOLE_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """Rows of a table, and their labels.
+    """Features and labels of n rows."""
 
-    Attributes
-    ----------
-    name : str
-        Where they come from.
-    table : pyarrow.Table of n rows
-        The columns to learn from.
-    labels : ndarray of int or object, shape (n,)
-        None where one is missing.
-    row_numbers : ndarray of int, shape (n,), or None
-        Of the rows in the file, from 1; None for all of them.
-    notation : TextNotation
-        How the file is written, for a model to remember.
-    weights : ndarray of shape (n,), or None
-        How often each row is there; None if each is there once.
-    groups : ndarray of object, shape (n,), or None
-        The group of each row, as a text, None where it is missing; for promises by groups.
-    """
-
-    name: str
-    table: pa.Table
-    labels: NDArray[Any]
-    row_numbers: NDArray[np.int64] | None = None
-    notation: TextNotation = field(default_factory=TextNotation)
-    weights: FloatArray | None = None
-    groups: NDArray[np.object_] | None = None
+    name: str  # of the file, for messages
+    table: pa.Table  # the columns to learn from
+    labels: NDArray[Any]  # whole numbers or texts, shape (n,); None where one is missing
+    row_numbers: NDArray[np.int64] | None = None  # in the file, from 1, shape (n,); None for all rows
+    notation: TextNotation = field(default_factory=TextNotation)  # of the file, for a model to remember
+    weights: FloatArray | None = None  # sample weights, shape (n,)
+    groups: NDArray[np.object_] | None = None  # texts for promises by groups, shape (n,); None where one is missing
 
     def has_label(self) -> BoolArray:
         """Return which rows have a label, shape (n,)."""
@@ -80,18 +59,18 @@ class LabelledTable:
         return np.arange(1, len(self.labels) + 1) if self.row_numbers is None else self.row_numbers
 
     def frame(self) -> Any:
-        """Return the table as a pandas frame; its index holds the numbers of the rows in the file, from 1."""
+        """Return the table as a pandas frame, indexed by the numbers of the rows in the file, from 1."""
         return self.table.to_pandas().set_axis(self._in_file, axis=0)
 
     def with_labels_of(self, classes: Iterable[Any]) -> "LabelledTable":
-        """Return the rows with the labels that a model knows: "1" is 1 to a model of numbers, and "1" to others."""
+        """Return the rows with labels of the type that a model has: 1 for a model of numbers, else "1"."""
         known = {str(plain(label)).strip(): plain(label) for label in classes}
         labels = [label if label is None else known.get(str(label), label) for label in self.labels.tolist()]
         return replace(self, labels=_as_array(labels))
 
 
 def _as_array(labels: list[Any]) -> NDArray[Any]:
-    """Return labels as an array: of numbers, if all of them are."""
+    """Return labels as an array, of numbers if all of them are."""
     whole = all(isinstance(label, int) for label in labels)
     return np.array(labels, dtype=np.int64 if whole and labels else object)
 
@@ -103,28 +82,26 @@ def read_labelled_table(
     notation: TextNotation | None = None,
     group_column: str | None = None,
 ) -> LabelledTable:
-    """Read the file that `options` names, or another one like it, without the columns that are to be left out.
+    """Read the file of `options`, or another one by the same options, without the columns of ``--drop``.
 
     Parameters
     ----------
     options : Namespace
-        With `data`, `target`, `format`, `encoding`, `missing`, and possibly `drop`, `category`, `weight`, `sep`,
-        `decimal`, `thousands` and `date`.
     path : str, optional
-        Of another file, whose rows all count once.
+        Of another file, read without weights.
     category : sequence of str, optional
-        Columns whose numbers are mere names, besides those that `options` names.
+        Categorical columns besides those of `options`.
     notation : TextNotation, optional
-        How the file was written that a model has learned from; this one is read alike.
+        Notation that a model remembers of its training file.
     group_column : str, optional
-        A column that tells the group of each row; it may be learned from besides.
+        Column of groups, which may also be a feature.
     """
     before = notation or TextNotation()
     drop, named = getattr(options, "drop", []), getattr(options, "categorical_features", [])
     weight = [] if getattr(options, "sample_weight", None) is None else [options.sample_weight]
-    _require_sense(options.target, drop, named, weight)
+    _require_different_uses(options.target, drop, named, weight)
     category = [*named, *category]
-    with open_as_asked(options, path or options.data, before) as source:
+    with open_by_options(options, path or options.data, before) as source:
         grouped = [] if group_column is None else [group_column]
         wanted = [options.target, *drop, *category, *weight[: path is None], *grouped]
         require_columns(wanted, source.schema.names, source.name)
@@ -148,8 +125,9 @@ def parse_labels(column: pa.Array, cell_parser: CellParser, name: str) -> NDArra
     _require_class_labels(different, name)
     _require_no_nul(text, name)
     labels = np.asarray(text.to_numpy(zero_copy_only=False), dtype=object)
-    if not len(different) or not compute.all(compute.match_substring_regex(different, _WHOLE_NUMBER)).as_py():
-        _tell_lookalikes(different.to_pylist(), name)
+    are_whole = compute.match_substring_regex(different, r"^(0|-?[1-9]\d{0,17})$")
+    if not len(different) or not compute.all(are_whole).as_py():
+        _note_similar(different.to_pylist(), name)
         return labels
     whole = compute.cast(text, pa.int64())
     return np.array(whole.to_pylist(), dtype=object if text.null_count else np.int64)
@@ -174,11 +152,11 @@ def _require_no_nul(text: pa.Array, name: str) -> None:
         )
 
 
-def _tell_lookalikes(labels: Sequence[str], name: str) -> None:
-    """Say which labels differ in the case of letters or in the spelling of a number alone: they may be one class."""
+def _note_similar(labels: Sequence[str], name: str) -> None:
+    """Print a note on labels that differ only in case, blanks or the spelling of a number: they may be one class."""
     alike: dict[Any, list[str]] = {}
     for label in labels:
-        alike.setdefault(_in_essence(label), []).append(label)
+        alike.setdefault(_normalized(label), []).append(label)
     doubtful = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
     if doubtful:
         note(
@@ -187,7 +165,7 @@ def _tell_lookalikes(labels: Sequence[str], name: str) -> None:
         )
 
 
-def _in_essence(label: str) -> Any:
+def _normalized(label: str) -> Any:
     try:
         return float(label)
     except ValueError:
@@ -195,10 +173,11 @@ def _in_essence(label: str) -> Any:
 
 
 def group_texts(column: pa.Array, cell_parser: CellParser) -> NDArray[np.object_]:
-    """Return the groups that a column names, as texts without blanks around them; None where it has a gap."""
-    # Whole numbers are written as 1, or as 1.0 where a program has made floats of them since a value is missing.
-    texts = [None if text is None else _WHOLE.sub("", text.strip()) for text in cell_parser.texts(column).to_pylist()]
-    return np.fromiter(texts, dtype=object, count=len(texts))
+    """Return a column of groups as texts stripped of blanks; None where one is missing."""
+    texts = cell_parser.texts(column).to_pylist()
+    # 1.0 is 1: programs write whole numbers as floats if a value is missing.
+    groups = (None if text is None else re.sub(r"(?<=\d)\.0+$", "", text.strip()) for text in texts)
+    return np.fromiter(groups, dtype=object, count=len(texts))
 
 
 def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray:
@@ -219,12 +198,12 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
     return weights
 
 
-def open_as_asked(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
-    """Open a table as the options of a command, and the notation that a model remembers, have it."""
+def open_by_options(options: Namespace, path: str, notation: TextNotation) -> AbstractContextManager[Source]:
+    """Open a table by the options of a command, and the notation that a model remembers."""
     return open_table(path, options.format, options.encoding, getattr(options, "sep", None), notation.separator)
 
 
-def _require_sense(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
+def _require_different_uses(target: str, drop: Sequence[str], category: Sequence[str], weight: Sequence[str]) -> None:
     """Raise a `UsageError` for options that contradict each other."""
     for option, columns in (("--drop", drop), ("--categorical-features", category), ("--sample-weight", weight)):
         if target in columns:
@@ -241,11 +220,11 @@ def _require_sense(target: str, drop: Sequence[str], category: Sequence[str], we
 
 def _all_rows(source: Source) -> pa.Table:
     batches, n_rows = [], 0
-    with progress(f"reading {source.name}", source.position, source.size) as tell:
+    with progress(f"reading {source.name}", source.position, source.size) as show_progress:
         for batch in source.batches:
             batches.append(batch)
             n_rows += batch.num_rows
-            tell(n_rows)
+            show_progress(n_rows)
     if not n_rows:
         raise InputError(f"{source.name} has column names but no rows; expected at least one. Check the export.")
     return pa.Table.from_batches(batches)
@@ -264,7 +243,7 @@ def _names_without(source: Source, without: Sequence[str]) -> list[str]:
 
 
 def _values(columns: Mapping[str, pa.Array], cell_parser: CellParser, category: Sequence[str]) -> dict[str, pa.Array]:
-    """Return columns as numbers and dates where they hold nothing else, as categories where these are asked for."""
+    """Return columns as categories, if named as such, or else as numbers, dates or texts."""
     others = {name: column for name, column in columns.items() if name not in category}
     cell_parser.look_at(others)
     cell_parser.take_as_learned({name: columns[name] for name in cell_parser.remembered if name in others})
@@ -276,16 +255,10 @@ def _values(columns: Mapping[str, pa.Array], cell_parser: CellParser, category: 
         values[name] = cell_parser.values(name, column)
         if is_text(values[name]):
             require_no_strays(values[name], name)
-        _require_moderate(values[name], name)
+        if pa.types.is_floating(values[name].type):
+            is_large = compute.greater(compute.abs(values[name]), LARGEST_COORDINATE)
+            require_none(name, values[name], is_large, 0, NUMBER_RULE)
     return values
-
-
-def _require_moderate(column: pa.Array, name: str) -> None:
-    """Raise an error for a number that is too large to calculate with."""
-    if pa.types.is_floating(column.type):
-        row = compute.index(compute.greater(compute.abs(column), LARGEST_COORDINATE), True).as_py()
-        if row >= 0:
-            raise CellError(name, column[row].as_py(), row + 1, NUMBER_RULE)
 
 
 def require_labels(data: LabelledTable, target: str) -> None:
@@ -299,7 +272,7 @@ def require_labels(data: LabelledTable, target: str) -> None:
 
 
 def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) -> None:
-    """Raise an `InputError` that names the columns that are not there, with those that may be meant."""
+    """Raise an `InputError` that names missing columns, and similar names."""
     missing = [column for column in wanted if column not in columns]
     if not missing:
         return

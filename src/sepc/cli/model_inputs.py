@@ -1,4 +1,4 @@
-"""Models from files, with the class priors and costs that options give, and the columns of a table that they need."""
+"""Models from files, with class priors and costs by options, and the columns of a table that they need."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from sepc.cli.cell_values import CellParser, is_text
 from sepc.cli.console import UsageError
-from sepc.cli.labelled_tables import group_texts, open_as_asked, require_columns
+from sepc.cli.labelled_tables import (
+    LabelledTable,
+    group_texts,
+    open_by_options,
+    read_labelled_table,
+    require_columns,
+)
 from sepc.cli.notations import common_decimal
 from sepc.cli.reading import Source
 from sepc.common.errors import InputError
@@ -29,7 +35,7 @@ from sepc.tables.notation import TextNotation
 
 
 def read_model(path: str) -> Any:
-    """Return the model in a file, if it knows the names of its columns."""
+    """Return the model in a file; raise an `InputError` if it has no names of columns."""
     model = load(path)
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
@@ -39,8 +45,8 @@ def read_model(path: str) -> Any:
     return model
 
 
-def under_policy(model: Any, options: Namespace) -> Any:
-    """Return the model with the class priors and costs that options give."""
+def with_policy(model: Any, options: Namespace) -> Any:
+    """Return the model with the class priors and costs of the options."""
     if not options.class_prior and not options.costs and options.asking_cost is None:
         return model
     if options.asking_cost is not None and not options.costs:
@@ -64,7 +70,7 @@ def under_policy(model: Any, options: Namespace) -> Any:
 
 
 def least_trust(options: Namespace) -> float:
-    """Return the trust from which a label is accepted: what was asked for, or what is usual."""
+    """Return the trust from which a label is accepted."""
     return DEFAULT_TRUST if options.min_trust is None else float(options.min_trust)
 
 
@@ -74,12 +80,11 @@ def classifier_of(model: Any) -> Any:
 
 
 def learned_from(model: Any, features: Any) -> BoolArray | None:
-    """Return which rows a model has learned from, by their features; None if it does not have its training records."""
+    """Return which rows have the features of a training record; None for a model without its training records."""
     fitted = classifier_of(model).model_
     if fitted.records is None:
         return None
-    known: BoolArray = fitted.records.recorded(fitted.units(np.asarray(features, dtype=np.float64)))
-    return known
+    return np.asarray(fitted.records.recorded(fitted.units(np.asarray(features, dtype=np.float64))))
 
 
 def columns_of(model: Any) -> dict[str, str]:
@@ -90,45 +95,49 @@ def columns_of(model: Any) -> dict[str, str]:
 
 
 def categories_of(model: Any) -> list[str]:
-    """Return the columns that a model takes for texts, even if all of them look like numbers."""
+    """Return the categorical columns of a model."""
     return [name for name, kind in columns_of(model).items() if kind == "category"]
 
 
 def notation_of(model: Any) -> TextNotation:
-    """Return how the file was written that a model has learned from, as far as it remembers."""
+    """Return the notation that a model remembers of its training file."""
     return model["columns"].text_notation_ if isinstance(model, TablePipeline) else TextNotation()
+
+
+def read_labelled_for(model: Any, options: Namespace, group_column: str | None) -> LabelledTable:
+    """Read the labelled table of the options as a model needs it: its columns, notation and type of labels."""
+    data = read_labelled_table(
+        options, category=categories_of(model), notation=notation_of(model), group_column=group_column
+    )
+    require_columns(columns_of(model), data.table.column_names, data.name)
+    return data.with_labels_of(model.classes_)
 
 
 @contextmanager
 def open_for_model(options: Namespace, model: Any) -> Iterator[tuple[Source, "BatchPredictor"]]:
-    """Open the table that the options of a command name, to be read as the one that a model has learned from."""
+    """Open the table of the options, in the notation that a model remembers, and yield it with a predictor."""
     notation = notation_of(model)
-    with open_as_asked(options, options.data, notation) as source:
+    with open_by_options(options, options.data, notation) as source:
         yield source, BatchPredictor(model, source, CellParser.of(options, source.delimiter, notation))
 
 
 class BatchPredictor:
-    """Model that is applied to the batches of a table.
+    """Predictions of a fitted model with names of columns for the batches of a table.
 
-    Parameters
-    ----------
-    model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
-        Fitted, with names of columns.
-    source : Source
-        Has to hold these columns, in any order. Its first rows show how they are written.
-    cell_parser : CellParser
+    The table has these columns, in any order; its first rows show their notation.
     """
 
     def __init__(self, model: Any, source: Source, cell_parser: CellParser) -> None:
         self.model, self.cell_parser = model, cell_parser
         self.encoder = model["columns"] if isinstance(model, TablePipeline) else None
         self.kinds = columns_of(model)
+        self.policy = classifier_of(model).model_.policy
         require_columns(self.kinds, source.schema.names, source.name)
         if source.head is not None:
             self._look_at(source.head)
 
     def _look_at(self, head: pa.RecordBatch) -> None:
-        """Find out how numbers and dates are written."""
+        """Find the notation of numbers and dates."""
         columns = {name: head.column(name) for name, kind in self.kinds.items() if kind in ("number", "date")}
         self.cell_parser.look_at(columns)
         known = {name for name in columns if self.kinds[name] == "number" or name in self.cell_parser.remembered}
@@ -137,23 +146,21 @@ class BatchPredictor:
     @property
     def decimal(self) -> str:
         """Decimal sign of the table."""
-        return common_decimal(self.cell_parser.notations.values())
+        return common_decimal(self.cell_parser.notations.values()) or "."
 
     @property
     def has_costs(self) -> bool:
         """Whether errors have costs."""
-        policy = classifier_of(self.model).model_.policy
-        return policy is not None and policy.costs is not None
+        return self.policy is not None and self.policy.costs is not None
 
     @property
     def can_ask(self) -> bool:
-        """Whether asking a person has a price."""
-        policy = classifier_of(self.model).model_.policy
-        return policy is not None and policy.asking is not None
+        """Whether abstaining has a cost."""
+        return self.policy is not None and self.policy.asking is not None
 
     @property
     def classes(self) -> list[Any]:
-        """Labels that the model knows."""
+        """Labels of the model."""
         return [plain(label) for label in self.model.classes_]
 
     @property
@@ -175,18 +182,16 @@ class BatchPredictor:
         return self.cell_parser.texts(column) if is_text(column) else column
 
     def groups(self, batch: pa.RecordBatch, column: str | None) -> Any:
-        """Return the groups that a column of a batch names; None if there is none."""
+        """Return the groups in a column of a batch; None without a column."""
         return None if column is None else group_texts(batch.column(column), self.cell_parser)
 
     def assess(self, table: pa.Table, rows_before: int) -> Assessment:
-        """Return the assessment of a table that `table` has made."""
-        assessment: Assessment = self._call(self.model.assess, table, rows_before)
-        return assessment
+        """Return the assessment of a result of `table`."""
+        return self._call(self.model.assess, table, rows_before)  # type: ignore[no-any-return]
 
     def label_sets(self, table: pa.Table, coverage: float, per_class: bool) -> PredictionSets:
         """Return the sets of labels of the rows."""
-        sets: PredictionSets = self.model.predict_set(self._rows(table), coverage, per_class)
-        return sets
+        return self.model.predict_set(self._rows(table), coverage, per_class)  # type: ignore[no-any-return]
 
     def learned_from(self, table: pa.Table) -> BoolArray | None:
         """Return which rows the model has learned from; None if it does not know."""
@@ -194,17 +199,16 @@ class BatchPredictor:
 
     def probabilities(self, table: pa.Table) -> FloatArray:
         """Return the probability of each label, shape (n, n_classes)."""
-        proba: FloatArray = self.model.predict_proba(self._rows(table))
-        return proba
+        return np.asarray(self.model.predict_proba(self._rows(table)))
 
     def _rows(self, table: pa.Table) -> Any:
         return table if self.encoder is not None else table.to_pandas()
 
     def explain(self, batch: pa.RecordBatch, rows_before: int, **limits: Any) -> Any:
-        """Return the explanation of the only row of a batch, with limits to a change as `explain` takes them."""
+        """Return the explanation of the only row of a batch; `limits` are keywords of `explain`."""
         explain = partial(self.model.explain, **limits)
         explanation = self._call(explain, self.table(batch, rows_before), rows_before)
-        # On the command line all rows are counted from 1.
+        # The command line counts rows from 1.
         neighbours = tuple(neighbour._replace(row=neighbour.row + 1) for neighbour in explanation.neighbours)
         return replace(explanation, neighbours=neighbours)
 
@@ -215,13 +219,12 @@ class BatchPredictor:
             raise error.moved(rows_before) from error
 
     def unseen(self, table: pa.Table) -> dict[str, dict[str, int]]:
-        """Return, by column, values that the model has never seen."""
-        found: dict[str, dict[str, int]] = {} if self.encoder is None else self.encoder.unseen(table)
-        return found
+        """Return, by column, values that the model has never seen, and their numbers."""
+        return {} if self.encoder is None else self.encoder.unseen(table)
 
 
 def _require_numbers(table: pa.Table, rows_before: int, takes_gaps: bool) -> None:
-    """Raise an `InputError` for a cell that is no number, where no encoder looks after it."""
+    """Raise an `InputError` for a cell that is no number."""
     for name in table.column_names:
         column = table.column(name)
         if is_text(column) or (column.null_count and not takes_gaps):

@@ -415,16 +415,4 @@ def _encoding(text: str) -> str:
     return text
 
 
-_COMMANDS = (
-    _landscape,
-    _fit,
-    _promise,
-    _predict,
-    _explain,
-    _report,
-    _compare,
-    _feedback,
-    _inspect,
-    _demo,
-    _completion,
-)
+_COMMANDS = (_landscape, _fit, _promise, _predict, _explain, _report, _compare, _feedback, _inspect, _demo, _completion)

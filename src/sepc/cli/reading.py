@@ -1,5 +1,7 @@
-"""Tables from files of any size, one batch of rows after the other: CSV, TSV, Parquet, Arrow, Excel, a pipe."""
+"""Tables from files of any size, by batches of rows: CSV, TSV, Parquet, Arrow, Excel, a pipe."""
 
+import codecs
+import csv
 import gzip
 import io
 import os
@@ -10,51 +12,35 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from shlex import quote
+from typing import Any
 
 import pyarrow as pa
-from pyarrow import csv, ipc, parquet
+from pyarrow import csv as arrow_csv
+from pyarrow import ipc, parquet
 
 from sepc.cli.console import note
 from sepc.cli.spreadsheets import read_sheet
-from sepc.cli.text_files import BLOCK, Utf8Stream, names_and_delimiter
 from sepc.common.errors import InputError
 
 PIPE = "-"
+BLOCK = 4 << 20  # bytes of a text file read at once, and in its longest row
 _ROWS = 1 << 16
-_GZIP, _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
-_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_DELIMITER_OF = {"csv": ",", "tsv": "\t"}
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_FORMAT_BY_START = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARROW1": "arrow", _ARROW_STREAM: "arrow"}
 
 
 @dataclass(frozen=True)
 class Source:
-    r"""Table in an open file.
+    """Table in an open file; columns of a text file are unchanged texts, empty ones where fields are empty."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    schema : pyarrow.Schema
-    batches : iterator of pyarrow.RecordBatch
-        The rows. Columns of a text file are texts, just as they stand there; an empty field is an empty text.
-    head : pyarrow.RecordBatch or None
-        The first of them, to look at; None if there are no rows.
-    delimiter : str or None
-        Of a text file.
-    position : callable
-        Returns how many bytes of the file are read.
-    size : int or None
-        How many bytes the file has; None for a pipe.
-    """
-
-    name: str
+    name: str  # for messages
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
-    head: pa.RecordBatch | None
-    delimiter: str | None
-    position: Callable[[], int]
-    size: int | None
+    head: pa.RecordBatch | None  # the first batch, which comes again in `batches`; None without rows
+    delimiter: str | None  # of a text file
+    position: Callable[[], int]  # number of bytes read
+    size: int | None  # of the file in bytes; None for a pipe
 
 
 @contextmanager
@@ -67,23 +53,17 @@ def open_table(
 ) -> Iterator[Source]:
     """Open a file, or the standard input if `path` is ``-``.
 
-    What kind of file it is shows in its first bytes; for text the first rows show what stands between the columns.
-
     Parameters
     ----------
     path : str
     file_format : {"csv", "tsv", "parquet", "arrow", "xlsx"}, optional
-        Says what kind it is.
+        By default detected from the first bytes.
     encoding : str, default="utf-8"
         Of a text file.
     separator : str, optional
-        Between the columns of a text file.
+        Between the columns of a text file; by default detected from the first rows.
     usual_separator : str, optional
-        The one to take if several can be it.
-
-    Yields
-    ------
-    Source
+        The one to take if several are possible.
     """
     name = "standard input" if path == PIPE else path
     with _opened(path) as file, ExitStack() as at_exit:
@@ -92,22 +72,22 @@ def open_table(
         with errors.as_input_errors():
             raw = _unpacked(file)
             file_format = file_format or _detected_format(raw, path)
-            separator = separator or _DELIMITER_OF.get(file_format)
-            text_form = _TextForm(encoding, separator, usual_separator)
-            schema, batches, delimiter = _reader(raw, errors, file_format, text_form, at_exit)
+            delimiter: str | None = None
+            separator = separator or {"csv": ",", "tsv": "\t"}.get(file_format)
+            if file_format in ("csv", "tsv", "text"):
+                text = Utf8Stream(raw, name, encoding)
+                names, delimiter = names_and_delimiter(text.head(), name, separator, usual_separator)
+                reader = _text_reader(text, names, delimiter, errors)
+                if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
+                    at_exit.callback(_end, reader, text)
+                schema, batches = reader.schema, _with_ended_quotes(reader, text)
+            else:
+                schema, batches = _typed_reader(raw, name, file_format)
             _require_different(schema.names, name)
         batches = _with_rows(batches, errors)
         head = next(batches, None)
         position = (lambda: 0) if size is None else file.tell
         yield Source(name, schema, chain([] if head is None else [head], batches), head, delimiter, position, size)
-
-
-class _TextForm(NamedTuple):
-    """What is known of a text file before it is read."""
-
-    encoding: str
-    separator: str | None
-    usual_separator: str | None
 
 
 @contextmanager
@@ -120,40 +100,29 @@ def _opened(path: str) -> Iterator[Any]:
 
 
 def _unpacked(file: Any) -> Any:
-    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == _GZIP else file
+    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
 
 
 def _detected_format(raw: Any, path: str) -> str:
-    start = raw.peek(6)[:6]
-    if start[:4] == _ZIP:
-        return "xlsx"
-    if start[:4] == _OLD_EXCEL:
+    head = raw.peek(6)
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
         raise InputError(f"{path} is a spreadsheet of the old kind, .xls; expected .xlsx. Save it as that, or as CSV.")
-    if start[:4] == _PARQUET:
-        return "parquet"
-    if start == _ARROW_FILE or start[:4] == _ARROW_STREAM:
-        return "arrow"
-    return "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
+    text = "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
+    return next((form for start, form in _FORMAT_BY_START.items() if head.startswith(start)), text)
 
 
-def _reader(
-    raw: Any, errors: "_ReadErrors", file_format: str, text_form: _TextForm, at_exit: ExitStack
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch], str | None]:
+def _typed_reader(raw: Any, name: str, file_format: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if file_format == "parquet":
         file = parquet.ParquetFile(_seekable(raw))
-        return file.schema_arrow, file.iter_batches(_ROWS), None
-    if file_format == "arrow":
-        reader, batches = _arrow(raw)
-        return reader.schema, _in_pieces(batches), None
+        return file.schema_arrow, file.iter_batches(_ROWS)
     if file_format == "xlsx":
-        table = read_sheet(_seekable(raw), errors.name)
-        return table.schema, iter(table.to_batches(_ROWS)), None
-    text = Utf8Stream(raw, errors.name, text_form.encoding)
-    names, delimiter = names_and_delimiter(text.head(), text.name, text_form.separator, text_form.usual_separator)
-    reader = _text_reader(text, names, delimiter, errors)
-    if raw is not sys.stdin.buffer:  # a pipe may keep a thread waiting for ever
-        at_exit.callback(_end, reader, text)
-    return reader.schema, _with_ended_quotes(reader, text), delimiter
+        table = read_sheet(_seekable(raw), name)
+        return table.schema, iter(table.to_batches(_ROWS))
+    if raw.peek(4)[:4] == _ARROW_STREAM:
+        reader = ipc.open_stream(raw)
+        return reader.schema, _in_pieces(iter(reader))
+    reader = ipc.open_file(_seekable(raw))
+    return reader.schema, _in_pieces(reader.get_batch(k) for k in range(reader.num_record_batches))
 
 
 def _require_different(names: list[str], name: str) -> None:
@@ -169,31 +138,23 @@ def _seekable(raw: Any) -> Any:
     return raw if raw.seekable() else io.BytesIO(raw.read())
 
 
-def _arrow(raw: Any) -> tuple[Any, Iterator[pa.RecordBatch]]:
-    if raw.peek(4)[:4] == _ARROW_STREAM:
-        reader = ipc.open_stream(raw)
-        return reader, iter(reader)
-    reader = ipc.open_file(_seekable(raw))
-    return reader, (reader.get_batch(k) for k in range(reader.num_record_batches))
-
-
 def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS):
             yield batch.slice(start, _ROWS)
 
 
-def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_ReadErrors") -> Any:
-    """Return a reader of texts: no type is guessed, so that what is read is what stands there."""
+def _text_reader(text: "Utf8Stream", names: list[str], delimiter: str, errors: "_ReadErrors") -> Any:
+    """Return a reader of unchanged texts: no type is inferred."""
     as_texts = dict.fromkeys(names, pa.string())
     try:
-        reader = csv.open_csv(
+        reader = arrow_csv.open_csv(
             text,
-            read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
-            parse_options=csv.ParseOptions(
+            read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False),  # else rows have no numbers
+            parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=errors.with_row
             ),
-            convert_options=csv.ConvertOptions(column_types=as_texts, strings_can_be_null=False),
+            convert_options=arrow_csv.ConvertOptions(column_types=as_texts, strings_can_be_null=False),
         )
     except pa.ArrowInvalid as error:
         if "Empty CSV file" not in str(error):  # names alone, on a line that does not end
@@ -206,15 +167,15 @@ def _text_reader(text: Utf8Stream, names: list[str], delimiter: str, errors: "_R
     return reader
 
 
-def _end(reader: Any, text: Utf8Stream) -> None:
-    """Let a reader come to its end: a thread of its own reads ahead, and must not when the interpreter exits."""
+def _end(reader: Any, text: "Utf8Stream") -> None:
+    """End a reader, whose thread must not read ahead when the interpreter exits."""
     text.end()
     with suppress(pa.ArrowException, InputError, EOFError, zlib.error, OSError):  # what is cut off may be no table
         for _ in reader:
             pass
 
 
-def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: Utf8Stream) -> Iterator[pa.RecordBatch]:
+def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: "Utf8Stream") -> Iterator[pa.RecordBatch]:
     yield from batches
     if text.n_quotes % 2:
         note(f"{text.name} has an odd number of quotes: one of them may have swallowed rows.")
@@ -233,7 +194,7 @@ class _ReadErrors:
         self.row: Any = None
 
     def with_row(self, row: Any) -> str:
-        """Remember a row of too few or too many fields; what is raised here, in the reader, would be lost."""
+        """Remember a row of too few or too many fields; an exception raised here, in the reader, would be lost."""
         self.row = row
         return "error"
 
@@ -244,13 +205,17 @@ class _ReadErrors:
         except InputError:
             raise
         except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
-            if getattr(error, "errno", None):  # of the system: it speaks for itself
+            if getattr(error, "errno", None):  # the system's message is clear
                 raise
             raise self._input_error(str(error)) from error
 
     def _input_error(self, text: str) -> InputError:
         if self.row is not None:
-            return self.ragged()
+            return InputError(
+                f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
+                f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
+                "Correct it; quotes belong around a field that holds the separator."
+            )
         if "straddling" in text:
             return InputError(
                 f"{self.name} has a row of more than {BLOCK >> 20} MB; expected shorter ones. "
@@ -258,9 +223,128 @@ class _ReadErrors:
             )
         return InputError(f"{self.name} cannot be read: {text.splitlines()[0].rstrip('.')}. Is the file complete?")
 
-    def ragged(self) -> InputError:
+
+class Utf8Stream(io.RawIOBase):
+    """Bytes of a text file as UTF-8, with an error for the first byte that is not in the encoding."""
+
+    def __init__(self, raw: Any, name: str, encoding: str = "utf-8") -> None:
+        self.raw, self.name, self.encoding = raw, name, encoding
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        self.is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        self.n_bytes, self.n_lines, self.n_quotes = 0, 0, 0
+        self.buffer, self.ended = b"", False
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def head(self) -> bytes:
+        """Return the beginning of the text, which `read` returns again."""
+        while len(self.buffer) < BLOCK:
+            block = self._next(BLOCK)
+            if not block:
+                break
+            self.buffer += block
+        return self.buffer
+
+    def end(self) -> None:
+        """End the text here."""
+        self.ended = True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most `size` bytes; none at the end."""
+        if self.ended:
+            return b""
+        size = BLOCK if size < 0 else size
+        block = self.buffer or self._next(size)
+        self.buffer = block[size:]
+        return block[:size]
+
+    def _next(self, size: int) -> bytes:
+        """Return about `size` bytes, checked."""
+        while True:
+            block = self.raw.read(size)
+            text = self._decoded(block, final=not block)
+            out = block if self.is_utf8 else text.encode()
+            if out or not block:
+                return bytes(out)
+
+    def _decoded(self, block: bytes, final: bool) -> str:
+        undecoded = self.decoder.getstate()[0]
+        try:
+            text = self.decoder.decode(block, final)
+        except UnicodeDecodeError as error:
+            raise self._refusal(error, len(undecoded)) from error
+        self.n_bytes += len(block)
+        self.n_lines += text.count("\n")
+        self.n_quotes += text.count('"')
+        return text
+
+    def _refusal(self, error: UnicodeDecodeError, n_undecoded: int) -> InputError:
+        broken, start = error.object, error.start
+        position = self.n_bytes - n_undecoded + start
+        marked = position == 0 and broken[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         return InputError(
-            f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
-            f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
-            "Correct it; quotes belong around a field that holds the separator."
+            f"{self.name} is not {self.encoding}: byte 0x{broken[start]:02x} at position {position}, "
+            f"line {self.n_lines + broken[:start].count(10) + 1}. "
+            f"Name the encoding that it has, for example --encoding {'utf-16' if marked else 'latin-1'}."
         )
+
+
+def names_and_delimiter(
+    head: bytes, name: str, delimiter: str | None = None, usual: str | None = None
+) -> tuple[list[str], str]:
+    """Return the names of the columns and the delimiter.
+
+    Parameters
+    ----------
+    head : bytes
+        Beginning of the file, in UTF-8.
+    name : str
+        Of the file, for messages.
+    delimiter : str, optional
+        By default the one of comma, tab, semicolon and bar that splits all of the first rows alike, into most columns
+        if several do; if none does, the one that splits the first line into most.
+    usual : str, optional
+        Another possible delimiter, preferred if several are.
+    """
+    text = head.decode("utf-8", errors="ignore").removeprefix("\ufeff")
+    if not text.strip():
+        raise InputError(f"{name} is empty; expected a line of column names, and rows below. Check the export.")
+    candidates = (delimiter,) if delimiter else tuple(dict.fromkeys((",", "\t", ";", "|", *filter(None, [usual]))))
+    first = {d: _first_rows(text, d, name, len(head) >= BLOCK) for d in candidates}
+    best = _chosen(first, name, usual)
+    names = first[best][0]
+    if any("\x00" in column for column in names):
+        raise InputError(
+            f"{name} has NUL characters in its first line; expected text. Name the encoding that it has, for example "
+            "--encoding utf-16-le."
+        )
+    return names, best
+
+
+def _chosen(first: dict[str, list[list[str]]], name: str, usual: str | None) -> str:
+    splits = {d: len(rows[0]) for d, rows in first.items() if len(rows[0]) > 1}
+    even = [d for d in splits if len(first[d]) > 1 and all(len(row) == splits[d] for row in first[d])]
+    if usual in even:
+        return str(usual)
+    even = [d for d in even if splits[d] == max(splits[one] for one in even)]
+    if len(even) > 1:
+        raise InputError(
+            f"{name} can be split into columns by {' and by '.join(map(repr, even))}; expected one that can be it. "
+            f"Say which: {' or '.join(f'--sep {quote(d)}' for d in even)}."
+        )
+    return even[0] if even else max(splits or first, key=lambda d: len(first[d][0]))
+
+
+def _first_rows(text: str, delimiter: str, name: str, is_cut: bool) -> list[list[str]]:
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            rows += [row] if row else []
+            if len(rows) > 50:
+                return rows
+    except csv.Error as error:
+        if not rows:
+            raise InputError(f"{name} has no readable first line: {error}. Is it a text file with columns?") from error
+    return rows[:-1] if is_cut and len(rows) > 1 else rows

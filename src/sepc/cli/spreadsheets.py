@@ -12,15 +12,14 @@ from sepc.cli.console import note
 from sepc.common.errors import InputError
 from sepc.tables.cells import text_of
 
-# Limits of the file format.
-_MOST_ROWS, _LONGEST_TEXT = 1_048_576, 32_767
+_MOST_ROWS = 1_048_576  # in a sheet of the file format
 
 
 def read_sheet(file: BinaryIO, name: str) -> pa.Table:
-    """Return the first sheet of a workbook that holds something; `name` is what messages call it.
+    """Return the first sheet of a workbook that is not empty.
 
-    The first row that is not empty holds the names of the columns; empty rows are skipped. Numbers, dates and truths
-    keep their types; a column of several becomes text.
+    Its first row holds the names of the columns, without regard to empty rows. Numbers, dates and truths keep their
+    types; a column of several types becomes text.
     """
     from openpyxl import load_workbook
 
@@ -51,7 +50,7 @@ def _require_workbook(file: BinaryIO, name: str) -> None:
 
 
 def _rows(sheet: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a sheet that hold something."""
+    """Return the rows of a sheet that are not empty."""
     values = getattr(sheet, "values", ())  # a sheet of charts has none
     return [row for row in values if any(cell is not None for cell in row)]
 
@@ -99,10 +98,10 @@ def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.Re
             return None
         if value is None or isinstance(value, (bool, int, float, date)):
             return value
-        if len(text := str(value)) > _LONGEST_TEXT:
+        if len(text := str(value)) > 32_767:  # the file format's limit
             raise ValueError(f"a text of {len(text):,} characters")
         cell = WriteOnlyCell(sheet, text)
-        cell.data_type = "s"  # whatever it starts with, it is no formula
+        cell.data_type = "s"  # never a formula
         return cell
 
     def append(values: Sequence[Any]) -> None:
@@ -125,4 +124,4 @@ def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.Re
         append(schema.names)
         yield write
     finally:
-        workbook.save(file)  # whatever happened: this also ends what is half written
+        workbook.save(file)  # after an error too, to close its temporary files

@@ -38,16 +38,9 @@ _FORMAT_OF = {
 def written_table(
     path: str, schema: pa.Schema, delimiter: str = ",", decimal: str = "."
 ) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Yield a function that writes record batches to a file in the form of its suffix; ``-`` is the standard output.
+    """Yield a function that writes record batches to a file in the format of its suffix; ``-`` is the standard output.
 
-    Parameters
-    ----------
-    path : str
-    schema : pyarrow.Schema
-    delimiter : str, default=","
-        Between the columns of a CSV file.
-    decimal : str, default="."
-        In the numbers of a text file.
+    `delimiter` and `decimal` are those of a CSV file.
     """
     file_format = format_of(path)
     with _target(path) as file:
@@ -96,7 +89,7 @@ def _packed(file: BinaryIO, path: str) -> Iterator[Any]:
 
 
 class _TextWriter:
-    """Writer of rows, with the names above the first of them: what fails before leaves a pipe empty."""
+    """Writer of rows, which writes the names with the first of them: an error before leaves a pipe empty."""
 
     def __init__(self, file: Any, schema: pa.Schema, delimiter: str, decimal: str) -> None:
         self.file, self.names, self.delimiter, self.decimal = file, schema.names, delimiter, decimal
@@ -139,7 +132,7 @@ def _as_text(column: pa.Array, name: str, decimal: str) -> pa.Array:
 
 
 def require_writable(path: str | None, *inputs: str) -> None:
-    """Raise an error if a file cannot be written, or is one of the inputs; None is none to write."""
+    """Raise an error if a file cannot be written, or is one of the inputs; None stands for no file."""
     if path is None or path == PIPE or _is_device(Path(path)):
         return
     target = Path(os.path.realpath(path))

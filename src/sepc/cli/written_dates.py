@@ -1,6 +1,5 @@
 """Dates as texts write them: 31.01.2020, 01/31/2020 2:30 PM, 31-JAN-2020."""
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -17,7 +16,7 @@ ORDER_IN_WORDS = {
 }
 _FORMATS = {"dmy": ["%d-%m-%Y"], "mdy": ["%m-%d-%Y"], "ymd": ["%Y-%m-%d"], "named": ["%d-%b-%Y", "%d-%B-%Y"]}
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-# Ways to write the same, in lower case, and the one that the formats have.
+# Other ways to write the formats, in lower case.
 _REPLACED = {
     r"^(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)": r"\1-\3-\4",
     r"^(\d{1,2})(?:\.? |-|)([a-z]+)\.?(?: |-|)(\d{4})(?!\d)": r"\1-\2-\3",
@@ -25,68 +24,42 @@ _REPLACED = {
     r"\s*([ap])\.?m\.?$": r" \1m",
 }
 _FRACTION = r"(:\d{2}:\d{2})(\.\d{1,9})"
-_SHORT_YEAR = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2}\s*$"
-# Nobody writes the month first and points between: of 01.02.2020 the first is the day.
-_POINTS = r"^\s*\d{1,2}\.\d"
-_SAMPLE = 1000
 
 
-@dataclass(frozen=True)
-class WrittenDates:
-    """What texts show of how their dates are written.
-
-    Attributes
-    ----------
-    orders : tuple of str
-        Orders of day, month and year by which all of them can be read.
-    example : str
-    """
-
-    orders: tuple[str, ...]
-    example: str
-
-
-def look_at_dates(text: pa.Array) -> WrittenDates | None:
-    """Return how the dates in texts without gaps may be written; None if some are no dates."""
+def possible_orders(text: pa.Array) -> tuple[str, ...]:
+    """Return the orders of day, month and year by which all texts, none missing, are dates."""
     different, orders = text.unique(), tuple(_FORMATS)
-    for some in (different.slice(0, _SAMPLE), different):  # other texts mostly show in the first rows
+    for some in (different.slice(0, 1000), different):  # other texts mostly show in the first rows
         orders = tuple(order for order in orders if not np.isnat(_parsed(some, order)).any())
-    if "mdy" in orders and "dmy" in orders and compute.all(compute.match_substring_regex(different, _POINTS)).as_py():
+    # Points stand between dates that begin with the day: 01.02.2020 is in February.
+    if "mdy" in orders and "dmy" in orders and _all_match(different, r"^\s*\d{1,2}\.\d"):
         orders = ("dmy",)
-    return WrittenDates(orders, different[0].as_py()) if orders else None
+    return orders
 
 
 def is_date_somehow(different: pa.Array) -> pa.Array:
-    """Return which texts are dates, in whatever order."""
+    """Return which texts are dates, in any order."""
     return pa.array(~np.all([np.isnat(_parsed(different, order)) for order in _FORMATS], axis=0))
 
 
 def have_short_years(text: pa.Array) -> bool:
     """Return whether all texts are dates but for the century."""
-    return bool(compute.all(compute.match_substring_regex(text, _SHORT_YEAR)).as_py())
+    return _all_match(text, r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2}\s*$")
+
+
+def _all_match(text: pa.Array, pattern: str) -> bool:
+    return bool(compute.all(compute.match_substring_regex(text, pattern)).as_py())
 
 
 def parse_dates(text: pa.Array, order: str) -> tuple[pa.Array, pa.Array]:
-    """Return texts as dates, null where there is no text; and which of them are none in this order.
-
-    Parameters
-    ----------
-    text : pyarrow.Array of str, n of them
-    order : {"dmy", "mdy", "ymd", "named"}
-
-    Returns
-    -------
-    dates : pyarrow.Array of n timestamps
-    is_bad : pyarrow.Array of n bools
-        Null where there is no text.
-    """
+    """Return texts as timestamps, and which of them are no dates in this order; both null where a text is missing."""
     coded = text.dictionary_encode()
     dates = _parsed(coded.dictionary, order)
     return pa.array(dates).take(coded.indices), pa.array(np.isnat(dates)).take(coded.indices)
 
 
 def _parsed(different: pa.Array, order: str) -> NDArray[np.datetime64]:
-    """Return different texts as dates, NaT for those that are none."""
+    """Return different texts as dates, NaT for others."""
     texts = pd.Series(different.to_pylist(), dtype=object).astype(str).str.strip().str.lower()
     for pattern, replacement in _REPLACED.items():
         texts = texts.str.replace(pattern, replacement, regex=True)

@@ -1,4 +1,4 @@
-"""Numbers as texts write them: decimal commas, signs between thousands, percent, currencies."""
+"""Numbers as texts write them: decimal commas, thousands separators, percent, currencies."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,64 +10,49 @@ from sepc.tables.notation import DECIMALS, ColumnNotation
 
 PERCENT = "%"
 _SPACES = " \\x{a0}\\x{202f}\\x{2009}"
-# Between thousands, besides the one of comma and point that is not the decimal sign.
 _APOSTROPHES = "'\u2019"
 _CURRENCY = r"(?:\p{Sc}|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK)\b)"
 _UNIT = rf"(?P<unit>%|{_CURRENCY})"
-_UNIT_BEFORE = rf"^([+-]?)\s*{_CURRENCY}\s*"
-_UNIT_BEHIND = rf"\s*(?:%|{_CURRENCY})$"
-_MARK = "[.,]"
 _SAMPLE = 1000
 
 
 @dataclass(frozen=True)
 class WrittenNumbers:
-    """What texts show of how their numbers are written.
+    """Evidence of the notation of numbers in their texts."""
 
-    Attributes
-    ----------
-    decimals : frozenset of {".", ","}
-        Decimal signs by which all of them can be read.
-    has_mark : bool
-        Whether a point or comma occurs at all.
-    example : str
-        One that shows the notation best.
-    units : tuple of str
-        Percent signs and currencies, each once.
-    all_have_unit : bool
-    plain : str or None
-        The decimal sign by which they are bare digits, with nothing between thousands.
-    """
-
-    decimals: frozenset[str]
-    has_mark: bool
-    example: str
-    units: tuple[str, ...]
+    decimals: frozenset[str]  # decimal signs with which all texts are numbers
+    has_mark: bool  # whether a point or comma occurs
+    example: str  # the text that shows the notation best
+    units: tuple[str, ...]  # percent signs and currencies, each once
     all_have_unit: bool
-    plain: str | None = None
+    plain: str | None = None  # the decimal sign with which all are digits without thousands separators
+
+    @property
+    def unit(self) -> str:
+        """The first unit; empty if there is none."""
+        return self.units[0] if self.units else ""
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether two readings give different numbers."""
+        """Whether the two decimal signs give different numbers."""
         return self.has_mark and len(self.decimals) > 1
 
     @property
     def certain_decimal(self) -> str | None:
-        """The only decimal sign that fits; None if both do, or none is seen."""
+        """The only decimal sign that fits; None if both do, or none occurs."""
         return next(iter(self.decimals)) if self.has_mark and len(self.decimals) == 1 else None
 
 
 def look_at_numbers(text: pa.Array, thousands: str | None = None, is_bare: bool = False) -> WrittenNumbers | None:
-    """Return how the numbers in texts without gaps may be written; None if some are no numbers at all.
+    """Return how the numbers in one or more texts, none missing, may be written; None if some are no numbers.
 
     Parameters
     ----------
     text : pyarrow.Array of str
-        At least one.
     thousands : str, optional
-        What alone may stand between thousands.
+        The only thousands separator to accept.
     is_bare : bool, default=False
-        Whether it is known that they are bare digits with a decimal point, if any; then they are not read once more.
+        Whether all are known to be digits with at most a decimal point, so that they need not be parsed again.
     """
     quick = _look_quickly(text, thousands, is_bare)
     if quick is not None:
@@ -78,19 +63,19 @@ def look_at_numbers(text: pa.Array, thousands: str | None = None, is_bare: bool 
     fits = {decimal: compute.match_substring_regex(bare, pattern(decimal, thousands)) for decimal in DECIMALS}
     if not compute.all(compute.or_(*fits.values())).as_py():
         return None
-    marked = compute.match_substring_regex(bare, _MARK)
+    marked = compute.match_substring_regex(bare, "[.,]")
     units = _units(text)
     return WrittenNumbers(
         decimals=frozenset(decimal for decimal, match in fits.items() if compute.all(match).as_py()),
         has_mark=compute.any(marked).as_py(),
-        example=_telling(text, marked),
+        example=_best_example(text, marked),
         units=tuple(units.unique().drop_null().to_pylist()),
         all_have_unit=units.null_count == 0,
     )
 
 
 def _look_quickly(text: pa.Array, thousands: str | None, is_bare: bool) -> WrittenNumbers | None:
-    """Return what `look_at_numbers` does, for bare digits with one decimal sign; None for other texts."""
+    """Return the result of `look_at_numbers` for bare digits with one decimal sign; None for other texts."""
     for decimal, other in (DECIMALS, DECIMALS[::-1]):
         numbers = None if is_bare else cast_bare(text, decimal)
         if not is_bare and (numbers is None or compute.any(compute.is_inf(numbers)).as_py()):
@@ -102,12 +87,12 @@ def _look_quickly(text: pa.Array, thousands: str | None, is_bare: bool) -> Writt
             decimals.add(other)
         marked = compute.match_substring(text, decimal)
         has_mark = bool(compute.any(marked).as_py())
-        return WrittenNumbers(frozenset(decimals), has_mark, _telling(text, marked), (), False, decimal)
+        return WrittenNumbers(frozenset(decimals), has_mark, _best_example(text, marked), (), False, decimal)
     return None
 
 
 def cast_bare(text: pa.Array, decimal: str) -> pa.Array | None:
-    """Return bare digits as numbers, quickly; None if there is anything else."""
+    """Return bare digits as numbers; None if there is anything else."""
     if decimal == ",":
         if compute.any(compute.match_substring(text, ".")).as_py():
             return None
@@ -121,18 +106,18 @@ def cast_bare(text: pa.Array, decimal: str) -> pa.Array | None:
 
 
 def _units(text: pa.Array) -> pa.Array:
-    """Return the unit of each text, null where it has none."""
+    """Return the unit of each text, null without one."""
     return compute.struct_field(compute.extract_regex(text, _UNIT), "unit")
 
 
-def _telling(text: pa.Array, marked: pa.Array) -> str:
-    """Return a text with a mark in it, if there is one; the longest of the first, which shows most."""
+def _best_example(text: pa.Array, marked: pa.Array) -> str:
+    """Return the longest of the first 20 texts with a point or comma, of all texts if none has one."""
     some = text.filter(marked)
     return str(max((some if len(some) else text).slice(0, 20).to_pylist(), key=len))
 
 
 def are_written_in_two_ways(text: pa.Array) -> tuple[str, str] | None:
-    """Return two numbers that cannot have the same decimal sign; None if there are no such."""
+    """Return two numbers that cannot have the same decimal sign; None if there are none."""
     bare = without_unit(text)
     fits = [compute.match_substring_regex(bare, pattern(decimal)) for decimal in DECIMALS]
     only = [text.filter(compute.and_not(one, other)) for one, other in (fits, fits[::-1])]
@@ -150,7 +135,7 @@ def pattern(decimal: str | None, thousands: str | None = None) -> str:
 
 
 def _between(decimal: str | None, thousands: str | None) -> str:
-    """Return what may stand between thousands, for a class of characters."""
+    """Return the thousands separators, for a class of characters in a pattern."""
     if thousands is None:
         other = "" if decimal is None else DECIMALS[decimal == "."]
         return other + _APOSTROPHES + _SPACES
@@ -158,17 +143,17 @@ def _between(decimal: str | None, thousands: str | None) -> str:
 
 
 def without_unit(text: pa.Array) -> pa.Array:
-    """Return texts without the blanks around them, and without one unit before or behind the number."""
+    """Return texts stripped of blanks, and of one unit before or behind the number."""
     trimmed = compute.utf8_trim_whitespace(text)
     if not compute.any(compute.match_substring_regex(trimmed, _UNIT)).as_py():
         return trimmed
-    bare = compute.replace_substring_regex(trimmed, _UNIT_BEFORE, r"\1")
-    behind = compute.replace_substring_regex(trimmed, _UNIT_BEHIND, "")
+    bare = compute.replace_substring_regex(trimmed, rf"^([+-]?)\s*{_CURRENCY}\s*", r"\1")
+    behind = compute.replace_substring_regex(trimmed, rf"\s*(?:%|{_CURRENCY})$", "")
     return compute.if_else(compute.equal(bare, trimmed), behind, bare)
 
 
 def thousands_in(text: pa.Array, decimal: str | None) -> str | None:
-    """Return what stands between the thousands of numbers; None if nothing does, or several signs do."""
+    """Return the thousands separator of numbers; None if there are none, or several."""
     bare = without_unit(text)
     signs = {"'": _APOSTROPHES, " ": _SPACES} | ({} if decimal is None else {DECIMALS[decimal == "."]: ""})
     found = [sign for sign in signs if _holds(bare, signs[sign] or sign)]
@@ -180,26 +165,15 @@ def _holds(text: pa.Array, signs: str) -> bool:
 
 
 def likely_decimal(text: pa.Array) -> str:
-    """Return the decimal sign by which most of the texts are numbers, the point if both fit as many."""
+    """Return the decimal sign with which most of the texts are numbers, the point if both fit equally many."""
     bare = without_unit(text)
     return max(DECIMALS, key=lambda d: compute.sum(compute.match_substring_regex(bare, pattern(d))).as_py() or 0)
 
 
 def parse_numbers(text: pa.Array, notation: ColumnNotation) -> tuple[pa.Array, pa.Array]:
-    """Return texts as numbers, null where there is no text; and which of them are none in this notation.
+    """Return texts as numbers, and which of them are no numbers in this notation; both null where a text is missing.
 
-    A number with a percent sign is a hundredth: 12.5% is 0.125. A currency is left out.
-
-    Parameters
-    ----------
-    text : pyarrow.Array of str, n of them
-    notation : ColumnNotation
-
-    Returns
-    -------
-    numbers : pyarrow.Array of n floats
-    is_bad : pyarrow.Array of n bools
-        Null where there is no text.
+    12.5% becomes 0.125; the unit of an amount is dropped.
     """
     bare = without_unit(text)
     is_bad = compute.invert(compute.match_substring_regex(bare, pattern(notation.decimal, notation.thousands)))
@@ -212,7 +186,7 @@ def parse_numbers(text: pa.Array, notation: ColumnNotation) -> tuple[pa.Array, p
 
 
 def _has_another_unit(text: pa.Array, unit: str) -> pa.Array:
-    """Return which texts have another unit; a currency may be left out, a percent sign may not."""
+    """Return which texts have another unit, or no percent sign where the others have one."""
     found = _units(text)
     if unit != PERCENT:
         return compute.fill_null(compute.not_equal(found, unit), False)
@@ -220,6 +194,6 @@ def _has_another_unit(text: pa.Array, unit: str) -> pa.Array:
 
 
 def is_number_somehow(different: pa.Array) -> pa.Array:
-    """Return which texts are numbers, whatever the decimal sign."""
+    """Return which texts are numbers with either decimal sign."""
     bare = without_unit(different)
     return compute.or_(*(compute.match_substring_regex(bare, pattern(decimal)) for decimal in DECIMALS))

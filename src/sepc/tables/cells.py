@@ -21,28 +21,15 @@ except ImportError as error:  # pragma: no cover
 
 NUMBER, BOOL, DATE, TEXT = "number", "bool", "date", "text"
 MISSING, OTHER = "(missing)", "(other)"
-# Texts that mean that there is no value, whatever their case.
+# Texts of missing values, in any case.
 MISSING_TEXTS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", MISSING})
-_BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-_ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 SECONDS_A_DAY = 86_400.0
-# Whole numbers beyond are not all there among the numbers that a computer calculates with.
-LARGEST_EXACT = 1 << 53
+LARGEST_EXACT = 1 << 53  # larger whole numbers are not all floats
 NUMBER_RULE = f"a finite number, of at most {LARGEST_COORDINATE:g}"
-_LONG_NUMBER = re.compile(r"[+-]?\d{16,300}")
 
 
 class CellError(InputError):
-    """Error of a cell that holds what its column cannot.
-
-    Attributes
-    ----------
-    column : str
-    value : object
-    row : int
-        Number of the data row, from 1.
-    rule : str
-    """
+    """Error of a cell that holds what its column cannot; `row` is the number of the data row, from 1."""
 
     def __init__(self, column: str, value: Any, row: int, rule: str) -> None:
         super().__init__(
@@ -55,30 +42,22 @@ class CellError(InputError):
         return type(self), (self.column, self.value, self.row, self.rule)
 
     def moved(self, rows: int) -> "CellError":
-        """Return the same of a table whose first rows, so many, were read before."""
+        """Return the error for a table of which this number of rows was read before."""
         return CellError(self.column, self.value, self.row + rows, self.rule)
 
 
 class Table(NamedTuple):
-    """Columns of a raw table.
+    """Columns of a raw table."""
 
-    Attributes
-    ----------
-    columns : dict of str to column
-        Series or arrays, as they came in.
-    has_names : bool
-        Whether the names came with the table.
-    n_rows : int
-    """
-
-    columns: dict[str, Any]
-    has_names: bool
+    columns: dict[str, Any]  # series or arrays, as given
+    has_names: bool  # whether the names came with the table
     n_rows: int
 
 
 def read_table(X: Any) -> Table:
     """Return the columns of a frame of any library that narwhals knows, or of rows in an array or in lists."""
-    names = list(map(str, getattr(X, "columns", ())))
+    is_arrow = nw.dependencies.is_pyarrow_table(X)  # whose `columns` are arrays
+    names = list(map(str, X.column_names if is_arrow else getattr(X, "columns", ())))
     duplicates = sorted({name for name in names if names.count(name) > 1})
     if duplicates:
         raise InputError(
@@ -105,12 +84,12 @@ class Cells:
     ----------
     kind : {"number", "bool", "date", "text"}
     values : ndarray of shape (n,)
-        Numbers; 0 and 1 for a bool; days since 1970-01-01 for a date; NaN where there is no value. Empty for a text.
+        Numbers; 0 and 1 for a bool; days since 1970-01-01 for a date; NaN if missing. Empty for texts.
     codes : ndarray of int, shape (n,)
-        For a text: which of `texts` it is, -1 where there is none.
+        Number of each text in `texts`, -1 if missing.
     texts : ndarray of object, shape (n_texts,)
     fixed : bool
-        Whether the column came as a category, which holds texts even if all of them look like numbers.
+        Whether the column came as a category, of texts even if all of them look like numbers.
     """
 
     kind: str
@@ -121,12 +100,12 @@ class Cells:
 
     @classmethod
     def of_values(cls, kind: str, values: FloatArray) -> Self:
-        """Return cells that are numbers of some kind."""
+        """Return cells of numbers, truths or dates."""
         return cls(kind, values, np.empty(0, np.int64), np.empty(0, object))
 
     @classmethod
     def of_texts(cls, codes: IntArray, found: Any, fixed: bool = False) -> Self:
-        """Return cells of texts, without the blanks around them; those that mean no value are missing."""
+        """Return cells of texts, stripped of blanks, with texts of missing values as missing."""
         texts = [text_of(value).strip() for value in found]
         known = np.array([None if text.lower() in MISSING_TEXTS else text for text in texts], dtype=object)
         # The last entry stands for the code -1.
@@ -135,16 +114,7 @@ class Cells:
 
 
 def read_cells(column: Any) -> Cells:
-    """Return the cells of one column.
-
-    Parameters
-    ----------
-    column : pandas or polars Series, pyarrow array or ndarray of shape (n,)
-
-    Returns
-    -------
-    Cells
-    """
+    """Return the cells of a pandas or polars Series, a pyarrow array or an ndarray of shape (n,)."""
     series = as_series(column)
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -200,9 +170,9 @@ def _is_long(whole: Any) -> bool:
 
 
 def are_long_names(texts: Iterable[str]) -> bool:
-    """Return whether different texts are names of many digits, which as numbers would lose what tells them apart."""
+    """Return whether different texts are names of many digits, of which floats would be equal or inexact."""
     texts = list(texts)
-    lossy = {text for text in texts if _LONG_NUMBER.fullmatch(text) and int(float(text)) != int(text)}
+    lossy = {text for text in texts if re.fullmatch(r"[+-]?\d{16,300}", text) and int(float(text)) != int(text)}
     return 2 * len(lossy) > len(texts) or len({float(text) for text in lossy}) < len({int(text) for text in lossy})
 
 
@@ -217,7 +187,7 @@ def _floats(series: Any) -> FloatArray:
 
 
 def _days(series: Any, **how: Any) -> FloatArray:
-    """Return dates as days since 1970-01-01, those with a time zone by their UTC time; NaN where there is none."""
+    """Return dates as days since 1970-01-01, those with a time zone by their UTC time; NaN if missing."""
     dates = pd.to_datetime(series, utc=True, **how).dt.tz_convert(None).to_numpy("datetime64[us]")
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / (1e6 * SECONDS_A_DAY))
 
@@ -248,18 +218,19 @@ def as_category(cells: Cells) -> Cells:
 
 
 def parsed(texts: NDArray[np.object_], kind: str) -> FloatArray:
-    """Return texts as values of a kind, NaN for a text that is none."""
+    """Return texts as values of a kind, NaN for a text of another kind."""
     if kind == NUMBER:
         return np.asarray(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
     if kind == BOOL:
-        return np.array([_BOOL_TEXTS.get(text.lower(), np.nan) for text in texts], dtype=np.float64)
+        truths = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+        return np.array([truths.get(text.lower(), np.nan) for text in texts], dtype=np.float64)
     series = pd.Series(texts, dtype=object)
-    series = series.where(series.astype(str).str.fullmatch(_ISO_DATE), None)
+    series = series.where(series.astype(str).str.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?"), None)
     return _days(series, format="ISO8601", errors="coerce")
 
 
 def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
-    """Return cells as values of a kind, NaN where there is none; raise a `CellError` for a cell that cannot be."""
+    """Return cells as values of a kind, NaN if missing; raise a `CellError` for a cell of another kind."""
     rule = {NUMBER: NUMBER_RULE, BOOL: "true or false", DATE: "a date such as 2024-01-31"}[kind]
     if cells.kind == TEXT:
         values = parsed(cells.texts, kind)
@@ -272,7 +243,7 @@ def as_kind(cells: Cells, kind: str, name: str) -> FloatArray:
 
 
 def _misfits(cells: Cells, kind: str) -> BoolArray:
-    """Return which numbers, truths or dates cannot be read as another kind, or are too large."""
+    """Return which numbers, truths or dates have no value of another kind, or are too large."""
     values = cells.values
     if kind == BOOL and cells.kind == NUMBER:
         return np.asarray(~(np.isnan(values) | (values == 0.0) | (values == 1.0)))

@@ -1,4 +1,4 @@
-"""Learning of columns: the kind of each one, the values that get features, what is left out, and notes on all of it."""
+"""Learning of columns: the kind of each one, the values that get features, and notes on the encoding."""
 
 import re
 from collections.abc import Sequence
@@ -26,10 +26,7 @@ from sepc.tables.cells import (
 )
 from sepc.tables.columns import CATEGORY, LEFT_OUT, Column
 
-# A text that is another one in more than half of the rows, with more than so many values, names the record.
-_MANY_VALUES = 30
-_MOSTLY_DISTINCT = 0.5
-# Texts that are left out, though they are something else in another notation: what, and how to read it.
+# Texts without features that are dates or numbers in another notation, and how to convert these.
 WRITTEN_TEXTS = "texts that look like"
 _WRITTEN = {
     ("dates", "for example by pandas.to_datetime(column, dayfirst=True)"): re.compile(
@@ -39,45 +36,18 @@ _WRITTEN = {
         r"[-+$€£]?\d+([.,' ]\d+)+ ?%?"
     ),
 }
-_NEARLY_ALL = 0.9
-_MOST_DECIMALS = 6
-# From this number of features on a fit of an ensemble takes several times as long as that of a forest.
-MANY_FEATURES = 300
 
 
 class Limits(NamedTuple):
-    """Limits to the values of a column that get a feature of their own.
+    """Limits to the values of a column that get a feature of their own."""
 
-    Attributes
-    ----------
-    min_rows : int
-        In how many rows such a value occurs, or none is there, at least.
-    max_levels : int
-        How many such values there are at most.
-    keep_gaps : bool
-        Whether missing values stay missing, where their absence has no feature of its own.
-    """
-
-    min_rows: int
+    min_rows: int  # least number of rows with such a value, or with none
     max_levels: int
-    keep_gaps: bool = False
+    keep_gaps: bool = False  # whether missing values stay missing, where they have no feature of their own
 
 
 def learn_column(name: str, raw: Any, limits: Limits, is_category: bool = False) -> Column:
-    """Return the encoding of a column.
-
-    Parameters
-    ----------
-    name : str
-    raw : pandas or polars Series, pyarrow array or ndarray of shape (n,)
-    limits : Limits
-    is_category : bool, default=False
-        Whether it is a category whatever it holds, such as numbers that stand for something else.
-
-    Returns
-    -------
-    Column
-    """
+    """Return the encoding of a column; `is_category` makes it a category whatever it holds."""
     cells = read_cells(raw)
     kind = CATEGORY if is_category else _kind_of(cells)
     if kind == CATEGORY:
@@ -86,7 +56,7 @@ def learn_column(name: str, raw: Any, limits: Limits, is_category: bool = False)
 
 
 def _kind_of(cells: Cells) -> str:
-    """Return the kind of a column: what all of its texts can be read as, or what it came as."""
+    """Return the kind of a column: that of its type, or a kind that all of its texts can be parsed as."""
     if cells.kind != TEXT:
         return cells.kind
     if are_long_names(cells.texts):
@@ -123,8 +93,8 @@ def _learn_number(name: str, kind: str, values: FloatArray, limits: Limits) -> C
 
 
 def _decimals(numbers: FloatArray) -> int:
-    """Return how many digits after the point tell numbers exactly; -1 if it takes more than a few."""
-    return next((n for n in range(_MOST_DECIMALS + 1) if np.array_equal(np.round(numbers, n), numbers)), -1)
+    """Return the number of digits after the point that write numbers exactly; -1 if six are too few."""
+    return next((n for n in range(7) if np.array_equal(np.round(numbers, n), numbers)), -1)
 
 
 def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
@@ -133,7 +103,7 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
     by_frequency = sorted(zip((-counts).tolist(), cells.texts.tolist(), strict=True))
     by_frequency = [(-count, text) for count, text in by_frequency if count]
     n_known = len(cells.codes) - n_missing
-    reason = _reason_to_leave_out([text for _, text in by_frequency], n_known)
+    reason = _reason_against([text for _, text in by_frequency], n_known)
     frequent = [text for n, text in by_frequency[: limits.max_levels] if n >= limits.min_rows and text != OTHER]
     pooled = sorted({text for _, text in by_frequency} - {*frequent})
     if n_missing >= limits.min_rows:
@@ -142,19 +112,19 @@ def _learn_category(name: str, cells: Cells, limits: Limits) -> Column:
         pooled.append(MISSING)
     levels = (*frequent, OTHER) if pooled else tuple(frequent)
     if not reason and len(levels) < 2:
-        few = f"none of its {len(by_frequency)} values occurs in {limits.min_rows} rows"
-        reason = few if pooled else f"{levels[0]} in all rows"
+        too_rare = f"none of its {len(by_frequency)} values occurs in {limits.min_rows} rows"
+        reason = too_rare if pooled else f"{levels[0]} in all rows"
     if reason:
         return Column(name, LEFT_OUT, n_missing=n_missing, reason=reason)
-    pools = tuple(pooled)
-    return Column(name, CATEGORY, levels=levels, pooled=pools, n_missing=n_missing, keeps_gaps=limits.keep_gaps)
+    return Column(name, CATEGORY, levels, tuple(pooled), n_missing=n_missing, keeps_gaps=limits.keep_gaps)
 
 
-def _reason_to_leave_out(texts: Sequence[str], n_known: int) -> str:
+def _reason_against(texts: Sequence[str], n_known: int) -> str:
+    """Return why different texts of `n_known` cells get no features; empty if they do."""
     n_values = len(texts)
-    if n_values > _MANY_VALUES and n_values > _MOSTLY_DISTINCT * n_known:
+    if n_values > 30 and n_values > 0.5 * n_known:  # such texts identify records
         for (looks_like, remedy), form in _WRITTEN.items():
-            if sum(form.fullmatch(text) is not None for text in texts) >= _NEARLY_ALL * n_values:
+            if sum(form.fullmatch(text) is not None for text in texts) >= 0.9 * n_values:
                 return f"{WRITTEN_TEXTS} {looks_like}, such as {texts[0]!r}; convert them first, {remedy}"
         return (
             f"text with {n_values} different values in {n_known} rows, which rather names a record than says something"
@@ -163,11 +133,11 @@ def _reason_to_leave_out(texts: Sequence[str], n_known: int) -> str:
 
 
 def notes_on(columns: tuple[Column, ...], n_features: int) -> list[str]:
-    """Return sentences for people on what was made of the columns."""
-    as_they_are = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
-    notes = [f"Numbers, taken as they are: {shortened(as_they_are, 6)}."] if as_they_are else []
-    notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in as_they_are]
-    if n_features > MANY_FEATURES:
+    """Return sentences on the encoding of the columns."""
+    unchanged = [c.name for c in columns if c.kind == NUMBER and not c.n_missing]
+    notes = [f"Numbers, taken as they are: {shortened(unchanged, 6)}."] if unchanged else []
+    notes += [f"{c.name}: {_features(c)}{_missing(c)}." for c in columns if c.name not in unchanged]
+    if n_features > 300:  # from here on a fit of an ensemble takes several times as long as that of a forest
         notes.append(
             f"The table became {n_features} features. If a fit takes too long, drop columns that say little, or set a "
             "smaller max_levels."

@@ -1,6 +1,6 @@
 """Encoding of one column of a raw table: its kind, its features, and the way back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from typing import Any
@@ -26,8 +26,6 @@ from sepc.tables.cells import (
 
 CATEGORY, LEFT_OUT = "category", "left out"
 KINDS = (NUMBER, BOOL, DATE, CATEGORY, LEFT_OUT)
-# A range of so many whole numbers is short: each of them is tried in the search for a change.
-_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,11 @@ class Column:
     kind : {"number", "bool", "date", "category", "left out"}
     levels : tuple of str
         Of a category: the values with a feature of their own, the most frequent first; then ``(missing)`` and
-        ``(other)``, where there are such.
+        ``(other)``, where these occur.
     pooled : tuple of str
         Of a category: the rare values that share ``(other)``.
     fill : float
-        What stands for a missing number, if they are not kept: the median.
+        Replacement of a missing number, unless these stay missing: the median.
     origin : float
         Of a date: the earliest one, in days since 1970-01-01; it counts as 0.
     low, high : float
@@ -52,16 +50,15 @@ class Column:
     whole : bool
         Whether all numbers are whole; of a date, all of them days without a time.
     flagged : bool
-        Whether a feature says where a number is missing.
+        Whether a feature shows where a number is missing.
     n_missing : int
     reason : str
-        Why it is left out.
+        Why the column has no features.
     decimals : int
-        Digits after the point that tell all numbers of the column exactly; -1 if more than six were needed, or nobody
-        has looked.
+        Digits after the point that write all numbers exactly; -1 if six are too few.
     keeps_gaps : bool
-        Whether the features of a missing value are NaN; else a number is `fill`, and a category ``(other)``, or none of
-        its levels. One that has the level ``(missing)`` tells it by that.
+        Whether the features of a missing value are NaN, except for a category with the level ``(missing)``; else a
+        number becomes `fill`, and a category ``(other)``, or none of its levels.
     """
 
     name: str
@@ -86,7 +83,7 @@ class Column:
 
     @property
     def is_level(self) -> bool:
-        """Whether it holds one of a few values, rather than a number."""
+        """Whether it holds levels rather than numbers."""
         return self.kind in (BOOL, CATEGORY)
 
     @property
@@ -122,13 +119,29 @@ class Column:
             return np.asarray(as_category(cells).codes < 0)
         return np.isnan(as_kind(cells, self.kind, self.name))
 
+    def gaps(self, raw: Any, in_training: bool = False) -> BoolArray:
+        """Return which raw cells are gaps, shape (n,): without a value, unless these stay missing, or an unseen text.
+
+        A text of a training row counts as unseen if no other training row has it, as it would be without this row.
+        """
+        if self.kind != CATEGORY:
+            return self.missing(raw) & (not self.keeps_gaps)
+        cells = as_category(read_cells(raw))
+        if in_training:
+            unseen = np.bincount(cells.codes + 1, minlength=len(cells.texts) + 1)[1:] == 1
+        else:
+            known = {*self.levels, *self.pooled}
+            unseen = np.array([text not in known for text in cells.texts], dtype=bool)
+        # The last entry is for the code -1, where there is no text.
+        return np.append(unseen, not self.keeps_gaps)[cells.codes]
+
     @property
     def _in_gaps(self) -> float:
-        """What the feature of a missing number is."""
+        """Feature of a missing number."""
         return np.nan if self.keeps_gaps else self.fill
 
     def read_one(self, raw: Any) -> Value:
-        """Return the value of a single raw cell, whether or not the fit has seen it; None if it is missing."""
+        """Return the value of a single raw cell, seen in the fit or not; None if it is missing."""
         cells = read_cells(raw)
         if self.kind == CATEGORY:
             cells = as_category(cells)
@@ -146,8 +159,7 @@ class Column:
 
     def _one_hot(self, level: IntArray) -> FloatArray:
         if len(self.levels) == 2:
-            # What is neither of two lies between them.
-            return np.where(level < 0, 0.5, level)[:, None].astype(np.float64)
+            return np.where(level < 0, 0.5, level)[:, None].astype(np.float64)  # unseen: between the two
         return np.asarray(level[:, None] == np.arange(len(self.levels)), dtype=np.float64)
 
     def unseen(self, raw: Any) -> dict[str, int]:
@@ -160,10 +172,7 @@ class Column:
         return {text: n for text, n in zip([MISSING, *cells.texts], counts, strict=True) if n and text not in known}
 
     def nearest_valid(self, features: FloatArray, known: bool = False) -> FloatArray:
-        """Return the features, shape (n, n_features), of the nearest values that a record can have.
-
-        If a value is `known`, not of those that are missing.
-        """
+        """Return the features, shape (n, n_features), of the nearest values, of known ones only if `known`."""
         if self.kind == CATEGORY:
             valid = self._one_hot(self._nearest_level(features, known))
             valid[np.isnan(features).any(axis=1)] = np.nan
@@ -180,17 +189,16 @@ class Column:
         if self.kind == BOOL:
             return np.where(np.isnan(number), np.nan, number >= 0.5)
         if self.kind == NUMBER and self.low >= 0.0:
-            # What was never negative, such as a count or an age, cannot be.
-            number = np.maximum(number, 0.0)
+            number = np.maximum(number, 0.0)  # a count or an age
         if self.kind == NUMBER and not self.whole:
             return np.round(number, self.decimals) if self.decimals >= 0 else number
         step = 1.0 if self.whole else SECONDS_A_DAY
         return np.asarray(np.rint((number + self.origin) * step) / step - self.origin)
 
     def ends(self, low: Value, high: Value) -> tuple[float, float]:
-        """Return the ends of a range of raw numbers or dates, None where it is open, as values of the number's feature.
+        """Return a range of raw numbers or dates, None for an open end, in values of the feature.
 
-        Within the range and possible in the column: between 0.5 and 2.5 there are 1 and 2 if all numbers are whole.
+        The ends are values that the column can have: from 0.5 to 2.5 is from 1 to 2 if all numbers are whole.
         """
         lowest = -np.inf if low is None else self._end(low, np.ceil)
         highest = np.inf if high is None else self._end(high, np.floor)
@@ -206,33 +214,31 @@ class Column:
         if not self.whole and (self.kind == DATE or self.decimals < 0):
             return number - self.origin
         steps = 10.0 ** (0 if self.whole else self.decimals)
-        # A hair's breadth is rounding.
-        exact = round(number * steps, 6)
-        return float(inwards(exact) / steps - self.origin)
+        return float(inwards(round(number * steps, 6)) / steps - self.origin)  # rounded, against rounding errors
 
     def few_values(self) -> FloatArray:
-        """Return the features, shape (n, n_features), of all values it can be changed to, if these are few.
+        """Return the features, shape (n, n_features), of the values to try in the search for a change.
 
-        There are few truths, levels, and whole numbers in a short range; of others there are none here.
+        These are levels, truths, and whole numbers of a range of up to 20; other columns have none here.
         """
         if self.kind == CATEGORY:
             return self._one_hot(np.flatnonzero(self._is_value()))
-        if not self.varies or not self.whole or self.kind not in (BOOL, NUMBER) or self.high - self.low > _FEW:
+        if not self.varies or not self.whole or self.kind not in (BOOL, NUMBER) or self.high - self.low > 20:
             return np.empty((0, len(self.features)))
         numbers = np.arange(self.low, self.high + 1.0)
         return np.column_stack([numbers, np.zeros((len(numbers), len(self.features) - 1))])
 
     def proposed(self, features: FloatArray) -> Value:
-        """Return a raw value with these features, shape (n_features,): the first of rare ones that share one."""
+        """Return a raw value with these features, shape (n_features,): the first one pooled if they share them."""
         value = self.decode(features[None])[0]
-        return next(self._rare_values()) if self.kind == CATEGORY and value == OTHER else value
+        return self._rare_values()[0] if self.kind == CATEGORY and value == OTHER else value
 
-    def _rare_values(self) -> Iterator[str]:
-        return (text for text in self.pooled if text != MISSING)
+    def _rare_values(self) -> list[str]:
+        return [text for text in self.pooled if text != MISSING]
 
     def _is_value(self) -> BoolArray:
-        """Return which levels stand for a value that a person can have: not that it is missing."""
-        has_rare = any(True for _ in self._rare_values())
+        """Return which levels stand for known values."""
+        has_rare = bool(self._rare_values())
         return np.array([level != MISSING and (level != OTHER or has_rare) for level in self.levels])
 
     def _nearest_level(self, features: FloatArray, known: bool = False) -> IntArray:
@@ -252,19 +258,17 @@ class Column:
         missing = np.isnan(numbers)
         if self.flagged:
             missing |= features[:, -1] >= 0.5
-        told: list[Value] = [None] * len(features)
-        for row, value in zip(np.flatnonzero(~missing).tolist(), self.told(numbers[~missing]), strict=True):
-            told[row] = value
-        return told
+        values = iter(self.raw_values(numbers[~missing]))
+        return [None if is_missing else next(values) for is_missing in missing.tolist()]
 
-    def told(self, numbers: FloatArray) -> list[Value]:
-        """Return what the feature of a number, a truth or a date stands for, with the digits that the column has."""
+    def raw_values(self, numbers: FloatArray) -> list[Value]:
+        """Return the raw values of the feature of a number, a truth or a date, with the digits that the column has."""
         if self.kind == NUMBER and self.decimals >= 0:
             numbers = np.round(numbers, self.decimals) + 0.0  # not -0
         return [self.value_of(number) for number in numbers.tolist()]
 
     def value_of(self, number: float) -> Value:
-        """Return what the feature of a number, a truth or a date stands for."""
+        """Return the raw value of the feature of a number, a truth or a date."""
         if self.kind == BOOL:
             return number >= 0.5
         return date_text(number + self.origin, self.whole) if self.kind == DATE else number
@@ -275,7 +279,7 @@ class Column:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Column":
-        """Return the column that `to_dict` spoke of; raise an `InputError` for what is none."""
+        """Return the column that `to_dict` described; raise an `InputError` if it cannot be one."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
         wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
@@ -306,11 +310,6 @@ def feature_names(columns: tuple[Column, ...]) -> list[str]:
                 name += "'"
             names[name] = None
     return list(names)
-
-
-def nearest_raw(columns: tuple[Column, ...], features: FloatArray) -> dict[str, list[Value]]:
-    """Return the raw values that features, shape (n, n_features), come nearest to, by column."""
-    return {column.name: column.decode(features[:, at]) for column, at in feature_slices(columns)}
 
 
 def features_by_column(columns: tuple[Column, ...], names: list[str]) -> dict[str, list[str]]:

@@ -18,25 +18,11 @@ from sepc.common.text import shortened
 from sepc.common.typing import FloatArray, IntArray
 from sepc.tables.cells import Table, read_table
 from sepc.tables.column_learning import WRITTEN_TEXTS, Limits, learn_column, notes_on
-from sepc.tables.columns import (
-    LEFT_OUT,
-    Column,
-    feature_names,
-    feature_slices,
-    nearest_raw,
-)
-from sepc.tables.gaps import count_gaps_in_training, gaps_of_new_rows, typicality_of_gaps
+from sepc.tables.columns import LEFT_OUT, Column, feature_names, feature_slices
 from sepc.tables.notation import TextNotation
 from sepc.tables.table_vocabulary import TableVocabulary
 
 _NAMES_SHOWN = 10
-# What occurs in fewer rows says little; a table with less than 200 rows asks for a twentieth of them.
-_ENOUGH_ROWS = 10
-_SHARE_OF_FEW_ROWS = 0.05
-# More than any table has: sums of counts that a file may claim stay whole numbers.
-_MOST_ROWS = 1 << 48
-# What a saved encoder need not have.
-_OPTIONAL = {"text_notation", "categorical_features"}
 
 
 class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
@@ -45,7 +31,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     Each column is of one kind, which `fit` decides:
 
     - number: integers, floats and texts that are all numbers. A missing one becomes the median, or stays missing if
-      `keep_gaps` is set; a feature ``<column> is missing`` says so if that happens often enough.
+      `keep_gaps` is set; a feature ``<column> is missing`` shows it if that happens often enough.
     - bool: true and false, as 1 and 0; missing ones as for numbers.
     - date: dates, with or without a time, and texts such as 2024-01-31. As days since the earliest one.
     - category: other texts, and pandas' and polars' categories. One feature ``<column> = <value>`` for each of the
@@ -68,16 +54,15 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Columns, by names or by numbers from 0, that are categories whatever they hold: 1, 2 and 3 that stand for three
         kinds of something. Texts, and the categories of pandas and polars, are so by themselves.
     keep_gaps : bool, default=False
-        Whether missing values stay missing, as NaN, for a classifier that judges records by what is there:
-        `make_table_pipeline` sets it for those that do. A row without any value is NaN in all features.
+        Whether missing values stay missing, as NaN, for a classifier that judges records by their known values, as
+        `make_table_pipeline` sets it. A row without any value is NaN in all features.
 
     Attributes
     ----------
     columns_ : tuple of Column
-        What was decided for each column.
+        Encoding of each column.
     gap_counts_ : ndarray of int, shape (most_gaps + 1,)
-        How many training rows have no gap, one, two and so on: cells without a value, unless gaps are kept, or with a
-        text that no other row has.
+        Number of training rows with no gap, one, two and so on: see `gap_typicality`.
     text_notation_ : TextNotation
         How the text file was written that the table came from, where the command line has read it; else empty.
     n_features_in_ : int
@@ -88,9 +73,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
     Notes
     -----
     The result does not depend on the order of the rows. In new tables columns may come in any order, and others beside
-    them are ignored; those that were left out need not be there. A value that the fit has not seen is ``(other)`` where
+    them are ignored; those without features need not be there. A value that the fit has not seen is ``(other)`` where
     there is such a feature; else all features of its column are 0, or the only one is 0.5. `unseen` reports them, and
-    `gap_typicality` says how strange a row with such values, or with missing ones, is.
+    `gap_typicality` how strange a row with such values, or with missing ones, is.
 
     Examples
     --------
@@ -120,7 +105,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         self.keep_gaps = keep_gaps
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Decide what to make of each column.
+        """Choose the encoding of each column.
 
         Parameters
         ----------
@@ -141,8 +126,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         table = read_table(X)
         if table.n_rows < 2:
             raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
-        enough = min(_ENOUGH_ROWS, _SHARE_OF_FEW_ROWS * table.n_rows)
-        least = ceil(max(2, enough, float(self.min_share) * table.n_rows))
+        # At least 10 rows, or 5 % of a table with less than 200.
+        least = ceil(max(2, min(10, 0.05 * table.n_rows), float(self.min_share) * table.n_rows))
         limits = Limits(least, int(self.max_levels), bool(self.keep_gaps))
         categories = self._categories(list(table.columns))
         columns = tuple(learn_column(name, raw, limits, name in categories) for name, raw in table.columns.items())
@@ -150,7 +135,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         for column in columns:
             if column.reason.startswith(WRITTEN_TEXTS):
                 warn(f"column {column.name!r} is left out: {column.reason}.")
-        self._set_columns(columns, count_gaps_in_training(columns, table.columns), table.has_names)
+        gap_counts = np.bincount(_number_of_gaps(columns, table.columns, in_training=True))
+        self._set_columns(columns, gap_counts, table.has_names)
         return self
 
     def _set_columns(self, columns: tuple[Column, ...], gap_counts: IntArray, have_names: bool) -> None:
@@ -169,13 +155,13 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     def _categories(self, names: list[str]) -> set[str]:
         """Return the names of the columns that are to be categories."""
-        asked = () if self.categorical_features is None else self.categorical_features
-        if isinstance(asked, (str, Integral)) or not isinstance(asked, Iterable):
+        given = () if self.categorical_features is None else self.categorical_features
+        if isinstance(given, (str, Integral)) or not isinstance(given, Iterable):
             raise InputError(
-                f"categorical_features is {asked!r}; expected a list of columns, by names or numbers, such as [0, 3]."
+                f"categorical_features is {given!r}; expected a list of columns, by names or numbers, such as [0, 3]."
             )
         found = set()
-        for column in asked:
+        for column in given:
             is_number = isinstance(column, Integral) and not isinstance(column, bool)
             name = names[int(column)] if is_number and 0 <= int(column) < len(names) else column
             if name not in names:
@@ -215,7 +201,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         features = np.empty((table.n_rows, where[-1][1].stop), order="F")  # filled column by column
         for column, at in where:
             features[:, at] = column.encode(table.columns[column.name])
-        # A row without any value tells nothing, not even by what is missing.
+        # In a row without any value no feature is known, not even that of a missing value.
         empty = np.full(table.n_rows, any(column.keeps_gaps for column in self.columns_))
         for column, _ in where:
             if empty.any():
@@ -224,11 +210,11 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         return features
 
     def _read(self, X: Any) -> Table:
-        """Return a table that has all columns that are needed."""
+        """Return a table that has all columns with features."""
         check_is_fitted(self)
         table = read_table(X)
         if not (table.has_names and hasattr(self, "feature_names_in_")):
-            # By position: scikit-learn says what does not fit.
+            # By position: scikit-learn checks their number and names.
             validate_data(self, X, reset=False, skip_check_array=True)
             names = [column.name for column in self.columns_]
             return table._replace(columns=dict(zip(names, table.columns.values(), strict=True)))
@@ -252,7 +238,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame of shape (n, n_columns)
-            Without the columns that were left out; dates as texts. A polars frame if one came in.
+            Without the columns that have no features; dates as texts. A polars frame if one came in.
 
         Examples
         --------
@@ -266,7 +252,8 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         d = len(self.get_feature_names_out())
         if features.ndim != 2 or features.shape[1] != d:
             raise InputError(f"X has shape {features.shape}; expected (n, {d}), features as transform returns them.")
-        return FrameMaker.like(X).frame(nearest_raw(self.columns_, features), rows=True)
+        raw = {column.name: column.decode(features[:, at]) for column, at in feature_slices(self.columns_)}
+        return FrameMaker.like(X).frame(raw, rows=True)
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """Return the values of categories that the fit has not seen, and how often they occur.
@@ -291,9 +278,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         return {name: values for name, values in found.items() if values}
 
     def gaps(self, X: Any) -> list[tuple[str, ...]]:
-        """Return the columns of each row that tell nothing: without a value, or with a text that the fit has not seen.
+        """Return the columns of each row that are gaps: without a value, or with a text that the fit has not seen.
 
-        Missing values that stay missing are not among them, if `keep_gaps` is set: see `gap_typicality`.
+        With `keep_gaps` missing values that stay missing are not among them: see `gap_typicality`.
 
         Parameters
         ----------
@@ -302,7 +289,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Returns
         -------
         list of tuple of str
-            One for each row. Columns that were left out do not count.
+            One for each row. Columns without features do not count.
 
         Examples
         --------
@@ -311,19 +298,17 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         [(), ('x1',), ('x0', 'x1')]
         """
         table = self._read(X)
-        found = gaps_of_new_rows(self.columns_, table.columns)
-        rows: list[list[str]] = [[] for _ in range(table.n_rows)]
-        for name, is_gap in found.items():
-            for row in np.flatnonzero(is_gap).tolist():
-                rows[row].append(name)
-        return [tuple(names) for names in rows]
+        rows: list[tuple[str, ...]] = [()] * table.n_rows
+        for column, _ in feature_slices(self.columns_):
+            for row in np.flatnonzero(column.gaps(table.columns[column.name])).tolist():
+                rows[row] += (column.name,)
+        return rows
 
     def gap_typicality(self, X: Any) -> FloatArray:
-        """Return the share of the training rows that have at least as many gaps; see `gaps`.
+        """Return the share of the training rows that have at least as many gaps as a row; see `gaps`.
 
-        A row whose missing values stay missing is judged by what is there, and not strange for that.
-
-        In a training row a text is a gap if no other training row has it.
+        In a training row a text is a gap if no other training row has it: without this row it would be unseen. Missing
+        values that stay missing do not count: such a row is judged by its known values.
 
         Parameters
         ----------
@@ -340,9 +325,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         >>> encoder.gap_typicality([[50, "red"], [51, "pink"], [None, None]]).tolist()
         [1.0, 0.25, 0.0]
         """
-        table = self._read(X)
-        gaps = list(gaps_of_new_rows(self.columns_, table.columns).values())
-        return typicality_of_gaps(np.sum(gaps, axis=0, dtype=np.int64), self.gap_counts_)
+        n_gaps, counts = _number_of_gaps(self.columns_, self._read(X).columns), self.gap_counts_
+        at_least = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
+        return np.asarray(at_least[np.minimum(n_gaps, len(counts))])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features.
@@ -381,7 +366,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         Returns
         -------
         TableVocabulary
-            For the `explain` of a classifier of the features.
+            For `explain` of a classifier of the features.
 
         Examples
         --------
@@ -393,7 +378,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what was made of the columns.
+        """Sentences on the encoding of the columns.
 
         Examples
         --------
@@ -428,13 +413,12 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Return the fitted encoder that `to_dict` spoke of.
+        """Return the fitted encoder that `to_dict` described.
 
         Parameters
         ----------
         state : dict
-            One of a table that was not read from a text file has no ``text_notation``, and one that was told of no
-            category no ``categorical_features``.
+            ``text_notation`` and ``categorical_features`` are optional.
 
         Returns
         -------
@@ -447,15 +431,14 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         True
         """
         expected = {"min_share", "max_levels", "named", "columns", "gap_counts"}
-        known = isinstance(state, Mapping) and set(state) - _OPTIONAL == expected
+        known = isinstance(state, Mapping) and set(state) - {"text_notation", "categorical_features"} == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
             raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
-        told = state.get("categorical_features")
         columns = tuple(Column.from_dict(values) for values in state["columns"])
         encoder = cls(
             min_share=state["min_share"],
             max_levels=state["max_levels"],
-            categorical_features=told,
+            categorical_features=state.get("categorical_features"),
             keep_gaps=any(column.keeps_gaps for column in columns),
         )
         encoder._check_parameters()
@@ -463,7 +446,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
             raise InputError("the state of a table encoder names a column twice; expected each name once.")
         encoder._categories([column.name for column in columns])
         _require_features(columns)
-        encoder._set_columns(columns, _sound_gap_counts(state["gap_counts"], columns), bool(state["named"]))
+        encoder._set_columns(columns, _checked_gap_counts(state["gap_counts"], columns), bool(state["named"]))
         if "text_notation" in state:
             encoder.text_notation_ = TextNotation.from_dict(state["text_notation"])
         return encoder
@@ -475,8 +458,15 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _sound_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
-    whole = isinstance(counts, (list, tuple)) and all(type(n) is int and 0 <= n <= _MOST_ROWS for n in counts)
+def _number_of_gaps(columns: tuple[Column, ...], raw: Mapping[str, Any], in_training: bool = False) -> IntArray:
+    """Return the number of gaps in each row, shape (n,)."""
+    gaps = [column.gaps(raw[column.name], in_training) for column, _ in feature_slices(columns)]
+    return np.asarray(np.sum(gaps, axis=0, dtype=np.int64))
+
+
+def _checked_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
+    # Sums of counts up to 2^48 stay exact.
+    whole = isinstance(counts, (list, tuple)) and all(type(n) is int and 0 <= n <= 1 << 48 for n in counts)
     if not whole or not 0 < len(counts) <= len(columns) + 1 or not any(counts):
         raise InputError(
             f"the state of a table encoder counts training rows by {counts!r}; expected a whole number of rows without "

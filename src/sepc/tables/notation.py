@@ -18,13 +18,13 @@ class ColumnNotation:
     Attributes
     ----------
     decimal : {".", ","} or None
-        The decimal sign; None if no number has shown it.
+        None if no number has shown it.
     thousands : str or None
-        What stands between the thousands; None if no number has shown it.
+        Thousands separator; None if no number has shown it.
     unit : str
         A percent sign, or the sign of a currency; empty for bare numbers.
     date : {"dmy", "mdy", "ymd", "named"} or None
-        Of dates: the order of day, month and year, or that the month is a word. None for numbers.
+        Order of day, month and year, or that the month is a word; None for numbers.
     """
 
     decimal: str | None = None
@@ -38,7 +38,7 @@ class ColumnNotation:
 
     @classmethod
     def from_dict(cls, values: Any) -> "ColumnNotation":
-        """Return the notation that `to_dict` spoke of; raise an `InputError` for what is none."""
+        """Return the notation that `to_dict` described; raise an `InputError` if it cannot be one."""
         if not isinstance(values, Mapping) or set(values) != {"decimal", "thousands", "unit", "date"}:
             raise InputError(f"a notation is described by {values!r}; expected what ColumnNotation.to_dict returns.")
         notation = cls(**values)
@@ -60,7 +60,7 @@ class TextNotation:
     Attributes
     ----------
     separator : str or None
-        What stands between the columns; None for a file of another kind.
+        Between the columns; None for a file of another format.
     columns : dict of str to ColumnNotation
         Of the columns of texts that are numbers or dates.
     """
@@ -75,7 +75,7 @@ class TextNotation:
 
     @classmethod
     def from_dict(cls, values: Any) -> "TextNotation":
-        """Return the notation that `to_dict` spoke of; raise an `InputError` for what is none."""
+        """Return the notation that `to_dict` described; raise an `InputError` if it cannot be one."""
         known = isinstance(values, Mapping) and set(values) == {"separator", "columns"}
         if not known or not isinstance(values["columns"], Mapping):
             raise InputError("the notation of a file is damaged; expected what TextNotation.to_dict returns.")

@@ -48,7 +48,7 @@ def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = N
     Returns
     -------
     TablePipeline
-        Not fitted. Its encoder keeps missing values if the classifier judges records by what is there, which those
+        Not fitted. Its encoder keeps missing values if the classifier judges records by their known values, which those
         with ``trust="counts"``, ``"bound"`` and ``"paper"`` do not.
 
     Examples
@@ -60,19 +60,18 @@ def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = N
     ['well', 'ill']
     """
     classifier = SEPClassifier() if classifier is None else classifier
-    keep_gaps = takes_missing_values(classifier)
-    encoder = TableEncoder(categorical_features=categorical_features, keep_gaps=keep_gaps)
+    encoder = TableEncoder(categorical_features=categorical_features, keep_gaps=takes_missing_values(classifier))
     return TablePipeline([("columns", encoder), ("classifier", classifier)])
 
 
 def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
-    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
+    return lambda pipeline: hasattr(pipeline[-1], name)
 
 
 class TablePipeline(LinkedToSite, Pipeline):
     """A scikit-learn pipeline of a `TableEncoder` and a classifier with trust scores; `make_table_pipeline` makes it.
 
-    All methods take raw tables. What the classifier has besides is that of ``pipeline["classifier"]``, on features.
+    All methods take raw tables. ``pipeline["classifier"]`` has the others, on features.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         y : array-like of shape (n,)
             Labels of any type, none of them missing.
         sample_weight : array-like of shape (n,), optional
-            As for `SEPClassifier.fit`; for the columns too a row is there as often as its weight says.
+            As for `SEPClassifier.fit`; the encoder too repeats a row by its weight.
         **params
             As in `sklearn.pipeline.Pipeline`.
 
@@ -130,19 +129,19 @@ class TablePipeline(LinkedToSite, Pipeline):
         return self
 
     def _fit_by_weight(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
-        """Fit encoder and classifier, both to rows that are there as often as their weights say."""
+        """Fit encoder and classifier, both to rows repeated by their weights."""
         weight = checked_weights(sample_weight, len(y))
         table, encoder = X if hasattr(X, "shape") else np.array(X, dtype=object), self._encoder
         copies = weight.astype(np.int64)
         if not np.array_equal(copies, weight):
-            # Which records of a fraction take part depends on their features: of all rows first.
+            # Which records with a fractional weight take part depends on their features, here those of all rows.
             rows = np.flatnonzero(weight > 0.0)
             features = np.asarray(clone(encoder).fit(_safe_indexing(table, rows)).transform(X), dtype=np.float64)
             classes, codes = np.unique(y, return_inverse=True)
             copies = copies_by_weight(weight, features, codes, classes)
         features = encoder.fit(_safe_indexing(table, np.repeat(np.arange(len(y)), copies))).transform(X)
         own = {name.removeprefix("classifier__"): value for name, value in params.items()}
-        self.steps[-1][1].fit(features, y, sample_weight=copies, **own)
+        self[-1].fit(features, y, sample_weight=copies, **own)
 
     @property
     def _encoder(self) -> TableEncoder:
@@ -170,8 +169,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> bool(clf.trust_score([["b"]])[0] > 0.5)
         True
         """
-        scores: FloatArray = self.steps[-1][1].trust_score(self._features(X))
-        return scores
+        return np.asarray(self[-1].trust_score(self._features(X)))
 
     def under(self, class_prior: Any = None, costs: Any = None) -> Self:
         """Return the same pipeline where classes have other shares than in training, or errors have costs.
@@ -219,9 +217,9 @@ class TablePipeline(LinkedToSite, Pipeline):
     def assess(self, X: Any, *, class_prior: Any = None, costs: Any = None) -> Assessment:
         """Return label, trust, rule, reason, region, counts, distance and typicality of each row.
 
-        A row with texts that the fit has not seen is at most as typical as `TableEncoder.gap_typicality` has it: one
-        with more of them than nearly all training rows is strange. So are missing values where the encoder fills them
-        in; where it keeps them the row is judged by what is there.
+        A row with texts that the fit has not seen is at most as typical as `TableEncoder.gap_typicality`: one with more
+        of them than nearly all training rows is strange. So are missing values where the encoder fills them in; where
+        it keeps them the row is judged by its known values.
 
         Parameters
         ----------
@@ -239,12 +237,11 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.assess([["b"], ["c"]]).reason.tolist()
         ['inside', 'strange']
         """
-        features = self._features(X)
-        assessment: Assessment = self.steps[-1][1].assess(features, class_prior=class_prior, costs=costs)
+        assessment: Assessment = self[-1].assess(self._features(X), class_prior=class_prior, costs=costs)
         return assessment.no_more_typical_than(self._typicality_of_gaps(X))
 
     def _typicality_of_gaps(self, X: Any) -> FloatArray:
-        """Return how typical the gaps of each row are, shape (n,); NaN where there are none, which says nothing."""
+        """Return how typical the gaps of each row are, shape (n,); NaN where there are none."""
         typicality = self._encoder.gap_typicality(X)
         return np.where(typicality < 1.0, typicality, np.nan)
 
@@ -290,7 +287,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         return clf.assess(X).label_or(abstain_label, min_trust, min_typicality, groups=groups)
 
     def calibrate(self, X_cal: Any, y_cal: Any) -> Self:
-        """Learn from records that were not fitted to how probable the true label is; `predict_set` needs it.
+        """Learn from held-out records how probable the true label is; `predict_set` needs it.
 
         Parameters
         ----------
@@ -307,14 +304,13 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.calibrate([["a"], ["b"]], [0, 1]).predict_set([["a"]], coverage=0.5).labels()
         [(0,)]
         """
-        self.steps[-1][1].calibrate(self._features(X_cal), y_cal)
+        self[-1].calibrate(self._features(X_cal), y_cal)
         return self
 
     @property
     def promise(self) -> Promise | None:
         """The promise that was signed, a `TrustThreshold`; None if there is none."""
-        signed: Promise | None = self.steps[-1][1].promise
-        return signed
+        return self[-1].promise  # type: ignore[no-any-return]
 
     def sign(self, promise: Promise | None) -> Self:
         """Keep a promise with the pipeline, as `SEPClassifier.sign` does.
@@ -334,11 +330,11 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.sign(None).promise is None
         True
         """
-        self.steps[-1][1].sign(promise)
+        self[-1].sign(promise)
         return self
 
     def predict_set(self, X: Any, coverage: float = 0.9, per_class: bool = False) -> PredictionSets:
-        """Return for each row the labels that it may well have; the true one is among them with a stated probability.
+        """Return for each row a set of labels that holds the true one with a stated probability.
 
         Parameters
         ----------
@@ -357,8 +353,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.calibrate([["a"], ["b"]], [0, 1]).predict_set([["b"]]).size.tolist()
         [2]
         """
-        sets: PredictionSets = self.steps[-1][1].predict_set(self._features(X), coverage, per_class)
-        return sets
+        return self[-1].predict_set(self._features(X), coverage, per_class)  # type: ignore[no-any-return]
 
     def regions(self) -> Any:
         """Return one row per ellipsoid.
@@ -366,8 +361,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            As the classifier returns it, in features; of a single partition with a column `where` besides, which says
-            in words where the region lies in the columns of the table.
+            As the classifier returns it, in features; for a single partition with a column `where`, which describes in
+            words where the region lies in the columns of the table.
 
         Examples
         --------
@@ -375,14 +370,14 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.regions()[["region", "where"]].values.tolist()
         [['0#1', 'x0: a 100 %'], ['1#1', 'x0: b 100 %']]
         """
-        frame, model = self.steps[-1][1].regions(), self.steps[-1][1].model_
+        frame, model = self[-1].regions(), self[-1].model_
         if not isinstance(model, PartitionModel):
             return frame
         columns = {name: frame[name].to_list() for name in frame.columns}
         return FrameMaker.like(frame).frame({**columns, "where": region_places(model, self._encoder.columns_)})
 
     def explain(self, x: Any, *, fixed: Any = (), ranges: Any = None) -> Explanation | EnsembleExplanation:
-        """Say why one record gets its label, and what would have to change, in the columns and values of the table.
+        """Explain why one record gets its label, and what would have to change, in the columns and values of the table.
 
         Parameters
         ----------
@@ -397,8 +392,8 @@ class TablePipeline(LinkedToSite, Pipeline):
         Returns
         -------
         Explanation or EnsembleExplanation
-            Its counterfactual is a record that a table can hold, and was judged as it is told. A record that its gaps
-            make strange is called so, and the columns with the gaps come first among what makes it strange.
+            Its counterfactual is a record that a table can hold. For a record that its gaps make strange the columns
+            with the gaps come first among the most unusual values.
 
         Examples
         --------
@@ -411,28 +406,25 @@ class TablePipeline(LinkedToSite, Pipeline):
         """
         row = pd.DataFrame([x]) if isinstance(x, Mapping) else as_one_row(x)
         vocabulary = self._encoder.vocabulary(row)
-        told: Explanation | EnsembleExplanation = self.steps[-1][1].explain(
-            self._features(row), fixed=fixed, ranges=ranges, vocabulary=vocabulary
-        )
-        return self._with_gaps(told, row, vocabulary)
+        found = self[-1].explain(self._features(row), fixed=fixed, ranges=ranges, vocabulary=vocabulary)
+        return self._with_gaps(found, row, vocabulary)
 
     def _with_gaps(
-        self, told: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary
+        self, found: Explanation | EnsembleExplanation, row: Any, vocabulary: TableVocabulary
     ) -> Explanation | EnsembleExplanation:
-        """Return an explanation that calls a record strange, and no more typical, if `assess` does so for its gaps."""
+        """Return an explanation with the typicality, and the reason, that `assess` returns for a record with gaps."""
         typicality = float(self._typicality_of_gaps(row)[0])
         if np.isnan(typicality):
-            return told
+            return found
         is_strange = typicality < STRANGE
-        reason = "strange" if is_strange else told.reason
-        known = typicality if told.typicality is None else min(told.typicality, typicality)
-        if isinstance(told, EnsembleExplanation):
-            columns = self._encoder.gaps(row)[0] if is_strange else ()
-            return replace(told, reason=reason, typicality=known, strangest_to=(*columns, *told.strangest_to))
-        gaps = vocabulary.gaps(self._encoder.gaps(row)[0]) if is_strange else ()
-        named = {gap.feature for gap in gaps}
-        others = (feature for feature in told.strange_features if feature.feature not in named)
-        return replace(told, reason=reason, typicality=known, strange_features=(*gaps, *others))
+        reason = "strange" if is_strange else found.reason
+        columns = self._encoder.gaps(row)[0] if is_strange else ()
+        typicality = typicality if found.typicality is None else min(found.typicality, typicality)
+        if isinstance(found, EnsembleExplanation):
+            return replace(found, reason=reason, typicality=typicality, strangest_to=(*columns, *found.strangest_to))
+        others = (share for share in found.strange_features if share.feature not in columns)
+        strange = (*vocabulary.gaps(columns), *others)
+        return replace(found, reason=reason, typicality=typicality, strange_features=strange)
 
     @property
     def landscape_(self) -> Any:
@@ -444,7 +436,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> len(clf.landscape_.regions)
         2
         """
-        return self.steps[-1][1].landscape_
+        return self[-1].landscape_
 
     @available_if(_classifier_has("sample"))
     def sample(
@@ -464,7 +456,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         Returns
         -------
         X : pandas.DataFrame of shape (n, n_columns)
-            Raw values, without the columns that were left out; a category has one of the values it has in training.
+            Raw values, without the columns that have no features; a category has one of its values in training.
         y : ndarray of shape (n,)
 
         Examples
@@ -474,12 +466,12 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> X.x0.tolist(), y.tolist()
         (['b', 'b', 'b'], [1, 1, 1])
         """
-        features, y = self.steps[-1][1].sample(n, label=label, region=region, random_state=random_state)
+        features, y = self[-1].sample(n, label=label, region=region, random_state=random_state)
         return self._encoder.inverse_transform(features), y
 
     @available_if(_classifier_has("query"))
     def query(self, X_pool: Any, k: int = 10) -> IntArray:
-        """Return the rows of a pool that are most worth a label, the most worth first.
+        """Return the rows of a pool whose labels would help most, the most useful first.
 
         Parameters
         ----------
@@ -496,8 +488,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         >>> clf.query([["a"], ["c"]], k=1).tolist()
         [1]
         """
-        rows: IntArray = self.steps[-1][1].query(self._features(X_pool), k)
-        return rows
+        return self[-1].query(self._features(X_pool), k)  # type: ignore[no-any-return]
 
     def _features(self, X: Any) -> Any:
         return self._encoder.transform(X)

@@ -19,9 +19,8 @@ class TableVocabulary(Vocabulary):
     Parameters
     ----------
     columns : tuple of Column
-        Of the encoder.
     raw : dict of str to column
-        The cells of the record, as they came in.
+        The cells of the record.
     """
 
     def __init__(self, columns: tuple[Column, ...], raw: dict[str, Any]) -> None:
@@ -43,7 +42,7 @@ class TableVocabulary(Vocabulary):
         return self._columns[word.name].decode(x[None, word.at])[0]
 
     def reference(self, word: Word, x: FloatArray) -> Value:
-        """Return what a point of a region means in one column, no less and no more than the column has in training."""
+        """Return the raw value of a point of a region in one column, within the column's range in training."""
         column, bounds = self._columns[word.name], self.bounds(word)
         features = np.array(x[word.at])
         if bounds is not None and not column.is_level:
@@ -57,11 +56,11 @@ class TableVocabulary(Vocabulary):
         return value, count / len(values)
 
     def proposed(self, word: Word, x: FloatArray) -> Value:
-        """Return a raw value that has these features, none that stands for several."""
+        """Return a raw value that has these features, not a level that pools several."""
         return self._columns[word.name].proposed(x[word.at])
 
     def own_value(self, word: Word, x: FloatArray) -> Value:  # noqa: ARG002
-        """Return what the record that is explained holds, even if the encoder has not seen it."""
+        """Return the value of the explained record, even if the encoder has not seen it."""
         return self._raw[word.name]
 
     def record(self, x: FloatArray) -> dict[str, Value]:
@@ -69,12 +68,12 @@ class TableVocabulary(Vocabulary):
         return super().record(self._valid(x[None], known=())[0])
 
     def within_reach(self, X: FloatArray) -> FloatArray:
-        """Return the nearest records that raw values can give; what is known does not get lost."""
+        """Return the nearest records that raw values can give; known values stay known."""
         valid = self._valid(X, known=[name for name, value in self._raw.items() if value is not None])
         for word in self.words:
-            # What the record has may stay, even if no training record has it.
-            as_it_was = (X[:, word.at] == self._features[word.at]).all(axis=1)
-            valid[as_it_was, word.at] = self._features[word.at]
+            # A value of the record itself may stay, even if no training record has it.
+            is_unchanged = (X[:, word.at] == self._features[word.at]).all(axis=1)
+            valid[is_unchanged, word.at] = self._features[word.at]
         return valid
 
     def _valid(self, X: FloatArray, known: Sequence[str]) -> FloatArray:
@@ -82,7 +81,7 @@ class TableVocabulary(Vocabulary):
         return np.concatenate(blocks, axis=1)
 
     def ends(self, word: Word, low: Value, high: Value) -> tuple[float, float]:
-        """Return the ends of a range of one column as numbers of its feature, both of them values it can have."""
+        """Return the ends of a range of one column as values of its feature."""
         column = self._columns[word.name]
         if word.is_level or not column.varies:
             raise InputError(f"{word.name} has a range; expected one of a column of numbers or dates only.")
@@ -104,10 +103,10 @@ class TableVocabulary(Vocabulary):
         return bool(np.array_equal(x[word.at], self._features[word.at], equal_nan=True))
 
     def gaps(self, columns: Sequence[str]) -> tuple[FeatureShare, ...]:
-        """Return columns that tell nothing of the record, with what it holds there, all with the same share."""
+        """Return columns in which the record has gaps, with its values there, all with the same share."""
         share = 1.0 / max(len(columns), 1)
         return tuple(FeatureShare(name, self._raw[name], self._raw[name], share, True) for name in columns)
 
     def named(self, features: Sequence[str]) -> tuple[str, ...]:
-        """Return the raw columns that some features belong to, each once."""
+        """Return the raw columns of features, each once."""
         return tuple(dict.fromkeys(self._column_of[feature] for feature in features))

@@ -10,7 +10,7 @@ import pytest
 from command_line import do, read
 
 import sepc
-from sepc.cli.commands.fit import kept_for_a_promise
+from sepc.cli.commands.fit import split_for_promise
 from sepc.cli.labelled_tables import LabelledTable
 
 
@@ -96,14 +96,14 @@ class TestFit:
         told = json.loads(capsys.readouterr().out)["promise"]
         assert told["min_trust"] is None  # each rare label is one of its own, and so always wrong
         data = LabelledTable("a.csv", pa.table({"x": np.arange(60) % 20}), np.arange(60) % 20 % 3)
-        train, cal = kept_for_a_promise(data, 0.3, 0)
+        train, cal = split_for_promise(data, 0.3, 0)
         assert not set(train.table["x"].to_pylist()) & set(cal.table["x"].to_pylist())
 
     def test_each_row_has_the_same_chance_to_be_kept_back(self):
         chances = np.zeros(40)
         table = LabelledTable("a.csv", pa.table({"x": np.arange(40)}), np.array([0] * 30 + [1] * 8 + [2, 3]))
         for seed in range(500):
-            cal = kept_for_a_promise(table, 0.3, seed)[1]
+            cal = split_for_promise(table, 0.3, seed)[1]
             assert len(cal.labels) == 12
             chances[cal.table["x"].to_pylist()] += 1 / 500
         assert np.abs(chances - 0.3).max() < 0.09

@@ -3,29 +3,30 @@
 import warnings
 from argparse import Namespace
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.special import bdtr
 
 from sepc.cli.cell_values import CellParser
 from sepc.cli.commands.predict import added_names, answer_delimiter
 from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
-from sepc.cli.labelled_tables import open_as_asked, parse_labels, require_columns
+from sepc.cli.labelled_tables import open_by_options, parse_labels, require_columns
 from sepc.cli.model_inputs import BatchPredictor, least_trust, notation_of, read_model
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import SepcWarning
 from sepc.common.frames import plain
-from sepc.common.intervals import Subgroup, frequent_subgroups
+from sepc.common.intervals import Subgroup, exact_interval, frequent_subgroups
 from sepc.common.text import percent, shortened
-from sepc.reports.comparison import Comparison, ModelVerdicts, in_words
+from sepc.common.typing import BoolArray, FloatArray
+from sepc.metrics import expected_calibration_error
+from sepc.reports.baselines import class_numbers, mean_log_loss
 
-_SHOWN, _GROUPS_SHOWN = 10, 5
-# Columns with more values than this are not looked through for subgroups.
-_MOST_VALUES = 30
-_ADDED = ("label_a", "trust_a", "accepted_a", "label_b", "trust_b", "accepted_b", "right")
+_SHOWN = 10
 
 
 def run(options: Namespace) -> None:
@@ -36,7 +37,7 @@ def run(options: Namespace) -> None:
         format_of(options.output)
         require_writable(options.output, options.model, options.other, options.data)
     models = [read_model(path) for path in (options.model, options.other)]
-    with open_as_asked(options, options.data, notation_of(models[0])) as source:
+    with open_by_options(options, options.data, notation_of(models[0])) as source:
         rows = _ComparedRows(options, models, source)
         rows.read()
     rows.note_learned()
@@ -47,14 +48,137 @@ def run(options: Namespace) -> None:
         say(f"{np.count_nonzero(found.differ):,} rows on which the labels differ written to {options.output}")
     if options.json:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
-        told = {"min_trust": least_trust(options), **found.to_dict(), "groups": [g._asdict() for g in groups]}
-        show_json({**files, **told})
+        results = {"min_trust": least_trust(options), **found.to_dict(), "groups": [g._asdict() for g in groups]}
+        show_json({**files, **results})
         return
     show(_text(options, source.name, found, groups))
 
 
+@dataclass(frozen=True, eq=False)
+class ModelVerdicts:
+    """Predictions of one model for n records, with labels as texts."""
+
+    labels: NDArray[Any]  # shape (n,)
+    trust: FloatArray  # shape (n,)
+    accepted: BoolArray  # shape (n,)
+    proba: FloatArray  # shape (n, n_classes)
+    classes: NDArray[Any]  # shape (n_classes,)
+
+    def results(self, truth: NDArray[Any], known: BoolArray) -> dict[str, Any]:
+        """Return the results on the records with a `known` true label, ready for JSON."""
+        n, n_accepted = len(known), int(np.count_nonzero(self.accepted))
+        found: dict[str, Any] = {"accepted": n_accepted, "coverage": n_accepted / n if n else None}
+        if not known.any():
+            return found
+        right = self.labels[known] == truth[known]
+        accepted = self.accepted[known]
+        numbers = class_numbers(truth[known], self.classes)
+        return {
+            **found,
+            **_counted("right", right),
+            **_counted("accepted_right", right[accepted]),
+            "log_loss": mean_log_loss(self.proba[known], numbers),
+            "calibration_error": expected_calibration_error(right, np.ones_like(right), self.trust[known]),
+            "mean_trust": float(self.trust[known].mean()),
+        }
+
+
+def _counted(name: str, flags: BoolArray) -> dict[str, Any]:
+    n, hits = len(flags), int(np.count_nonzero(flags))
+    interval = list(exact_interval(hits, n)) if n else None
+    return {name: hits, f"{name}_of": n, f"{name}_share": hits / n if n else None, f"{name}_interval": interval}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two models on the same n records."""
+
+    a: ModelVerdicts
+    b: ModelVerdicts
+    truth: NDArray[Any]  # true labels as texts, shape (n,); None where unknown
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether the true label is known, shape (n,)."""
+        return np.array([label is not None for label in self.truth.tolist()], dtype=bool)
+
+    @property
+    def differ(self) -> BoolArray:
+        """Whether the labels differ, shape (n,)."""
+        return np.asarray(self.a.labels != self.b.labels, dtype=bool)
+
+    @property
+    def only_right(self) -> tuple[int, int]:
+        """Number of records on which only the first model is right, and only the second."""
+        a_right, b_right = (one.labels == self.truth for one in (self.a, self.b))
+        return int(np.count_nonzero(a_right & ~b_right)), int(np.count_nonzero(b_right & ~a_right))
+
+    @property
+    def p_value(self) -> float | None:
+        """Two-sided p-value of McNemar's exact test: min(1, 2 P(X <= min(a, b))) for X ~ Binomial(a + b, 1/2).
+
+        Here a and b are the numbers of `only_right`. None if no true label is known.
+        """
+        if not self.known.any():
+            return None
+        a, b = self.only_right
+        return min(1.0, 2.0 * float(bdtr(min(a, b), a + b, 0.5))) if a + b else 1.0
+
+    def who_is_right(self) -> list[str]:
+        """Return "A", "B", "neither" or "" (unknown) for each record on which the labels differ."""
+        rows = np.flatnonzero(self.differ)
+        return [
+            "" if true is None else "A" if a == true else "B" if b == true else "neither"
+            for a, b, true in zip(self.a.labels[rows], self.b.labels[rows], self.truth[rows], strict=True)
+        ]
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """Return the pairs of labels by which the models differ, the most frequent first, with who is right."""
+        rows = np.flatnonzero(self.differ)
+        labels = zip(self.a.labels[rows].tolist(), self.b.labels[rows].tolist(), strict=True)
+        right: dict[tuple[str, str], Counter[str]] = {}
+        for pair, who in zip(labels, self.who_is_right(), strict=True):
+            right.setdefault(pair, Counter())[who] += 1
+        found = [
+            {"label_a": a, "label_b": b, "n": n.total(), "a_right": n["A"], "b_right": n["B"], "neither": n["neither"]}
+            for (a, b), n in right.items()
+        ]
+        return sorted(found, key=lambda pair: (-pair["n"], pair["label_a"], pair["label_b"]))
+
+    def most_sure_first(self) -> NDArray[np.int64]:
+        """Return the rows on which the labels differ, those first where both models are surest."""
+        rows = np.flatnonzero(self.differ)
+        surest = np.minimum(self.a.trust, self.b.trust)[rows]
+        return rows[np.argsort(-surest, kind="stable")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results, ready for JSON."""
+        a, b = self.only_right
+        known = self.known
+        has_labels = bool(known.any())
+        return {
+            "n": len(known),
+            "n_labelled": int(np.count_nonzero(known)),
+            "a": self.a.results(self.truth, known),
+            "b": self.b.results(self.truth, known),
+            "n_differ": int(np.count_nonzero(self.differ)),
+            "only_a_right": a if has_labels else None,
+            "only_b_right": b if has_labels else None,
+            "p_value": self.p_value,
+            "pairs": self.pairs(),
+        }
+
+
+def _in_words(p_value: float, only_right: tuple[int, int]) -> str:
+    """Return the result of McNemar's test in words."""
+    better = "A" if only_right[0] > only_right[1] else "B"
+    p = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p below 0.0001"
+    surely = f"{better} is right more often, and chance hardly explains it"
+    return f"{p} by the exact test of McNemar: {surely if p_value < 0.05 else 'chance can explain the difference'}"
+
+
 class _ComparedRows:
-    """Rows of a table, the verdicts of two models on them, and their labels where they are known."""
+    """Rows of a table, the predictions of two models for them, and their labels where these are known."""
 
     def __init__(self, options: Namespace, models: list[Any], source: Source) -> None:
         self.options, self.source = options, source
@@ -69,17 +193,17 @@ class _ComparedRows:
         self.n_learned: Counter[BatchPredictor] = Counter()
 
     def read(self) -> None:
-        """Let both models judge all rows."""
+        """Predict all rows with both models."""
         n_rows = 0
-        with progress("compare", self.source.position, self.source.size) as tell, warnings.catch_warnings():
-            # That nothing is known of the typicality was told when the model was fitted.
+        with progress("compare", self.source.position, self.source.size) as show_progress, warnings.catch_warnings():
+            # A warning of unknown typicality was issued when the model was fitted.
             warnings.simplefilter("ignore", SepcWarning)
             for batch in self.source.batches:
                 for predictor, verdicts in zip(self.predictors, self.verdicts, strict=True):
                     verdicts.append(self._verdicts(predictor, batch, n_rows))
                 self.batches.append(batch)
                 n_rows += batch.num_rows
-                tell(n_rows)
+                show_progress(n_rows)
 
     def _verdicts(self, predictor: BatchPredictor, batch: pa.RecordBatch, rows_before: int) -> tuple[Any, ...]:
         table = predictor.table(batch, rows_before)
@@ -91,14 +215,14 @@ class _ComparedRows:
         return _texts(a.label), a.trust, accepted, predictor.probabilities(table)
 
     def note_learned(self) -> None:
-        """Say where a result flatters, since a model has learned from rows of the table."""
+        """Print a note if a model was fitted to rows of the table."""
         numbers = [(name, self.n_learned[one]) for name, one in zip("AB", self.predictors, strict=True)]
-        told = [f"{name} has learned from {n:,} of these rows" for name, n in numbers if n]
-        if told:
-            note(f"{', '.join(told)}: results on them flatter, and the comparison with them.")
+        learned = [f"{name} has learned from {n:,} of these rows" for name, n in numbers if n]
+        if learned:
+            note(f"{', '.join(learned)}: results on them flatter, and the comparison with them.")
 
     def comparison(self) -> Comparison:
-        """Return both models' verdicts beside the true labels; labels are compared as texts."""
+        """Return both models' predictions beside the true labels; labels are compared as texts."""
         a, b = (self._verdicts_of(number) for number in range(2))
         return Comparison(a, b, self._truth(len(a.labels)))
 
@@ -113,29 +237,30 @@ class _ComparedRows:
         labels = parse_labels(self._table().column(target).combine_chunks(), self.predictors[0].cell_parser, target)
         known = {str(label) for predictor in self.predictors for label in predictor.classes}
         truth = np.array([None if label is None else str(plain(label)) for label in labels.tolist()], dtype=object)
-        strange = {label for label in truth.tolist() if label is not None} - known
-        if strange:
-            note(f"{self.source.name} has labels that neither model knows; both are wrong there: {', '.join(strange)}.")
+        unknown = {label for label in truth.tolist() if label is not None} - known
+        if unknown:
+            note(f"{self.source.name} has labels that neither model knows; both are wrong there: {', '.join(unknown)}.")
         return truth
 
     def _table(self) -> pa.Table:
         return pa.Table.from_batches(self.batches, self.source.schema)
 
     def level_columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns with few values that either model uses, as texts."""
+        """Return the categorical columns of either model with at most 30 values, as texts."""
         kinds = self.predictors[1].kinds | self.predictors[0].kinds
         columns = {}
         for name in (name for name, kind in kinds.items() if kind in ("category", "bool")):
             values = np.array(self._table().column(name).cast(pa.string()).fill_null("").to_pylist(), dtype=object)
-            if len(set(values.tolist())) <= _MOST_VALUES:
+            if len(set(values.tolist())) <= 30:
                 columns[name] = values.astype(str)
         return columns
 
     def write(self, output: str, found: Comparison) -> None:
-        """Write the rows on which the labels differ: their number, all columns, and both verdicts."""
+        """Write the rows on which the labels differ: their number, all columns, and both predictions."""
         rows = np.flatnonzero(found.differ)
         table = self._table().take(pa.array(rows))
-        names = list(added_names(table.column_names, ("row", *_ADDED)).values())
+        ours = ("row", "label_a", "trust_a", "accepted_a", "label_b", "trust_b", "accepted_b", "right")
+        names = list(added_names(table.column_names, ours).values())
         added = [
             pa.array(values)
             for one in (found.a, found.b)
@@ -167,14 +292,14 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
         f"The labels differ in {_share(n_differ, n)}{_who(content)}",
     ]
     if content["p_value"] is not None and n_differ:
-        lines.append(in_words(content["p_value"], found.only_right))
+        lines.append(_in_words(content["p_value"], found.only_right))
     if n_differ:
         n_more = len(content["pairs"]) - _SHOWN
         more = [f"and {n_more} more pairs of labels"] if n_more > 0 else []
         lines += ["", aligned(_pair_rows(content)), *more, "", *_differing_rows(found)]
     if groups:
-        told = shortened((group.text for group in groups), _GROUPS_SHOWN, "groups", between="; ")
-        lines += ["", f"They differ most where {told}"]
+        named = shortened((group.text for group in groups), 5, "groups", between="; ")
+        lines += ["", f"They differ most where {named}"]
     return "\n".join(lines)
 
 
@@ -187,8 +312,8 @@ def _who(content: dict[str, Any]) -> str:
 
 
 def _result_rows(content: dict[str, Any], min_trust: float) -> list[dict[str, Any]]:
-    def row(what: str, tell: Any) -> dict[str, Any]:
-        return {"": what, "A": tell(content["a"]), "B": tell(content["b"])}
+    def row(what: str, text: Any) -> dict[str, Any]:
+        return {"": what, "A": text(content["a"]), "B": text(content["b"])}
 
     rows = [row(f"accepted (trust from {min_trust:g})", lambda one: _share(one["accepted"], content["n"]))]
     if not content["n_labelled"]:

@@ -16,7 +16,7 @@ def run(options: Namespace) -> None:
 
 
 def _complete_files(parser: ArgumentParser) -> None:
-    """Let shells propose names of files wherever a value has no choices of its own."""
+    """Let shells propose names of files for values without choices."""
     for action in parser._actions:
         if isinstance(action, _SubParsersAction):
             for command in action.choices.values():

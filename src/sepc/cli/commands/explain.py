@@ -12,27 +12,26 @@ import pyarrow as pa
 
 from sepc.cli.commands.predict import answer_delimiter
 from sepc.cli.console import UsageError, for_json, on_one_line, progress, say, show, show_json
-from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model, under_policy
+from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model, with_policy
 from sepc.cli.reading import Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
 from sepc.common.text import many, percent
 
-_TEXT, _NUMBER = pa.string(), pa.float64()
 # Columns of a table of explanations, after the number of the row and the label.
 COLUMNS = {
-    "trust": _NUMBER,
-    "reason": _TEXT,
-    "region": _TEXT,
-    "typicality": _NUMBER,
-    "shares": _TEXT,
-    "change_label": _TEXT,
-    "change_trust": _NUMBER,
-    "change_length": _NUMBER,
-    "change": _TEXT,
-    "change_beyond": _TEXT,
-    "text": _TEXT,
+    "trust": pa.float64(),
+    "reason": pa.string(),
+    "region": pa.string(),
+    "typicality": pa.float64(),
+    "shares": pa.string(),
+    "change_label": pa.string(),
+    "change_trust": pa.float64(),
+    "change_length": pa.float64(),
+    "change": pa.string(),
+    "change_beyond": pa.string(),
+    "text": pa.string(),
 }
 
 
@@ -43,7 +42,7 @@ def run(options: Namespace) -> None:
     if options.output is not None:
         _form_of(options.output)
         require_writable(options.output, options.model, options.data)
-    model = under_policy(read_model(options.model), options)
+    model = with_policy(read_model(options.model), options)
     with open_for_model(options, model) as (source, predictor):
         limits = {"fixed": options.fixed, "ranges": dict(options.ranges)}
         if options.output is None:
@@ -53,14 +52,13 @@ def run(options: Namespace) -> None:
 
 
 def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits: dict[str, Any]) -> None:
-    told = [(row, predictor.explain(batch, row - 1, **limits)) for row, batch in rows_of(source, options.row)]
+    explained = [(row, predictor.explain(batch, row - 1, **limits)) for row, batch in rows_of(source, options.row)]
     if options.json:
-        found = [{"row": row, **why.to_dict()} for row, why in told]
+        found = [{"row": row, **why.to_dict()} for row, why in explained]
         show_json(found if len(options.row) > 1 else found[0])
         return
-    for n, (row, why) in enumerate(told):
-        # A name or a value is not taken apart.
-        text = why.text if len(told) == 1 else f"Row {row}. {why.text}"
+    for n, (row, why) in enumerate(explained):
+        text = why.text if len(explained) == 1 else f"Row {row}. {why.text}"
         show(("\n" if n else "") + fill(text, 100, break_long_words=False, break_on_hyphens=False))
 
 
@@ -68,13 +66,13 @@ def _write(options: Namespace, predictor: BatchPredictor, source: Source, limits
     n_rows, decimal = 0, predictor.decimal
     separated = answer_delimiter(source, decimal), decimal
     with (
-        progress("explain", source.position, source.size) as tell,
+        progress("explain", source.position, source.size) as show_progress,
         _written_explanations(options.output, predictor.label_type, *separated) as write,
     ):
         for row, batch in rows_of(source, options.row):
             write(row, predictor.explain(batch, row - 1, **limits))
             n_rows += 1
-            tell(n_rows)
+            show_progress(n_rows)
     say(f"{many(n_rows, 'row')} explained in {options.output}")
     if options.json:
         show_json({"output": options.output, "rows": n_rows})
@@ -97,7 +95,7 @@ def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBat
 
 
 def _form_of(path: str) -> str:
-    """Return what kind of file explanations are written to: "json", "jsonl", "txt" or "table"."""
+    """Return the format that explanations are written in: "json", "jsonl", "txt" or "table"."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix in ("json", "jsonl", "txt"):
         return suffix
@@ -139,7 +137,7 @@ def _as_text(form: str, row: int, why: Any, is_first: bool) -> str:
 
 
 def _as_row(row: int, why: Any) -> dict[str, Any]:
-    """Return what a table of explanations says of one row."""
+    """Return one row of a table of explanations."""
     change = why.counterfactual
     return {
         "row": row,
@@ -159,7 +157,7 @@ def _as_row(row: int, why: Any) -> dict[str, Any]:
 
 
 def _shares(why: Any) -> str:
-    """Return what speaks most for the label: regions with their shares of the trust, or members with their odds."""
+    """Return the main evidence: regions with their shares of the trust, or members with their log odds."""
     if hasattr(why, "voices"):
         most = [voice for voice in why.voices if voice.evidence > 0.0][:3]
         return "; ".join(f"{voice.region} by log odds of {voice.evidence:.3g}" for voice in most)

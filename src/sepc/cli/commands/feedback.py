@@ -8,24 +8,27 @@ import numpy as np
 import pyarrow as pa
 
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns
-from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model
+from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.cli.model_inputs import columns_of, learned_from, read_labelled_for, read_model
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
 from sepc.common.text import many, shortened
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.feedback.forgetting import Forgetting
 from sepc.feedback.monitor import FeedbackMonitor
-from sepc.feedback.observation_log import LoggedBatch, ObservationLog
+from sepc.feedback.observation_log import ObservationLog
 from sepc.persist import save
 from sepc.tables import TablePipeline
 
-_NEW, _KNOWN, _SEEN = "new", "known", "seen without labels"
-_NAMED = 10
+_OPTION_TEXTS = {
+    None: "without a word on how they were chosen to be labelled",
+    "all": "with --labels all",
+    "probability": "with --probability",
+}
 
 
 def run(options: Namespace) -> None:
-    """Print the report of a monitor; partition afresh where predictions were wrong."""
+    """Print the report of a monitor, and write a model partitioned again if predictions were wrong."""
     require_writable(options.output, options.model, options.data)
     if options.labels is not None and options.probability is not None:
         raise UsageError(
@@ -34,13 +37,7 @@ def run(options: Namespace) -> None:
     if options.output is None and (options.forget or options.window or options.half_life):
         raise UsageError("--forget, --window and --half-life are about a new model; expected -o MODEL with them.")
     model = read_model(options.model)
-    data = read_labelled_table(
-        options,
-        category=categories_of(model),
-        notation=notation_of(model),
-        group_column=getattr(model.promise, "group_column", None) or None,
-    )
-    data = data.with_labels_of(model.classes_)
+    data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
     monitor = _observed(model, data, options)
     found = monitor.report()
     new, changes = _repartitioned(options, monitor)
@@ -71,7 +68,6 @@ def _remedy(options: Namespace) -> str:
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
     """Return a monitor that has observed rows, some of which may have no label."""
     needed = columns_of(model)
-    require_columns(needed, data.table.column_names, data.name)
     is_table = isinstance(model, TablePipeline)
     features = model["columns"].transform(data.table) if is_table else data.table.select(list(needed)).to_pandas()
     monitor = _monitor(model, options)
@@ -87,25 +83,21 @@ def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMo
             some = data.rows(which)
             rows = some.table if is_table else some.table.select(list(needed)).to_pandas()
             has_labels = which is labelled
-            known = _how_known(
+            chosen_by = "probability" if options.probability is not None else options.labels
+            status = _status(
                 monitor.log,
                 np.asarray(features[which], dtype=np.float64),
                 some.labels.tolist() if has_labels else None,
-                _said(options) if has_labels else None,
+                chosen_by if has_labels else None,
             )
-            if known != _KNOWN:
+            if status != "known":
                 truth = _truth(some, options) if has_labels else {}
-                monitor.observe(rows, **truth, seen=known == _SEEN)
+                monitor.observe(rows, **truth, seen=status == "seen without labels")
     return monitor
 
 
-def _said(options: Namespace) -> str | None:
-    """Return what is said of how labelled rows were chosen."""
-    return "probability" if options.probability is not None else options.labels
-
-
 def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
-    """Return the labels of rows, and how these were chosen, as a monitor takes them; say what was used."""
+    """Return labels, and how the rows were chosen for them, as arguments of a monitor; print which were used."""
     if options.probability is not None:
         chances = _chances(data, options.probability)
         say(f"alarm on errors: labelled rows were chosen with the chances in column {options.probability}")
@@ -137,13 +129,13 @@ def _note_learned(model: Any, features: Any) -> None:
     if known is not None and known.any():
         rows = (np.flatnonzero(known) + 1).tolist()
         note(
-            f"the model has learned from {many(len(rows), 'row')} of these ({shortened(rows, _NAMED)}), which says "
+            f"the model has learned from {many(len(rows), 'row')} of these ({shortened(rows, 10)}), which says "
             "nothing of how it does on new ones."
         )
 
 
 def _repeated(features: Any, data: LabelledTable) -> BoolArray:
-    """Return which rows repeat an earlier one, in all values that the model reads and in the label, shape (n,)."""
+    """Return which rows repeat the features and the label of an earlier one, shape (n,)."""
     labels = [str(label) for label in data.labels.tolist()]
     return np.asarray(features.assign(**{"\x00label": labels}).duplicated())
 
@@ -151,7 +143,7 @@ def _repeated(features: Any, data: LabelledTable) -> BoolArray:
 def _note_repeated(repeated: BoolArray, once: bool) -> None:
     rows = (np.flatnonzero(repeated) + 1).tolist()
     what = "is counted once, with the row that it repeats" if once else "counts by itself; --once counts it once"
-    note(f"{many(len(rows), 'row')} repeat an earlier one, label included ({shortened(rows, _NAMED)}): each {what}.")
+    note(f"{many(len(rows), 'row')} repeat an earlier one, label included ({shortened(rows, 10)}): each {what}.")
 
 
 def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
@@ -174,7 +166,7 @@ def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
 
 
 def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, Any]:
-    """Return a model that has taken the labelled rows in, and what that changed; None where there is no need."""
+    """Return a model fitted to the labelled rows too, and the changes; None if it is not needed."""
     if options.output is None:
         return None, None
     found = monitor.report()
@@ -193,69 +185,46 @@ def _forgetting(options: Namespace) -> Forgetting | str | None:
     return options.forget  # type: ignore[no-any-return]
 
 
-def _how_known(log: ObservationLog | None, records: FloatArray, labels: list[Any] | None, how: str | None) -> str:
-    """Return whether rows are new, known, or were seen without the labels that they have now; say so.
+def _status(log: ObservationLog | None, records: FloatArray, labels: list[Any] | None, chosen_by: str | None) -> str:
+    """Return whether rows are "new", "known" or "seen without labels" before; print a note on the latter two.
 
-    Rows are compared by their values, so equal ones are taken for the same only where a whole batch is.
-
-    Parameters
-    ----------
-    log : ObservationLog or None
-    records : ndarray of shape (n, d)
-        Rows as the model reads them.
-    labels : list or None
-    how : {"all", "probability"} or None
-        How labelled rows were chosen, if that is said.
+    Only a whole batch of equal rows counts as the same. The rows were `chosen_by` "all", "probability" or None.
     """
     if log is None or not log.batches:
-        return _NEW
-    rows = _counted_rows(records)
+        return "new"
+    rows = _row_counts(records)
     if labels is not None:
-        return _known_labelled(log, rows, labels, how)
-    if _all_in(rows, sum((_counted_rows(batch.records) for batch in log.batches if not batch.seen), Counter())):
+        return _status_of_labelled(log, rows, labels, chosen_by)
+    if rows <= sum((_row_counts(batch.records) for batch in log.batches if not batch.seen), Counter()):
         _note_known(log, len(records), log.batches[0].day)
-        return _KNOWN
-    return _NEW
+        return "known"
+    return "new"
 
 
-def _known_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[Any], how: str | None) -> str:
-    told = sorted(map(str, labels))
+def _status_of_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[Any], chosen_by: str | None) -> str:
+    texts = sorted(map(str, labels))
     for batch in log.batches:
-        if batch.labels is None or sorted(map(str, batch.labels)) != told or _counted_rows(batch.records) != rows:
+        if batch.labels is None or sorted(map(str, batch.labels)) != texts or _row_counts(batch.records) != rows:
             continue
-        if _how(batch) != how:
-            before = _said_in_words(_how(batch))
+        before = "all" if batch.all_labelled else None if batch.chance is None else "probability"
+        if before != chosen_by:
             raise InputError(
-                f"{log.path} holds the same {many(len(labels), 'row')} since {batch.day}, {before}, "
-                f"and now {_said_in_words(how)}; expected what was said then. Say the same, or start a new file."
+                f"{log.path} holds the same {many(len(labels), 'row')} since {batch.day}, {_OPTION_TEXTS[before]}, "
+                f"and now {_OPTION_TEXTS[chosen_by]}; expected what was said then. Say the same, or start a new file."
             )
         _note_known(log, len(labels), batch.day)
-        return _KNOWN
-    waiting = sum((_counted_rows(batch.records) for batch in log.batches if batch.labels is None), Counter())
-    waiting -= sum((_counted_rows(batch.records) for batch in log.batches if batch.seen), Counter())
-    if _all_in(rows, waiting):
+        return "known"
+    waiting = sum((_row_counts(batch.records) for batch in log.batches if batch.labels is None), Counter())
+    waiting -= sum((_row_counts(batch.records) for batch in log.batches if batch.seen), Counter())
+    if rows <= waiting:
         note(f"{log.path} holds {many(len(labels), 'row')} like these without labels; now only their labels count.")
-        return _SEEN
-    return _NEW
+        return "seen without labels"
+    return "new"
 
 
-def _counted_rows(records: FloatArray) -> Counter[bytes]:
-    alike = np.where(np.isnan(records), np.nan, records + 0.0)  # one NaN, one zero
-    return Counter(row.tobytes() for row in alike)
-
-
-def _all_in(rows: Counter[bytes], known: Counter[bytes]) -> bool:
-    return all(known[row] >= n for row, n in rows.items())
-
-
-def _how(batch: LoggedBatch) -> str | None:
-    return "all" if batch.all_labelled else None if batch.chance is None else "probability"
-
-
-def _said_in_words(how: str | None) -> str:
-    if how is None:
-        return "without a word on how they were chosen to be labelled"
-    return "with --labels all" if how == "all" else "with --probability"
+def _row_counts(records: FloatArray) -> Counter[bytes]:
+    unified = np.where(np.isnan(records), np.nan, records + 0.0)  # one NaN, one zero
+    return Counter(row.tobytes() for row in unified)
 
 
 def _note_known(log: ObservationLog, n: int, day: str) -> None:

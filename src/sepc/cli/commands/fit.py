@@ -6,34 +6,38 @@ from typing import Any
 
 import numpy as np
 
-from sepc.cli.console import UsageError, aligned, counted, is_watched, note, say, show, show_json, step_progress
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
-from sepc.cli.model_summary import evaluate, evaluation_notes, evaluation_text, summarize, summary_text
-from sepc.cli.promised import (
+from sepc.cli.commands.inspect import summarize, summary_text
+from sepc.cli.commands.promise import (
     PARTS,
     group_column,
-    kept_text,
     make_promise,
+    model_rows,
     note_no_promise,
     note_other_meaning,
     promise_text,
 )
+from sepc.cli.console import UsageError, aligned, counted, is_watched, note, say, show, show_json, step_progress
+from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
-from sepc.common.text import many
+from sepc.common.intervals import exact_interval
+from sepc.common.text import many, percent
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
 from sepc.landscapes.column_findings import source_columns, trap_findings
 from sepc.landscapes.findings import Finding
+from sepc.model.acceptance import DEFAULT_TRUST
 from sepc.persist import save
-from sepc.promises.parts import ALL
+from sepc.promises.parts import ALL, GROUP, GROUPS
+from sepc.reports.baselines import baseline_results, class_numbers, mean_log_loss
+from sepc.reports.sentences import claim_warning
 from sepc.tables import TableEncoder, TablePipeline, make_table_pipeline
 from sepc.tables.columns import features_by_column
 
 
 def run(options: Namespace) -> None:
-    """Fit a pipeline, write it, and say what was done."""
+    """Fit a pipeline, write it, and print its summary."""
     classifier = make_classifier(options)
     require_writable(options.output, options.data, *([options.test] if options.test else []))
     _require_promise(options)
@@ -43,10 +47,10 @@ def run(options: Namespace) -> None:
     train, test = _split(options, data)
     cal = None
     if options.max_error is not None:
-        held_back = train is not test
+        has_test = train is not test
         share = 0.3 if options.calibration is None else options.calibration
-        train, cal = kept_for_a_promise(train, share, options.random_state + 1)
-        test = test if held_back else train
+        train, cal = split_for_promise(train, share, options.random_state + 1)
+        test = test if has_test else train
     path = set_n_imp(classifier, train, options.random_state) if options.n_imp == "auto" else None
     model = fit_pipeline(classifier, train)
     test = test.with_labels_of(model.classes_)
@@ -85,7 +89,7 @@ def run(options: Namespace) -> None:
 
 
 def _require_promise(options: Namespace) -> None:
-    """Raise a `UsageError` for options of a promise that is not asked for."""
+    """Raise a `UsageError` for options of a promise without a limit."""
     if options.max_error is None:
         for name in ("by", "confidence", "calibration"):
             if getattr(options, name) is not None:
@@ -97,11 +101,11 @@ def _require_promise(options: Namespace) -> None:
 
 
 def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
-    """Make a promise from rows that were kept back, and let the model keep it if there is one."""
+    """Make a promise from held-out rows, and sign the model with it if there is one."""
     confidence = 0.95 if options.confidence is None else options.confidence
     made_from = f"{many(len(cal.labels), 'row')} of {cal.name} that were kept back"
     by = None if options.by == ALL else options.by
-    # A label of which no row was left to learn from is one that new rows can have.
+    # New rows, too, can have a label of which no row was left to learn from.
     promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
     if promise.is_kept:
         model.sign(promise)
@@ -111,7 +115,7 @@ def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
 
 
 def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
-    """Return findings on columns that it should not have learned from: they name a row, or give the label away."""
+    """Return findings on columns that leak the label or identify rows."""
     features = model["columns"].transform(data.table)
     names = features.columns.tolist()
     columns = features_by_column(model["columns"].columns_, names)
@@ -121,7 +125,7 @@ def _traps(model: TablePipeline, data: LabelledTable) -> list[Finding]:
 
 
 def make_classifier(options: Namespace) -> Any:
-    """Return the classifier that is asked for, not fitted."""
+    """Return the classifier of the options, not fitted."""
     given = {} if options.n_imp in (None, "auto") else {"n_imp": options.n_imp}
     if not options.ensemble:
         return SEPClassifier(**given, **({"trust": options.trust} if options.trust else {}))
@@ -133,7 +137,7 @@ def make_classifier(options: Namespace) -> Any:
 
 
 def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
-    """Choose `n_imp` by cross-validation within the rows to learn from; return what was tried."""
+    """Set `n_imp` by cross-validation of the training rows; return the values tried."""
     if data.weights is not None:
         raise UsageError(
             "--n-imp auto compares rows that count alike; expected --n-imp with a number beside --sample-weight."
@@ -146,7 +150,7 @@ def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
 
 
 def _path_text(path: NImpPath) -> str:
-    """Return which values of `n_imp` were tried, and what came of it."""
+    """Return the values of `n_imp` that were tried, with their results."""
     shown = ("n_imp", "count", "aurc", "aurc_se", "accuracy", "n_ellipsoids", "chosen")
     tried = path.to_dict()["path"]
     rows = [row | {"n_imp": f"{row['n_imp']:g}", "chosen": "*" if row["chosen"] else ""} for row in tried]
@@ -158,7 +162,7 @@ def _path_text(path: NImpPath) -> str:
 
 
 def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
-    """Learn from test rows how probable the true label is, so that predictions can be sets of labels."""
+    """Calibrate sets of labels with the test rows."""
     if set(test.labels.tolist()) <= set(model.classes_.tolist()):
         model.calibrate(test.table, test.labels)
     else:
@@ -166,7 +170,7 @@ def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
 
 
 def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
-    """Return a pipeline that is fitted to labelled rows; on a terminal it shows how far it is."""
+    """Return a pipeline that is fitted to labelled rows, with progress on a terminal."""
     classifier.set_params(verbose=is_watched())
     model = make_table_pipeline(classifier).fit(data.table, data.labels, sample_weight=data.weights)
     model["classifier"].set_params(verbose=False)
@@ -175,7 +179,7 @@ def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
 
 
 def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, LabelledTable]:
-    """Return the rows to learn from, and those to test with."""
+    """Return the training and the test rows."""
     if options.test:
         test = read_labelled_table(options, options.test, notation=data.notation)
         require_labels(test, options.target)
@@ -186,7 +190,7 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
 
 
 def hold_out(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
-    """Return two parts of labelled rows: the second is a share of each class, drawn with a seed."""
+    """Return training and held-out rows, the latter a random share of each class."""
     rng = np.random.default_rng(seed)
     held_out = np.zeros(len(data.labels), dtype=bool)
     for label in np.unique(data.labels):
@@ -201,18 +205,17 @@ def hold_out(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTabl
     return data.rows(~held_out), data.rows(held_out)
 
 
-def kept_for_a_promise(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
-    """Return rows to learn from, and rows to make a promise from: each row has the same chance, rare labels' too.
+def split_for_promise(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTable, LabelledTable]:
+    """Return training rows, and rows to make a promise from: a sample stratified by label, with equal chances.
 
-    Labels have the same shares in both parts, as far as whole rows allow. Equal rows stay together: a row that was
-    learned from says nothing of new ones.
+    Equal rows stay together: a row that was fitted is no evidence for new ones.
     """
     rng = np.random.default_rng(seed)
     frame = data.table.to_pandas().astype(object)
     different = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy()
     first = np.unique(different, return_index=True)[1]
     labels = [str(label) for label in data.labels[first].tolist()]
-    # Label by label, within each in an order by lot; then at even distances from a start by lot.
+    # Systematic sampling from a random start, of rows sorted by label and in random order within each.
     order = np.lexsort((rng.random(len(first)), np.unique(labels, return_inverse=True)[1]))
     kept = np.zeros(len(first), dtype=bool)
     kept[order] = np.diff(np.floor(np.arange(len(first) + 1) * share + rng.random())) > 0
@@ -235,3 +238,73 @@ def _tested_with(options: Namespace) -> str:
     if options.test:
         return str(options.test)
     return "training rows" if options.holdout is None else f"{100 * options.holdout:g} % of the rows, held back"
+
+
+def kept_text(model: Any, data: LabelledTable) -> str | None:
+    """Return the results of a model's promise on labelled rows; None without one, or with one by groups."""
+    promise = model.promise
+    if promise is None or promise.by in (GROUP, GROUPS):
+        return None
+    a = model.assess(model_rows(model, data))
+    accepted = a.accepted(promise)
+    n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
+    right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
+    share = f", right on {right} of {n_accepted} ({percent(right / n_accepted)})" if n_accepted else ""
+    return f"by its promise: {n_accepted} of {n} ({percent(n_accepted / n)}) accepted{share}"
+
+
+def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
+    """Return the results of a model on labelled rows, ready for JSON, with baselines fitted to `train` if given."""
+    a = model.assess(data.table)
+    right, accepted = a.label == data.labels, a.accepted(DEFAULT_TRUST)
+    n, n_right = len(right), int(np.count_nonzero(right))
+    n_accepted, n_accepted_right = int(np.count_nonzero(accepted)), int(np.count_nonzero(right & accepted))
+    found = {
+        "rows": n,
+        "right": n_right,
+        "accuracy_interval": list(exact_interval(n_right, n)),
+        "min_trust": DEFAULT_TRUST,
+        "accepted": n_accepted,
+        "accepted_right": n_accepted_right,
+        "warning": claim_warning(n_accepted_right, n_accepted, DEFAULT_TRUST),
+    }
+    if train is None:
+        return found
+    features = (model["columns"].transform(part.table) for part in (train, data))
+    results = baseline_results(next(features), train.labels, next(features), data.labels)
+    truth = class_numbers(data.labels, model.classes_)
+    log_loss = mean_log_loss(model.predict_proba(data.table), truth)
+    return {**found, "log_loss": log_loss, "baselines": [result._asdict() for result in results]}
+
+
+def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
+    """Return the results of a model as lines of text."""
+    lines = [f"{tested_with}: right on {_share(found['right'], found['rows'])}"]
+    if tested_with == "training rows":
+        lines[0] += " (this flatters: it learned from them; --test or --holdout say more)"
+    if "baselines" in found:
+        others = "; ".join(f"{one['name']} on {_share(one['n_right'], one['n'])}" for one in found["baselines"])
+        lines.append(f"for comparison, the same rows: {others}")
+    lines.append(
+        f"with a trust of at least {found['min_trust']:g}: {_share(found['accepted'], found['rows'])} accepted, "
+        f"right on {_share(found['accepted_right'], found['accepted'])}"
+    )
+    return "\n".join(lines)
+
+
+def evaluation_notes(found: dict[str, Any]) -> list[str]:
+    """Return warnings on the results of `evaluate`."""
+    low, high = found["accuracy_interval"]
+    share = percent(found["right"] / found["rows"])
+    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    better = [
+        f"the model is right on {share} of these rows ({interval}), clearly less than the {one['name']}: "
+        f"{percent(one['accuracy'])}."
+        for one in found.get("baselines", [])
+        if one["accuracy"] > high
+    ]
+    return better + ([found["warning"]] if found["warning"] else [])
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n} of {of} ({percent(n / of)})" if of else "none"

@@ -1,11 +1,24 @@
-"""``sepc inspect``: the content of a model."""
+"""``sepc inspect``: the content of a model, and its summary for other commands."""
 
 from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any
 
-from sepc.cli.console import show, show_json
-from sepc.cli.model_summary import summarize, summary_text
-from sepc.cli.promised import promise_text
+import numpy as np
+
+from sepc.cli.commands.promise import promise_text
+from sepc.cli.console import aligned, counted, on_one_line, show, show_json
+from sepc.cli.model_inputs import classifier_of
+from sepc.common.frames import plain
+from sepc.common.text import many, percent
+from sepc.model.calibration import Calibration
+from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.persist import load, rules_dict
+from sepc.tables import TablePipeline
+
+# Parameters that change no prediction, or that the notes describe.
+_NOT_SHOWN = ("n_jobs", "verbose", "class_prior", "costs")
+_REGIONS_SHOWN = 20
 
 
 def run(options: Namespace) -> None:
@@ -21,3 +34,125 @@ def run(options: Namespace) -> None:
         show(f"  {text}")
     if model.promise is not None:
         show(promise_text(model.promise))
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Return the summary of a model, ready for JSON."""
+    clf = classifier_of(model)
+    encoder = model["columns"] if isinstance(model, TablePipeline) else None
+    return {
+        "kind": type(clf).__name__,
+        "parameters": {name: value for name, value in clf.get_params().items() if name not in _NOT_SHOWN},
+        "classes": dict(zip(map(plain, clf.classes_), map(plain, clf.class_count_), strict=True)),
+        "columns": [] if encoder is None else [{"name": c.name, "kind": c.kind} for c in encoder.columns_],
+        "features": [str(name) for name in getattr(clf, "feature_names_in_", range(clf.n_features_in_))],
+        "n_regions": len(clf.regions()),
+        "calibration": _calibration_dict(_calibration_of(clf)),
+        "notes": [*([] if encoder is None else encoder.notes), *_policy_notes(clf)],
+    }
+
+
+def _policy_notes(clf: Any) -> Iterator[str]:
+    """Yield sentences on class priors and costs."""
+    if clf.model_.policy is None:
+        return
+    stated = clf.model_.policy.to_dict(clf.classes_)
+    if stated["class_prior"]:
+        shares = ", ".join(f"{one['label']} {percent(one['share'])}" for one in stated["class_prior"])
+        yield f"Classes are taken to be as frequent as stated: {shares}."
+    if stated["costs"]:
+        costs = "; ".join(f"{one['cost']:g} for {one['given']} where {one['true']} is true" for one in stated["costs"])
+        yield f"Labels are those of the least expected cost: {costs}."
+    if stated["asking"]:
+        prices = sorted({one["cost"] for one in stated["asking"]})
+        yield f"Asking a person costs {' to '.join(f'{price:g}' for price in (prices[0], prices[-1])[: len(prices)])}."
+
+
+def summary_text(model: Any, n_rows: int | None = None) -> str:
+    """Return the summary of a model as lines of text."""
+    summary = summarize(model)
+    parameters = ", ".join(f"{name}={value}" for name, value in summary["parameters"].items())
+    n_features, n_regions = len(summary["features"]), summary["n_regions"]
+    rows = sum(summary["classes"].values()) if n_rows is None else n_rows
+    return "\n".join(
+        [
+            f"{summary['kind']}({parameters}), {many(n_features, 'feature')}, {many(n_regions, 'region')}",
+            f"learned from {rows:,} rows: {counted(summary['classes'])}",
+            calibration_text(model),
+            "",
+            regions_text(model),
+        ]
+    )
+
+
+def calibration_text(model: Any) -> str:
+    """Return a sentence on how the trust was calibrated, or that it was not."""
+    clf = classifier_of(model)
+    found = _calibration_of(clf)
+    if found is None:
+        return f"not calibrated: {_not_calibrated_since(clf)}"
+    if not len(found.held_out):
+        return "not calibrated: too few records to leave some of them out"
+    held_out = f"{many(len(found.held_out), 'record')} that {'was' if len(found.held_out) == 1 else 'were'} left out"
+    if not isinstance(clf.model_, PartitionModel):
+        return f"calibrated by the weights of its members; {held_out} tell how typical a record is"
+    moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
+    towards = f" and moved by up to {moved:.2g} towards label {on_one_line(most)}" if moved >= 0.005 else ""
+    return (
+        f"calibrated by {held_out}; log odds are divided by {found.temperature:.2g}{towards}, "
+        f"{percent(found.unexplained)} of the probability is the background's"
+    )
+
+
+def no_typicality(model: Any) -> str | None:
+    """Return why a model does not know how typical records are; None if it does."""
+    clf = classifier_of(model)
+    found = _calibration_of(clf)
+    if found is not None and len(found.held_out):
+        return None
+    why = _not_calibrated_since(clf) if found is None else "it had too few records to leave some of them out"
+    return f"how typical rows are is not known, so that none is strange by its values: {why}."
+
+
+def _calibration_of(clf: Any) -> Calibration | None:
+    """Return the calibration by held-out records; None if a model has none."""
+    model: Any = clf.model_
+    if isinstance(model, PartitionModel):
+        return model.calibration if isinstance(model, DensityModel) and model.is_calibrated else None
+    found: Calibration = model.strangeness.calibration
+    return found
+
+
+def _not_calibrated_since(clf: Any) -> str:
+    method = clf.model_.trust
+    return "trust=raw is not calibrated" if method == "raw" else f"trust={method} counts records"
+
+
+def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "n_left_out": len(found.held_out),
+        "temperature": found.temperature,
+        "correction": found.correction.tolist(),
+        "background": found.unexplained,
+    }
+
+
+def regions_text(model: Any) -> str:
+    """Return the first regions as a table of text."""
+    frame = model.regions()
+    if not len(frame):
+        return (
+            "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class "
+            "is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or "
+            "more rows."
+        )
+    hidden = {"where"}
+    if "read_as" in frame and frame["read_as"].to_list() == frame["region"].to_list():
+        hidden.add("read_as")  # no components were merged
+    names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]
+    rows = frame[names].to_dict("records")
+    n_more = len(rows) - _REGIONS_SHOWN
+    more = [f"and {n_more} more regions: sepc inspect --json shows all"] if n_more > 0 else []
+    return "\n".join([aligned(rows[:_REGIONS_SHOWN]), *more])

@@ -20,7 +20,7 @@ def run(options: Namespace) -> None:
     with step_progress("landscape") as on_step:
         found = landscape(features, data.labels, on_step=on_step, columns=columns)
     if options.json:
-        # On the command line all rows are counted from 1.
+        # The command line counts rows from 1.
         rows = [[row + 1 for row in group] for group in found.contradictions]
         show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes})
         return

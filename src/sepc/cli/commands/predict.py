@@ -3,40 +3,42 @@
 import warnings
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from sepc.cli.commands.inspect import no_typicality
 from sepc.cli.console import UsageError, counted, note, progress, say, show_json
-from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, under_policy
-from sepc.cli.model_summary import no_typicality
-from sepc.cli.promised import Acceptance
+from sepc.cli.labelled_tables import require_columns
+from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, with_policy
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import plain
 from sepc.common.text import many, percent, shortened
-from sepc.model.acceptance import REFUSALS
+from sepc.model.acceptance import DEFAULT_TRUST, REFUSALS
 from sepc.model.assessment import Assessment
+from sepc.model.calibration import STRANGE
+from sepc.promises import TrustThreshold
+from sepc.promises.parts import GROUP, GROUPS
+from sepc.promises.trust_threshold import stated_of
 
-_NUMBER, _TEXT = pa.float64(), pa.string()
-# The added columns of every answer, but for the type of the label; others follow in `_CountedPredictions.types`.
+# Columns added to every table, with their types but for the label's; `_CountedPredictions.types` has the others.
 ADDED_COLUMNS = {
     "label": None,
-    "trust": _NUMBER,
-    "reason": _TEXT,
-    "region": _TEXT,
-    "distance": _NUMBER,
-    "typicality": _NUMBER,
-    "stability": _NUMBER,
+    "trust": pa.float64(),
+    "reason": pa.string(),
+    "region": pa.string(),
+    "distance": pa.float64(),
+    "typicality": pa.float64(),
+    "stability": pa.float64(),
     "accepted": pa.bool_(),
-    "refusal": _TEXT,
+    "refusal": pa.string(),
 }
-# Different values that are remembered for each column: a file may hold more than fit into memory.
-_REMEMBERED = 1000
 
 
 def run(options: Namespace) -> None:
@@ -48,7 +50,7 @@ def run(options: Namespace) -> None:
     require_writable(output, options.model, options.data)
     if options.per_class and options.coverage is None:
         raise UsageError("--per-class is about sets of labels; expected --coverage with it.")
-    model = under_policy(read_model(options.model), options)
+    model = with_policy(read_model(options.model), options)
     sets = None if options.coverage is None else _LabelSetColumns(model, options.coverage, options.per_class)
     with open_for_model(options, model) as (source, predictor):
         acceptance = Acceptance(model, options)
@@ -59,7 +61,7 @@ def run(options: Namespace) -> None:
     changed = [f"{name} for {ours}" for ours, name in names.items() if ours != name]
     if changed:
         note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
-    predictions.tell()
+    predictions.print_summary()
     if options.json:
         show_json({"output": output, "columns": names, **predictions.to_dict()})
 
@@ -80,22 +82,98 @@ def _write(output: str, source: Source, names: list[str], predictions: "_Counted
     schema = pa.schema([*source.schema, *map(pa.field, names, types)])
     decimal = predictions.predictor.decimal
     with (
-        progress("predict", source.position, source.size) as tell,
+        progress("predict", source.position, source.size) as show_progress,
         written_table(output, schema, answer_delimiter(source, decimal), decimal) as write,
     ):
         for batch in source.batches:
             columns = predictions.columns(batch)
-            # What is not known is empty, not NaN.
+            # Unknown numbers are null, not NaN.
             arrays = [pa.array(values, kind, from_pandas=True) for values, kind in zip(columns, types, strict=True)]
             write(pa.RecordBatch.from_arrays([*batch.columns, *arrays], schema=schema))
-            tell(predictions.n_rows)
+            show_progress(predictions.n_rows)
 
 
 def answer_delimiter(source: Source, decimal: str) -> str:
-    """Return what stands between the columns of the answer: the same as in the file, but for a tab."""
+    """Return the delimiter of a written table: that of the file, but for a tab."""
     if source.delimiter in (None, "\t"):
         return ";" if decimal == "," else ","
     return str(source.delimiter)
+
+
+class Acceptance:
+    """Rule of acceptance: `min_trust`, or the signed promise of the model."""
+
+    def __init__(self, model: Any, options: Namespace) -> None:
+        self.min_typicality = float(options.min_typicality)
+        self.promise: TrustThreshold | None = None
+        self.holds = True
+        self.given_trust = None if options.min_trust is None else float(options.min_trust)
+        if options.min_trust is None and getattr(model, "promise", None) is not None:
+            self.promise = model.promise
+            self._note_violated_conditions(model)
+
+    def _note_violated_conditions(self, model: Any) -> None:
+        assert self.promise is not None
+        self.holds = self.promise.stated == stated_of(model) and self.min_typicality == STRANGE
+        if self.promise.stated != stated_of(model):
+            note("the promise does not hold here: it was made with other shares of the classes, or other costs.")
+        if self.min_typicality != STRANGE:
+            note(
+                f"the promise does not hold with --min-typicality {self.min_typicality:g}: it was made for rows that "
+                f"are accepted with {STRANGE:g}."
+            )
+
+    @property
+    def min_trust(self) -> float:
+        """Trust from which labels are accepted without a promise, or costs."""
+        return DEFAULT_TRUST if self.given_trust is None else self.given_trust
+
+    @property
+    def group_column(self) -> str | None:
+        """The column of the promise's groups, if it has them."""
+        return None if self.promise is None else self.promise.group_column or None
+
+    def require_groups(self, names: Sequence[str], source: str) -> None:
+        """Raise an error if the table has no column for the promise's groups."""
+        if self.group_column is not None:
+            require_columns([self.group_column], names, source)
+        elif self.promise is not None and self.promise.by in (GROUP, GROUPS):
+            raise InputError(
+                "the model keeps a promise by groups that are no column of a table, as Python has made it; expected "
+                "another one. Pass --min-trust to accept by trust, or make a promise with sepc promise --by COLUMN."
+            )
+
+    def refusals(self, a: Assessment, groups: Any) -> NDArray[np.object_]:
+        """Return why labels are not accepted, shape (n,); None where they are."""
+        with warnings.catch_warnings():
+            # An unknown typicality is reported once, at the end, not for each batch.
+            warnings.simplefilter("ignore", SepcWarning)
+            return a.refusals(self.promise or self.given_trust, self.min_typicality, groups=groups)
+
+    def promised(self, a: Assessment, refusals: NDArray[np.object_], groups: Any) -> list[str | None]:
+        """Return the promise for each accepted label, in words; None where none holds."""
+        if not self.holds:
+            return [None] * len(a)
+        assert self.promise is not None
+        parts = [f"{one.part}: {one.limit_in_words()}".removeprefix(": ") for one in self.promise.thresholds]
+        texts = [[*parts, None][k] for k in self.promise.part_of(a, groups).tolist()]
+        return [text if why is None else None for text, why in zip(texts, refusals.tolist(), strict=True)]
+
+    def in_words(self) -> str:
+        """Return the condition on accepted labels, in words."""
+        if self.promise is None:
+            return f"a trust of at least {self.min_trust:g}"
+        if not self.holds:
+            return f"the thresholds of the promise of {self.promise.made_on}, which does not hold here,"
+        if not self.promise.parts:
+            return (
+                f"the promise of {self.promise.made_on} ({self.promise.limit_in_words()}, with a "
+                f"confidence of {percent(self.promise.confidence)}; a trust of at least {self.promise.min_trust:g})"
+            )
+        by = self.promise.group_column or self.promise.by
+        return (
+            f"the promise of {self.promise.made_on} by {by} (with a confidence of {percent(self.promise.confidence)})"
+        )
 
 
 class _CountedPredictions:
@@ -105,11 +183,11 @@ class _CountedPredictions:
         self.predictor, self.acceptance, self.sets = predictor, acceptance, sets
         self.types = ADDED_COLUMNS | {"label": predictor.label_type}
         if acceptance.promise is not None:
-            self.types["promise"] = _TEXT
+            self.types["promise"] = pa.string()
         if predictor.has_costs:
-            self.types |= {"expected_cost": _NUMBER, "asking_cost": _NUMBER}
+            self.types |= {"expected_cost": pa.float64(), "asking_cost": pa.float64()}
         if sets is not None:
-            self.types |= {"label_set": _TEXT, "label_set_size": pa.int64()}
+            self.types |= {"label_set": pa.string(), "label_set_size": pa.int64()}
         self.n_rows = 0
         self.labels: Counter[Any] = Counter(dict.fromkeys(predictor.classes, 0))
         self.reasons: Counter[str] = Counter()
@@ -121,7 +199,7 @@ class _CountedPredictions:
         table = self.predictor.table(batch, self.n_rows)
         a: Assessment = self.predictor.assess(table, self.n_rows)
         groups = self.predictor.groups(batch, self.acceptance.group_column)
-        refusals = self._refusals(a, groups)
+        refusals = self.acceptance.refusals(a, groups)
         self._count(a, refusals)
         for column, values in self.predictor.unseen(table).items():
             self._remember(self.unseen.setdefault(column, Counter()), values)
@@ -135,12 +213,6 @@ class _CountedPredictions:
             columns += self.sets.columns(self.predictor, table)
         return columns
 
-    def _refusals(self, a: Assessment, groups: Any) -> Any:
-        with warnings.catch_warnings():
-            # That nothing is known of the typicality is told once, at the end, not for each batch.
-            warnings.simplefilter("ignore", SepcWarning)
-            return self.acceptance.refusals(a, groups)
-
     def _count(self, a: Assessment, refusals: Any) -> None:
         self.n_rows += len(a)
         self.refused.update(why for why in refusals.tolist() if why is not None)
@@ -151,7 +223,7 @@ class _CountedPredictions:
     @staticmethod
     def _remember(counter: Counter[str], values: dict[str, int]) -> None:
         for value, n in values.items():
-            if value in counter or len(counter) < _REMEMBERED:
+            if value in counter or len(counter) < 1000:  # a file may hold more than fit into memory
                 counter[value] += n
 
     @property
@@ -159,13 +231,8 @@ class _CountedPredictions:
         """Number of rows whose label is accepted."""
         return self.n_rows - self.refused.total()
 
-    @property
-    def unknown_typicality(self) -> str | None:
-        """Why nothing is refused as strange, where that could be expected."""
-        return no_typicality(self.predictor.model) if self.acceptance.min_typicality > 0.0 else None
-
-    def tell(self) -> None:
-        """Say what was done."""
+    def print_summary(self) -> None:
+        """Print counts and notes."""
         if not self.n_rows:
             note("the table has column names but no rows; the answer has none either.")
             return
@@ -176,23 +243,24 @@ class _CountedPredictions:
         )
         if self.refused:
             say(f"refused: {'; '.join(self._refused_in_words())}")
-        if self.unknown_typicality is not None:
-            note(self.unknown_typicality)
+        why = no_typicality(self.predictor.model)
+        if self.acceptance.min_typicality > 0.0 and why is not None:
+            note(why)
         say(f"labels: {counted(self.labels)}")
         say(f"reasons: {counted(dict(self.reasons.most_common()))}")
         if self.sets is not None:
-            self.sets.tell()
+            self.sets.print_summary()
         for column, values in self.unseen.items():
             note(_in_words(column, values))
 
     @property
     def _least(self) -> str:
-        """What is asked of a label that is accepted."""
+        """The condition on accepted labels, in words."""
         trusted = self.acceptance.in_words()
         if not self.predictor.has_costs:
             return trusted
         cheap = "an expected cost no larger than that of " + ("asking a person" if self.predictor.can_ask else "others")
-        by_cost_alone = self.acceptance.promise is None and self.acceptance.asked_trust is None
+        by_cost_alone = self.acceptance.promise is None and self.acceptance.given_trust is None
         return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
@@ -200,18 +268,15 @@ class _CountedPredictions:
         return [f"{n:,} ({percent(n / self.n_rows)}) since {words}" for n, words in named]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, ready for JSON."""
+        """Return the counts, ready for JSON."""
+        promise, holds = self.acceptance.promise, self.acceptance.holds
         return {
             "rows": self.n_rows,
             "accepted": self.n_accepted,
             "refused": {why: self.refused[why] for why in REFUSALS if self.refused[why]},
-            "min_trust": self.acceptance.min_trust if self.acceptance.promise is None else None,
+            "min_trust": self.acceptance.min_trust if promise is None else None,
             "min_typicality": self.acceptance.min_typicality,
-            **(
-                {}
-                if self.acceptance.promise is None
-                else {"promise": self.acceptance.promise.to_dict(), "promise_holds": self.acceptance.holds}
-            ),
+            **({} if promise is None else {"promise": promise.to_dict(), "promise_holds": holds}),
             "labels": dict(self.labels),
             "reasons": dict(self.reasons),
             "unseen": {column: dict(values) for column, values in self.unseen.items()},
@@ -225,15 +290,7 @@ def _in_words(column: str, values: Counter[str]) -> str:
 
 
 class _LabelSetColumns:
-    """Sets of labels that a calibrated model gives, as two columns: the labels, joined by a mark in none; and how many.
-
-    Parameters
-    ----------
-    model : TablePipeline, SEPClassifier or SEPEnsembleClassifier
-    coverage : float
-    per_class : bool
-        Arguments of `predict_set`.
-    """
+    """Sets of labels by `predict_set`: as texts of labels joined by a mark that is in none, and their sizes."""
 
     def __init__(self, model: Any, coverage: float, per_class: bool) -> None:
         if classifier_of(model)._calibration is None:
@@ -256,8 +313,8 @@ class _LabelSetColumns:
         self.always = found.always
         return [self.between.join(map(str, labels)) for labels in found.labels()], sizes
 
-    def tell(self) -> None:
-        """Say what was done."""
+    def print_summary(self) -> None:
+        """Print counts and notes."""
         within = "within each class" if self.per_class else "over all"
         several = sum(n for size, n in self.sizes.items() if size > 1)
         say(
@@ -269,7 +326,7 @@ class _LabelSetColumns:
             note(f"too few rows were held back for such a promise, so that every set holds {named}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, ready for JSON."""
+        """Return the counts, ready for JSON."""
         return {
             "coverage": self.coverage,
             "per_class": self.per_class,

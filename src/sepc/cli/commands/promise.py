@@ -1,44 +1,34 @@
-"""``sepc promise``: a promise for a model, made from rows that it has not learned from."""
+"""``sepc promise``: a promise for a model, made from rows that it was not fitted to."""
 
 from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sepc.cli.console import UsageError, note, say, show, show_json
-from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, learned_from, notation_of, read_model, under_policy
-from sepc.cli.promised import (
-    PARTS,
-    group_column,
-    make_promise,
-    note_no_promise,
-    note_other_meaning,
-    promise_text,
-)
+from sepc.cli.labelled_tables import LabelledTable, require_labels
+from sepc.cli.model_inputs import learned_from, read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
-from sepc.common.text import many, shortened
+from sepc.common.text import many, percent, shortened
 from sepc.persist import save
+from sepc.promises import TrustThreshold, preview_promise, select_min_trust
 from sepc.promises.parts import ALL, LABEL, REGION
 from sepc.tables import TablePipeline
 
-_NAMED = 10
-_USUAL_ERROR, _USUAL_CONFIDENCE = 0.05, 0.95
+PARTS = (ALL, LABEL, REGION)  # values of --by that are no column
 
 
 def run(options: Namespace) -> None:
     """Make a promise, show it, and write the model that keeps it."""
     require_writable(options.output, options.model, options.data)
-    model = under_policy(read_model(options.model), options)
-    by, confidence, limit = _asked(options, model.promise)
-    data = read_labelled_table(
-        options, category=categories_of(model), notation=notation_of(model), group_column=group_column(by)
-    )
+    model = with_policy(read_model(options.model), options)
+    by, confidence, limit = _terms(options, model.promise)
+    data = read_labelled_for(model, options, group_column(by))
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
-    require_columns(columns_of(model), data.table.column_names, data.name)
-    data = data.with_labels_of(model.classes_)
     _note_learned(model, data)
     made_from = f"{many(len(data.labels), 'row')} of {data.name}"
     promise = make_promise(model, data, made_from, by, confidence, **limit)
@@ -56,32 +46,26 @@ def run(options: Namespace) -> None:
             raise InputError(f"{options.output} is not written: there is nothing to promise.")
 
 
-def _asked(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
-    """Return parts, confidence and limit: as asked for, or else as the model has promised before."""
+def _terms(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
+    """Return parts, confidence and limit: by options, else as the model has promised before."""
     if options.by == options.target and options.by not in PARTS:
         raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
     by, confidence = options.by, options.confidence
-    if by == ALL:
-        return None, _confidence(confidence, before), _limit(options, before)
     if by is None and before is not None and before.parts:
         by = before.by if before.by in (LABEL, REGION) else before.group_column or None
         if by is None:
             raise UsageError("the model keeps a promise by groups that are no column of a table; expected --by.")
-    return by, _confidence(confidence, before), _limit(options, before)
-
-
-def _confidence(asked: float | None, before: Any) -> float:
-    if asked is not None:
-        return asked
-    return _USUAL_CONFIDENCE if before is None else float(before.confidence)
+    if confidence is None:
+        confidence = 0.95 if before is None else float(before.confidence)
+    return None if by == ALL else by, confidence, _limit(options, before)
 
 
 def _limit(options: Namespace, before: Any) -> dict[str, Any]:
-    """Return the limit that was asked for, or else the one that the model has promised before."""
+    """Return the limit by options, else the one that the model has promised before."""
     if options.max_cost is not None:
         return {"max_cost": options.max_cost}
     if options.max_error is not None or before is None:
-        return {"max_error": _USUAL_ERROR if options.max_error is None else options.max_error}
+        return {"max_error": 0.05 if options.max_error is None else options.max_error}
     limits = {part.limit for part in before.thresholds}
     if len(limits) > 1:
         raise UsageError(
@@ -98,6 +82,65 @@ def _note_learned(model: Any, data: LabelledTable) -> None:
     if known is not None and known.any():
         rows = (np.flatnonzero(known) + 1).tolist()
         note(
-            f"the model has learned from {many(len(rows), 'row')} like these ({shortened(rows, _NAMED)}). If they are "
+            f"the model has learned from {many(len(rows), 'row')} like these ({shortened(rows, 10)}). If they are "
             "the same records, the promise does not hold: take others."
         )
+
+
+def group_column(by: str | None) -> str | None:
+    """Return the column that ``--by`` names; None if it names none."""
+    return None if by is None or by in PARTS else by
+
+
+def note_other_meaning(by: str | None, columns: Sequence[str]) -> None:
+    """Print a note on the meaning of ``--by`` where a column has the same name."""
+    if by in PARTS and by in columns:
+        note(f"--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it.")
+
+
+def make_promise(
+    model: Any, data: LabelledTable, made_from: str, by: str | None, confidence: float, **limit: Any
+) -> TrustThreshold:
+    """Return the promise of `select_min_trust` for held-out rows, which `made_from` describes for messages.
+
+    If `by` names a column, the rows have groups; `limit` is max_error or max_cost.
+    """
+    groups = None if group_column(by) is None else data.groups
+    if groups is not None and None in (values := groups.tolist()):
+        raise InputError(
+            f"{data.name}: column {by!r} has no value in row {values.index(None) + 1}; expected the group of each "
+            "row that the promise is made from. Fill it in, or take these rows out."
+        )
+    parts = by if groups is None else groups
+    found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
+    return replace(found, made_from=made_from, group_column=found.group_column if groups is None else str(by))
+
+
+def model_rows(model: Any, data: LabelledTable) -> Any:
+    """Return the rows as a model takes them."""
+    return data.table if hasattr(model, "steps") else data.table.to_pandas()
+
+
+def promise_text(promise: TrustThreshold) -> str:
+    """Return a promise as lines of text."""
+    source = f" of {promise.made_on}" + (f", from {promise.made_from}" if promise.made_from else "")
+    if not promise.parts:
+        return f"promise{source}: {promise.message}"
+    head = (
+        f"promise by {promise.group_column or promise.by}{source}; all together with a confidence of "
+        f"{percent(promise.confidence)}; {promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
+    )
+    return "\n".join([head, *(f"  {line}" for line in promise.lines())])
+
+
+def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:
+    """Print a note that nothing can be promised, with the number of rows that a promise may take."""
+    by = LABEL if promise.by == LABEL else None
+    try:
+        preview = preview_promise(model, confidence=promise.confidence, by=by, **limit)
+    except InputError:  # a model without held-out records
+        more = "more calibration rows, a larger limit or a better model may allow one"
+    else:
+        other = "" if promise.by in (ALL, LABEL) else " for all labels together"
+        more = f"an estimate{other}: {'; '.join(preview.lines())}"
+    note(f"nothing can be promised; {more}.")

@@ -7,7 +7,7 @@ from typing import Any
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
 from sepc.cli.console import UsageError, note, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.model_inputs import categories_of, columns_of, notation_of, read_model, under_policy
+from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
 
@@ -23,7 +23,7 @@ def run(options: Namespace) -> None:
     model, test = _model_and_test(options)
     with step_progress("explaining verdicts") as on_step:
         made = report(
-            under_policy(model, options),
+            with_policy(model, options),
             test.frame(),
             test.labels,
             title=options.title or _title(options),
@@ -36,17 +36,17 @@ def run(options: Namespace) -> None:
     for text in made.to_dict()["warnings"]:
         note(text)
     made.write(options.output)
-    say(f"report written to {options.output}; it {_names(options)}")
+    say(f"report written to {options.output}; it {_row_names(options)}")
 
 
 def _title(options: Namespace) -> str:
-    """Return a title that tells what was tested and for which label, wherever the file lies."""
+    """Return a title of the tested file's name and the label column."""
     path = options.test or options.data
     return f"{'Standard input' if path == '-' else Path(path).name}: {options.target}"
 
 
-def _names(options: Namespace) -> str:
-    """Return how records are named in the report."""
+def _row_names(options: Namespace) -> str:
+    """Return how records are named in the report, in words."""
     test = "names test records by their rows in the file"
     if options.no_training_rows:
         return f"{test}, from 1, and shows no training record"
@@ -56,14 +56,13 @@ def _names(options: Namespace) -> str:
 def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     classifier = None if options.model else make_classifier(options)
     _require_one_model(options)
-    model = read_model(options.model) if options.model else None
-    category, notation = (categories_of(model), notation_of(model)) if model else ([], None)
-    column = getattr(model.promise, "group_column", None) or None if model else None
-    data = read_labelled_table(options, category=category, notation=notation, group_column=column)
+    if options.model:
+        model = read_model(options.model)
+        data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
+        require_labels(data, options.target)
+        return model, data
+    data = read_labelled_table(options)
     require_labels(data, options.target)
-    if model is not None:
-        require_columns(columns_of(model), data.table.column_names, data.name)
-        return model, data.with_labels_of(model.classes_)
     train, test = _split(options, data)
     if options.n_imp == "auto":
         best = set_n_imp(classifier, train, options.random_state).best
@@ -76,14 +75,14 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
 
 
 def _require_one_model(options: Namespace) -> None:
-    """Raise a `UsageError` if a model is named and its making is described, too."""
-    described = {
+    """Raise a `UsageError` for a model beside options of a fit."""
+    fit_options = {
         "--ensemble": options.ensemble,
         "--n-imp": options.n_imp is not None,
         "--trust": options.trust,
         "--sample-weight": options.sample_weight,
     }
-    given = [name for name, value in described.items() if value]
+    given = [name for name, value in fit_options.items() if value]
     if options.model and given:
         raise UsageError(f"{given[0]} is for a model that is to be fitted; expected either it or --model.")
 
