@@ -72,6 +72,12 @@ class TestChosen:
         assert np.count_nonzero(rows >= 900) == core_counts(np.array([900, 100]), 200)[1]
 
 
+def draw(rng, share, n):
+    """Return records in the cells of a table, and labels of which this share are 1 in each cell."""
+    cells = rng.integers(6, size=(n, 2))
+    return cells.astype(float), (rng.random(n) < share[tuple(cells.T)]).astype(int)
+
+
 class TestFits:
     def test_the_order_of_rows_does_not_matter(self, small_core):
         X, y = clouds(2000)
@@ -154,19 +160,18 @@ class TestFits:
 
     def test_records_of_a_table_of_a_few_values_are_left_out_one_by_one(self, small_core):
         """New records will be equal to some: a model that had seen no equal of them would be too unsure."""
-        rng = np.random.default_rng(0)
-        share = rng.random((6, 6))
-
-        def draw(n):
-            cells = rng.integers(6, size=(n, 2))
-            return cells.astype(float), (rng.random(n) < share[tuple(cells.T)]).astype(int)
-
-        X, y = draw(4000)
-        assert len(X) > small_core
-        clf = SEPClassifier().fit(X, y)
-        part, cell = clf.model_.fit.part, clf.model_.points @ [1.0, 100.0]
-        for one in np.unique(cell):
-            assert set(part[cell == one]) == {0, 1, 2}
-        X_test, y_test = draw(20_000)
-        assert clf.score(X_test, y_test) > 0.54
-        assert clf.trust_score(X_test).mean() == pytest.approx(clf.score(X_test, y_test), abs=0.03)
+        right, trusted = [], []
+        for seed in range(4):  # the densities of one draw may be too sure, and those of another too unsure
+            rng = np.random.default_rng(seed)
+            share = rng.random((6, 6))
+            X, y = draw(rng, share, 4000)
+            assert len(X) > small_core
+            clf = SEPClassifier().fit(X, y)
+            part, cell = clf.model_.fit.part, clf.model_.points @ [1.0, 100.0]
+            for one in np.unique(cell):
+                assert set(part[cell == one]) == {0, 1, 2}
+            X_test, y_test = draw(rng, share, 20_000)
+            right.append(clf.score(X_test, y_test))
+            trusted.append(clf.trust_score(X_test).mean())
+        assert np.mean(right) > 0.54
+        assert np.mean(trusted) == pytest.approx(np.mean(right), abs=0.03)
