@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 
 import sepc
 from sepc import SepcError, SEPClassifier
-from sepc.estimators import records
 from sepc.feedback import FeedbackMonitor
+from sepc.scale import scattered_counts
 
 ignore_isolated = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
 
@@ -118,7 +118,7 @@ def test_interrupting_a_fit_leaves_the_classifier_as_it_was(where, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(records, "counts_of_scattered", interrupted)
+    monkeypatch.setattr(scattered_counts, "counts_of_scattered", interrupted)
     with pytest.raises(KeyboardInterrupt):
         where(clf, X, y)
     assert vars(clf) == before
