@@ -1,12 +1,12 @@
 """BLAS threads: one inside the solvers, as many as before outside."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pkgutil import resolve_name
 from threading import Barrier, Event
 
 import numpy as np
 import pytest
 import scipy.linalg.cython_blas  # noqa: F401  (another)
-from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
@@ -45,17 +45,17 @@ def test_small_work_leaves_the_threads_alone():
 @pytest.mark.parametrize(
     ("classifier", "optimiser"),
     [
-        (SEPClassifier(), "sepc.estimators.calibrating.minimize"),
+        (SEPClassifier(), "sepc.estimators.calibrating._minimum"),
         (SEPEnsembleClassifier(n_estimators=2, random_state=0), "sepc.estimators.ensemble.stacking.minimize"),
     ],
 )
 def test_small_fits_wake_no_threads(monkeypatch, classifier, optimiser):
-    """L-BFGS-B solves systems of two equations, for which OpenBLAS wakes all threads, and they keep a core busy."""
-    seen = []
+    """Optimisers solve systems of a few equations, for which OpenBLAS wakes all threads, and they keep a core busy."""
+    seen, optimise = [], resolve_name(optimiser)
 
     def watched(*args, **options):
         seen.append(blas_threads())
-        return minimize(*args, **options)
+        return optimise(*args, **options)
 
     monkeypatch.setattr(optimiser, watched)
     with threadpool_limits(2, user_api="blas"):
