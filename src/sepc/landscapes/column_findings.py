@@ -76,7 +76,7 @@ def _is_one_hot(part: FloatArray) -> bool:
 
 
 def level_values(column: SourceColumn, X: FloatArray) -> FloatArray | None:
-    """Return the levels of a column of few values, shape (n,); None for a measurement."""
+    """Return the levels of a column of at most 10 values, taken for a category, shape (n,); None for a measurement."""
     values = column.values(X)
     if column.is_one_hot:
         return values
@@ -107,7 +107,7 @@ def column_findings(
 
 
 def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
-    """Yield findings on columns that a model should not learn from: ids and label leaks."""
+    """Yield findings on columns that a model should not learn from, ids and label leaks; `sepc fit` shows these alone."""
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
     yield from _leak_findings(X, codes, [column for column in columns if column not in ids])

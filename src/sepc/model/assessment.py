@@ -324,7 +324,7 @@ class Assessment:
         return self._frames.frame(self.shown(), rows=True)
 
     def shown(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of the frame."""
+        """Return the columns that `to_frame` shows; some, such as `main_region`, are attributes only."""
         costs = ("expected_cost", "asking_cost") if self.has_costs else ()
         names = ("distance", "typicality", "stability", *costs, *[n for n in self.names if n == "agreement"])
         return {
@@ -367,7 +367,7 @@ def _reason(a: Assessment) -> NDArray[np.str_]:
 
 
 def decision_columns(decision: Decision, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of an assessment that a decision has."""
+    """Return the columns of an assessment that a decision has; columns may also be functions that make them."""
     unknown = np.full(len(decision.label), np.nan)
     return {
         "label": classes[decision.label],

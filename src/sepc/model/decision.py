@@ -25,8 +25,10 @@ class Decision(NamedTuple):
     Attributes
     ----------
     label : ndarray of int, shape (n,)
+        With costs that of the least expected cost, not always the most probable one.
     trust : ndarray of shape (n,)
     proba : ndarray of shape (n, n_classes)
+        With the class priors of the policy. By counts, normalised smoothed shares: the trust is then another number.
     contested : ndarray of bool, shape (n,)
         Whether another label has a third of the probability or more; by counts, whether the deciding region has as many
         points of other labels.

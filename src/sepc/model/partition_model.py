@@ -191,7 +191,7 @@ class DensityFit(Generic[D]):
     whole : LocalDensities or Mixture
         Of all records.
     groups : ndarray of int, shape (n_regions,)
-        The component of each region, class by class.
+        The component of each region, class by class: its ellipsoids, then its isolated records, taken together.
     calibration : Calibration
         The identity where none was learnt.
     held_out : tuple of LocalDensities or Mixture

@@ -167,7 +167,11 @@ class DevicePoints:
         return decide_by_counts(verdicts, model.rules, model.class_count, model.trust), verdicts, which
 
     def _by_density(self) -> tuple[Decision, list[Verdicts], Array]:
-        """Return the same if the label is known: a case is a label and the verdict of the problem that it decides."""
+        """Return the same where the label is known: a case is a label and the verdict of the problem that it decides.
+
+        Probabilities and trust of these decisions are placeholders, 1 for the label: a column made of them belongs into
+        `ArrayAssessment` and its `to_numpy`.
+        """
         groups = self._groups()
         label, own = self.decision.label, groups[0].which
         tables = self._judged(groups)  # here, while the device is busy with the labels
