@@ -107,7 +107,7 @@ def column_findings(
 
 
 def trap_findings(X: FloatArray, codes: IntArray, columns: Sequence[SourceColumn]) -> Iterator[Finding]:
-    """Yield findings on columns that a model should not learn from, ids and label leaks; those that `sepc fit` shows."""
+    """Yield findings on columns that a model should not learn from, ids and label leaks: those of `sepc fit`."""
     ids = [column for column in columns if _is_id(column.values(X), column)]
     yield from _id_findings(X, codes, ids)
     yield from _leak_findings(X, codes, [column for column in columns if column not in ids])
