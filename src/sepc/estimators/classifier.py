@@ -83,7 +83,7 @@ class SEPClassifier(TrustClassifier):
     mean_, scale_ : ndarray of shape (d,)
         Standardised units are ``(x - mean_) / scale_``.
     model_ : DensityModel or CountModel
-        The fitted model: regions, densities and calibration. See `sepc.model`.
+        The fitted model: regions, densities and calibration. See `sepc.model.PartitionModel`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (d,)
         Where the training set had names.

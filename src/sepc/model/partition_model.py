@@ -220,8 +220,7 @@ class DensityModel(PartitionModel):
     Attributes
     ----------
     fit : DensityFit of LocalDensities
-    policy : Policy or None
-        Class priors other than in training, and costs of errors.
+        Densities, calibration and held-out densities; a policy has class priors and costs of errors.
     """
 
     fit: DensityFit[LocalDensities]

@@ -61,7 +61,8 @@ def _range(column: Column, low: float, high: float, records: FloatArray | None) 
     text = f"{column.name} {ends[0] if ends[0] == ends[1] else f'{ends[0]} to {ends[1]}'}"
     if records is None:
         return _Place(text, (last - first) / (largest - smallest))
-    return _Place(text, float(np.mean((records >= first) & (records <= last))))
+    slack = 1e-9 * (largest - smallest)  # records at the ends, which were converted to standard deviations and back
+    return _Place(text, float(np.mean((records >= first - slack) & (records <= last + slack))))
 
 
 def _level(column: Column, center: FloatArray, records: FloatArray | None, inside: BoolArray | None) -> _Place:
