@@ -153,7 +153,7 @@ class TestNames:
         assert [len(regions) for regions in by_component] == [len(g) for g in members(model.fit.groups)]
         told = joined.regions()
         for name, regions in zip(model.region_names(), by_component, strict=True):
-            assert set(told.region[told.read_as == name]) == {region for region in regions if "@" not in region}
+            assert set(told.region[told.component == name]) == {region for region in regions if "@" not in region}
 
     def test_samples_are_drawn_by_either_name(self, joined):
         first = joined.model_.rules[0].stack[0]
@@ -164,13 +164,13 @@ class TestNames:
 
     def test_rules_for_other_programs_tell_it(self, joined):
         told = rules_dict(joined)["problems"][0]["regions"]
-        assert [one["read_as"] for one in told] == joined.regions().read_as.tolist()
+        assert [one["component"] for one in told] == joined.regions().component.tolist()
 
     def test_a_region_by_itself_keeps_its_name(self):
         clf = SEPClassifier().fit([[0.0], [1.0], [2.0], [5.0], [6.0], [9.0]], [0, 0, 0, 1, 1, 1])
-        assert clf.regions().read_as.tolist() == clf.regions().region.tolist()
+        assert clf.regions().component.tolist() == clf.regions().region.tolist()
         by_counts = SEPClassifier(trust="paper").fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
-        assert by_counts.regions().read_as.tolist() == by_counts.regions().region.tolist()
+        assert by_counts.regions().component.tolist() == by_counts.regions().region.tolist()
 
     def test_an_explanation_says_how_many_regions_speak(self, joined, cut_clouds):
         X, y = cut_clouds
@@ -270,4 +270,4 @@ class TestEverywhere:
         codes = clf.model_.densities.codes[clf.model_.fit.groups]
         assert (np.diff(codes) >= 0).all()
         told = clf.regions()
-        assert all(name.startswith(f"{label}#") for name, label in zip(told.read_as, told.label, strict=True))
+        assert all(name.startswith(f"{label}#") for name, label in zip(told.component, told.label, strict=True))

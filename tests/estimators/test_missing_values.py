@@ -266,7 +266,7 @@ class TestTraining:
     def test_honest_probabilities_know_of_the_gaps(self, cancer):
         X, y = cancer
         clf = SEPEnsembleClassifier(n_estimators=4).fit(with_gaps(X[::2], 0.3), y[::2])
-        own = clf.honest_proba_[np.arange(len(y[::2])), np.searchsorted(clf.classes_, y[::2])]
+        own = clf.out_of_fold_proba_[np.arange(len(y[::2])), np.searchsorted(clf.classes_, y[::2])]
         assert -np.log(own).mean() < 0.3
 
 

@@ -107,8 +107,8 @@ class TestElsewhere:
     def test_honest_probabilities_are_those_of_the_rows(self, iris):
         X, y, weight = iris
         clf = SEPEnsembleClassifier(n_estimators=3).fit(X, y, sample_weight=weight)
-        assert clf.honest_proba_.shape == (len(y), 3)
-        assert np.array_equal(np.isnan(clf.honest_proba_[:, 0]), weight == 0)
+        assert clf.out_of_fold_proba_.shape == (len(y), 3)
+        assert np.array_equal(np.isnan(clf.out_of_fold_proba_[:, 0]), weight == 0)
 
     @pytest.mark.parametrize("times", [3, 8])
     def test_copies_are_left_out_together(self, iris, times):
@@ -120,7 +120,7 @@ class TestElsewhere:
         often = SEPEnsembleClassifier(n_estimators=3).fit(X, noisy, sample_weight=np.full(len(y), times))
         losses = []
         for clf in (once, often):
-            own = clf.honest_proba_[np.arange(len(y)), np.searchsorted(clf.classes_, noisy)]
+            own = clf.out_of_fold_proba_[np.arange(len(y)), np.searchsorted(clf.classes_, noisy)]
             losses.append(-np.log(own).mean())
         assert losses[1] > 0.8 * losses[0]
 

@@ -110,7 +110,7 @@ class TestWithoutRecords:
         ):
             with pytest.raises(SepcError, match=r"needs the training records.*training_rows=True"):
                 needs()
-        assert not hasattr(stored(fitted["ensemble"][0], tmp_path, training_rows=False), "honest_proba_")
+        assert not hasattr(stored(fitted["ensemble"][0], tmp_path, training_rows=False), "out_of_fold_proba_")
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_a_notebook_can_show_the_model_and_complete_its_names(self, fitted, tmp_path, kind):

@@ -11,7 +11,7 @@ from sepc.persist.model_files import FORMAT
 class TestTheSame:
     def test_honest_probabilities_are_the_same(self, fitted, tmp_path):
         clf, _ = fitted["ensemble"]
-        assert np.array_equal(stored(clf, tmp_path).honest_proba_, clf.honest_proba_)
+        assert np.array_equal(stored(clf, tmp_path).out_of_fold_proba_, clf.out_of_fold_proba_)
 
 
 class TestWithoutRecords:

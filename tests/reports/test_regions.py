@@ -43,6 +43,6 @@ def test_what_is_read_as_one_is_told_where_it_is(trust, is_told):
     clf = SEPClassifier(n_imp=0.05, trust=trust).fit(X, y)
     told = regions_table(Subject.of(clf, X, y))
     keys = [column["key"] for column in told["columns"]]
-    assert ("read_as" in keys) == ("read_as" in regions_text(clf)) == is_told
+    assert ("component" in keys) == ("component" in regions_text(clf)) == is_told
     if is_told:
-        assert {row[keys.index("read_as")] for row in told["rows"]} == {"a#1+", "b#1+"}
+        assert {row[keys.index("component")] for row in told["rows"]} == {"a#1+", "b#1+"}

@@ -308,5 +308,5 @@ class TestCluster:
         with joblib.parallel_config(backend="dask"), get_task_stream(cluster) as done:
             there = SEPEnsembleClassifier(n_estimators=3, n_jobs=2).fit(X, y)
         assert len(done.data) == 3
-        np.testing.assert_array_equal(here.honest_proba_, there.honest_proba_)
+        np.testing.assert_array_equal(here.out_of_fold_proba_, there.out_of_fold_proba_)
         np.testing.assert_array_equal(here.predict_proba(X), there.predict_proba(X))

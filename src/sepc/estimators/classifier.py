@@ -223,7 +223,7 @@ class SEPClassifier(TrustClassifier):
             As the training set came in; pandas for plain arrays. `n_label` and `n_others` count the training points
             (those that did not shape it, if `trust` is "counts" or "bound") of the ellipsoid's label and of all others
             in it. `trust` is the probability of its label at its centre if `trust` is "local" or "raw", else that of a
-            point in it alone by these counts. `iteration` is 0 for the remainder at the end. `read_as` is the name in
+            point in it alone by these counts. `iteration` is 0 for the remainder at the end. `component` is the name in
             explanations: its own, or one with a ``+`` for the merged regions of a label. The last columns are the ends
             of its range in each feature.
 
@@ -237,16 +237,16 @@ class SEPClassifier(TrustClassifier):
         """
         check_is_fitted(self)
         reach = [f"{name} {end}" for name in self.model_.features for end in ("low", "high")]
-        names = "region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "read_as"
+        names = "region", "label", "n_label", "n_others", "purity", "trust", "iteration", "log_volume", "component"
         columns: dict[str, list[Any]] = {name: [] for name in (*names, *reach)}
-        read_as = self.model_.component_names()
+        components = self.model_.component_names()
         for problem, p in enumerate(self.partitions_):
             for k, block in enumerate(p.blocks):
-                for name, value in self._region(problem, k, block, read_as).items():
+                for name, value in self._region(problem, k, block, components).items():
                     columns[name].append(value)
         return self._frames.frame(columns)
 
-    def _region(self, problem: int, k: int, block: Block, read_as: dict[str, str]) -> dict[str, Any]:
+    def _region(self, problem: int, k: int, block: Block, components: dict[str, str]) -> dict[str, Any]:
         rules = self.model_.rules[problem]
         own = rules.counts[k, block.side]
         others = rules.counts[k].sum() - own
@@ -262,7 +262,7 @@ class SEPClassifier(TrustClassifier):
             "trust": self.model_.region_trust(problem, k),
             "iteration": block.iteration,
             "log_volume": E.log_volume + float(np.log(self.scale_).sum()),
-            "read_as": read_as.get(rules.names[k], rules.names[k]),
+            "component": components.get(rules.names[k], rules.names[k]),
         }
         for name, low, high in zip(self.model_.features, center - half, center + half, strict=True):
             row[f"{name} low"], row[f"{name} high"] = float(low), float(high)

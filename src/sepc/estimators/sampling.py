@@ -21,11 +21,11 @@ def draw(
     They are in the model's units, shape (n, d), and come with their labels. Only ellipsoids of `label` and `region` are
     used, if these are not None.
     """
-    read_as = model.component_names()
+    components = model.component_names()
     sources = [
         source
         for source in _sources(model)
-        if region in (None, source[0], read_as.get(source[0])) and label in (None, source[1])
+        if region in (None, source[0], components.get(source[0])) and label in (None, source[1])
     ]
     if not sources:
         raise InputError(

@@ -156,8 +156,8 @@ class Explanation(TextExplanation):
         None if no change to another label was found.
     unit : str
         Unit of distances.
-    reading : str
-        The trust method: the `trust` of the classifier.
+    trust_method : str
+        The `trust` of the classifier.
     counted : {"training", "held-out"}
         Which records are counted: all training records, or those that shaped no ellipsoid.
     grows : bool
@@ -202,7 +202,7 @@ class Explanation(TextExplanation):
     counterfactual: Counterfactual | None
     unit: str
     counted: str
-    reading: str
+    trust_method: str
     grows: bool
     limits: str = ""
     policy: PolicyNote | None = None
@@ -402,7 +402,7 @@ def explain(
         counterfactual=counterfactual(model, x, label, vocabulary, limits, ways_into_regions(model, x, label)),
         unit=model.unit,
         counted="training" if rules.training_counts.all_counted else "held-out",
-        reading=model.trust,
+        trust_method=model.trust,
         grows=model.grows,
         limits=limits.in_words(),
         policy=policy_note(model, decision.proba[0]),

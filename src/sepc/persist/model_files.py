@@ -32,8 +32,8 @@ def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) 
         An existing file is replaced, once the new one is complete.
     training_rows : bool, default=True
         Whether the file holds the training records. Without them all labels, trust, counts and regions stay the same.
-        Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and `honest_proba_` need
-        them. Some of the data stays: isolated records, each of which is a region of its own (the file has their
+        Explanations no longer name the nearest records, and `landscape_`, `FeedbackMonitor` and `out_of_fold_proba_`
+        need them. Some of the data stays: isolated records, each of which is a region of its own (the file has their
         number), and single values, not linked into records, such as the quantiles of each feature in an ensemble. The
         page on the model format lists them.
 

@@ -93,7 +93,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     in_words = rules_in_words(model.grows)
     # Where densities decide, the rules only select the region and the counts of a record.
     decides = "would be decided, by the paper, by" if isinstance(model, DensityModel) else "is decided by"
-    problems, read_as = [], model.component_names()
+    problems, components = [], model.component_names()
     for problem, (p, rules) in enumerate(zip(clf.partitions_, model.rules, strict=True)):
         problems.append(
             {
@@ -101,7 +101,7 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
                 "n_isolated": len(rules.isolated),
                 "n_iter": p.n_iter,
                 "stopped": p.stopped,
-                "regions": [_region(clf, problem, k, block, read_as) for k, block in enumerate(p.blocks)],
+                "regions": [_region(clf, problem, k, block, components) for k, block in enumerate(p.blocks)],
             }
         )
     return {
@@ -112,8 +112,8 @@ def _of_single(clf: SEPClassifier) -> dict[str, Any]:
     }
 
 
-def _region(clf: SEPClassifier, problem: int, k: int, block: Any, read_as: dict[str, str]) -> dict[str, Any]:
-    row = clf._region(problem, k, block, read_as)
+def _region(clf: SEPClassifier, problem: int, k: int, block: Any, components: dict[str, str]) -> dict[str, Any]:
+    row = clf._region(problem, k, block, components)
     centers = clf.model_.original(block.ellipsoid.center).tolist()
     reach = {
         name: {"centre": center, "low": row.pop(f"{name} low"), "high": row.pop(f"{name} high")}

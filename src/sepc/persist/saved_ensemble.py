@@ -49,7 +49,7 @@ def pack_ensemble(writer: ArrayWriter, clf: SEPEnsembleClassifier, training_rows
     elif training_rows:
         pack_records(writer, ensemble.records_by_view[PLAIN])
         writer.put("scores", ensemble.records_by_view[SCORES].points)
-        writer.put("honest_proba", clf.honest_proba_)
+        writer.put("out_of_fold_proba", clf.out_of_fold_proba_)
     _pack_views(writer.under("views"), ensemble.views)
     pack_outline(writer, ensemble.outline)
     writer.put("weights", ensemble.stack.weights)
@@ -116,7 +116,7 @@ def unpack_ensemble(reader: ArrayReader, header: Header) -> SEPEnsembleClassifie
     if summary.has_rows:
         plain = unpack_records(reader, summary)
         records = plain, plain._replace(points=reader.numbers("scores", (summary.n, summary.dim)))
-        clf.honest_proba_ = reader.any_numbers("honest_proba", (None, len(summary.classes)))
+        clf.out_of_fold_proba_ = reader.any_numbers("out_of_fold_proba", (None, len(summary.classes)))
     readers = [reader.under(f"member{m}") for m in range(n)]
     pairs = zip(readers, header["members"], strict=True)
     members = [_unpacked_member(of_member, of_header, summary) for of_member, of_header in pairs]

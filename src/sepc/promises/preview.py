@@ -183,8 +183,8 @@ def _held_out(clf: Any) -> CalibrationVerdicts:
     model = model_of(clf)
     last = clf.steps[-1][1] if hasattr(clf, "steps") else clf
     points: IntArray = np.empty(0, dtype=np.int64)
-    if hasattr(last, "honest_proba_") and model.records is not None:
-        proba = last.honest_proba_[model.records.rows]
+    if hasattr(last, "out_of_fold_proba_") and model.records is not None:
+        proba = last.out_of_fold_proba_[model.records.rows]
         points = np.flatnonzero(np.isfinite(proba).all(axis=1))
         proba = proba[points]
     elif hasattr(model, "held_out_probabilities"):

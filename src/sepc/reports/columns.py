@@ -32,7 +32,7 @@ _CAUTION = (
     "It says what this model goes by, not what causes a label: columns that tell nearly the same share their weight, "
     "or have large terms that cancel out."
 )
-_ONLY_COUNTS = "This reading of the regions counts records: no column adds a term of its own, so none can be ranked."
+_ONLY_COUNTS = "This trust method counts records: no column adds a term of its own, so none can be ranked."
 
 
 def column_importance(subject: Subject) -> dict[str, Any]:

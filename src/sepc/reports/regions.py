@@ -27,7 +27,7 @@ _COLUMNS = (
     ("purity", "purity", "share"),
     ("trust", "trust", "share"),
     ("weight", "weight", "number"),
-    ("read_as", "read as", "text"),
+    ("component", "component", "text"),
     ("where", "where it lies", "text"),
     ("member", "member", "text"),
 )
@@ -210,8 +210,8 @@ def regions_table(subject: Subject) -> dict[str, Any]:
     """Return one row per region: name, label, training records, trust and place."""
     frame = subject.clf.regions()
     have = {name: frame[name].to_list() for name in frame.columns if name in {key for key, *_ in _COLUMNS}}
-    if have.get("read_as") == have["region"]:
-        del have["read_as"]  # none is merged
+    if have.get("component") == have["region"]:
+        del have["component"]  # none is merged
     if set(have.get("n_regions", ())) <= {1}:
         have.pop("n_regions", None)
     have["label"] = [str(label) for label in have["label"]]

@@ -38,8 +38,8 @@ MEANINGS = {
     "others": "training records of other labels that it holds, too",
     "trust": "how far to trust the label, from 0 to 100 %",
     "weight": "how much the opinion of the region's member counts",
-    "read as": "what explanations call the region; those with the same name, ending with a +, are read as one local "
-    "distribution",
+    "component": "what explanations call the region; those with the same name, ending with a +, are merged into one "
+    "local distribution",
     "typicality": "share of the training records, each judged unseen, that are at least as strange",
     "stability": "share of the partitions without a part of the training records that give the same label",
     "where it lies": "inside one ellipsoid, in the overlap of several, outside of all; incomplete where that depends "

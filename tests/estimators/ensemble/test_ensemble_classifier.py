@@ -28,7 +28,7 @@ class TestBits:
         again = SEPEnsembleClassifier(n_estimators=6, n_jobs=2).fit(X[order], y[order])
         assert np.array_equal(again.weights_, fitted.weights_)
         assert np.array_equal(again.predict_proba(asked), fitted.predict_proba(asked))
-        assert np.array_equal(again.honest_proba_, fitted.honest_proba_[order])
+        assert np.array_equal(again.out_of_fold_proba_, fitted.out_of_fold_proba_[order])
         assert same(again.assess(asked), fitted.assess(asked))
 
     @pytest.mark.parametrize("seed", range(8))
@@ -69,7 +69,7 @@ class TestBits:
 class TestHonestProbabilities:
     def test_they_are_in_the_order_of_the_rows_and_close_to_what_new_rows_get(self, data, fitted):
         X, y = data
-        honest = fitted.honest_proba_
+        honest = fitted.out_of_fold_proba_
         assert honest.shape == (len(X), 3)
         assert np.isfinite(honest).all()
         assert honest.sum(axis=1) == pytest.approx(1)
@@ -82,7 +82,7 @@ class TestHonestProbabilities:
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(150, 3)), rng.permutation(np.repeat([0, 1], 75))
         clf = SEPEnsembleClassifier(n_estimators=4).fit(X, y)
-        honest = np.mean(clf.honest_proba_.argmax(axis=1) == y)
+        honest = np.mean(clf.out_of_fold_proba_.argmax(axis=1) == y)
         assert 0.35 < honest < 0.62
         assert (clf.trust_score(X) < 0.8).all()
         assert "member" in clf.explain(X[0]).text
@@ -90,7 +90,7 @@ class TestHonestProbabilities:
     def test_the_only_record_of_a_class_has_none(self):
         X, y = np.arange(9.0)[:, None], np.array([1] * 4 + [0] + [2] * 4)
         clf = SEPEnsembleClassifier(n_estimators=2).fit(X, y)
-        assert np.flatnonzero(np.isnan(clf.honest_proba_).any(axis=1)).tolist() == [4]
+        assert np.flatnonzero(np.isnan(clf.out_of_fold_proba_).any(axis=1)).tolist() == [4]
 
 
 class TestHardTrainingSets:

@@ -149,8 +149,8 @@ def regions_text(model: Any) -> str:
             "more rows."
         )
     hidden = {"where"}
-    if "read_as" in frame and frame["read_as"].to_list() == frame["region"].to_list():
-        hidden.add("read_as")  # no components were merged
+    if "component" in frame and frame["component"].to_list() == frame["region"].to_list():
+        hidden.add("component")  # no components were merged
     names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
     n_more = len(rows) - _REGIONS_SHOWN

@@ -51,7 +51,7 @@ class SEPEnsembleClassifier(TrustClassifier):
     class_count_ : ndarray of int, shape (n_classes,)
     weights_ : ndarray of shape (n_estimators,)
         Weights of the members; some may be 0.
-    honest_proba_ : ndarray of shape (n, n_classes)
+    out_of_fold_proba_ : ndarray of shape (n, n_classes)
         Out-of-fold probabilities of the training rows; only the members' weights have seen these. NaN where a row is
         the only one of its class, or has a weight of 0.
     n_features_in_ : int
@@ -137,7 +137,7 @@ class SEPEnsembleClassifier(TrustClassifier):
             progress.finish()
             # Only now, with nothing left to interrupt, does the classifier change.
             self._keep(fitted.model, FrameMaker.like(X))
-            self.weights_, self.honest_proba_ = fitted.model.stack.weights, fitted.honest_proba
+            self.weights_, self.out_of_fold_proba_ = fitted.model.stack.weights, fitted.out_of_fold_proba
         return self
 
     def explain(

@@ -61,7 +61,7 @@ class FittedEnsemble(NamedTuple):
     """A model, and out-of-fold probabilities of the training rows, shape (n, n_classes)."""
 
     model: EnsembleModel
-    honest_proba: FloatArray
+    out_of_fold_proba: FloatArray
 
 
 def fit_ensemble(
@@ -137,9 +137,9 @@ def fit_ensemble(
         else:
             of_rows, densities = _out_of_fold(grown, records, rows)
         proba[rows] = background(stack.posterior(of_rows), strangeness.score(densities, beyond[rows]))
-    honest_proba = np.full((training.n_rows, proba.shape[1]), np.nan)  # NaN for rows that are no point
-    honest_proba[training.rows] = proba
-    return FittedEnsemble(model, honest_proba)
+    out_of_fold_proba = np.full((training.n_rows, proba.shape[1]), np.nan)  # NaN for rows that are no point
+    out_of_fold_proba[training.rows] = proba
+    return FittedEnsemble(model, out_of_fold_proba)
 
 
 def _out_of_fold(
