@@ -39,8 +39,8 @@ def device_points(clf: Any, X: Array) -> "DevicePoints":
         raise InputError("array-with-policy", library=type(X).__module__.partition(".")[0])
     place = Place.of(X)
     xp = place.xp
-    if "float64" not in xp.__array_namespace_info__().dtypes(device=str(place.device), kind="real floating"):
-        raise InputError("device-without-doubles", device=place.device)
+    if "float64" not in xp.__array_namespace_info__().dtypes(device=place.device, kind="real floating"):
+        raise InputError("device-without-doubles", device=str(place.device))
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
     model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))
