@@ -40,7 +40,7 @@ def style() -> Iterator[None]:
     try:
         from matplotlib import style as mpl_style
     except ImportError as error:
-        raise SepcError("figures need matplotlib, which is not installed. Run: pip install 'sepc[plot]'") from error
+        raise SepcError("matplotlib-missing", what="a figure", extra="plot") from error
     with mpl_style.context(["default", _LOOK]):
         yield
 

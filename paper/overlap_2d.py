@@ -108,7 +108,7 @@ def _apart(p: Partition) -> float:
 def _overlaps(pair: PairOverlap) -> tuple[Ellipsoid, Ellipsoid]:
     """Return the cover of the intersection, and the ellipsoid of the points in it."""
     if pair.by_intersection is None or pair.by_points is None:
-        raise SepcError("the classes were drawn so that they overlap, but they do not.")
+        raise SepcError("paper-no-overlap")
     return pair.by_intersection, pair.by_points
 
 

@@ -87,7 +87,7 @@ def reproduce(
 def experiment(name: str) -> Experiment:
     """Return the experiment of a name."""
     if name not in EXPERIMENTS:
-        raise InputError(f"there is no experiment {name!r}; expected some of {', '.join(EXPERIMENTS)}.")
+        raise InputError("paper-unknown-experiment", name=name, names=", ".join(EXPERIMENTS))
     return EXPERIMENTS[name]
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
@@ -13,7 +14,6 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from strategies import seeds
 
-from sepc.common.errors import InputError
 from sepc.metrics import (
     accuracy_at_coverage,
     augrc,
@@ -250,7 +250,7 @@ def test_scorer_takes_a_positive_label_and_folds_without_a_class():
         assert scorer(model, X, y) == pytest.approx(-1 / 3)
         assert scorer(model, X[:20], y[:20]) == 0
     assert make_scorer(aurc, response_method="predict_proba", pos_label="ash")(model, X, y) == pytest.approx(1 / 3)
-    with pytest.raises(InputError, match=r"2 classes, but y_true holds 1: \['ash'\]. Pass labels=classifier.classes_"):
+    with raises("proba-columns", n_columns=2, origin="y_true holds", n_classes=1, classes=["ash"]):
         make_scorer(aurc, response_method="predict_proba")(model, X[:20], y[:20])
 
 
@@ -277,71 +277,91 @@ Y, P, C = [0, 0, 1, 1], [0, 1, 1, 1], [0.9, 0.6, 0.8, 0.7]
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(
-    ("args", "kwargs", "message"),
+    ("args", "kwargs", "refusal"),
     [
-        (([], [], []), {}, r"y_true has shape \(0,\); expected at least one entry"),
-        (([[0], [1]], [0, 1], [1, 2]), {}, r"y_true has shape \(2, 1\); expected \(2,\)"),
-        ((Y, P[:3], C), {}, r"y_pred has shape \(3,\); expected \(4,\)"),
-        ((Y, P, C[:3]), {}, r"confidence has shape \(3,\); expected \(4,\)"),
-        ((Y, np.eye(4), C), {}, r"y_pred has shape \(4, 4\); expected \(4,\).*to labels"),
-        ((Y, P, np.eye(4)), {}, r"confidence has shape \(4, 4\); expected \(4,\).*maximum"),
-        ((Y, P, [0.9, np.nan, np.inf, 0.1]), {}, r"confidence has 2 row\(s\) with NaN .* first is row 1;.* Drop"),
-        ((Y, P, ["0.9", "1", "1", "1"]), {}, r"confidence has dtype <U3; expected real numbers"),
-        ((Y, P, [0.9, None, 0.3, 0.1]), {}, r"confidence has dtype object; expected real numbers, none missing"),
-        (([0, 1, np.nan, 1], P, C), {}, r"y_true has 1 missing label\(s\), the first in row 2"),
-        ((["a", "b", None, "b"], P, C), {}, r"y_true has 1 missing label\(s\), the first in row 2"),
-        ((["a", "b", np.nan, "b"], P, C), {}, r"y_true has 1 missing label\(s\), the first in row 2"),
-        (([0, 1, "b", 1], P, C), {}, "y_true holds 0 in row 0 and 'b' in row 2; expected texts only, or numbers only"),
-        ((Y, [0, 1, None, 1], C), {}, r"y_pred has 1 missing label\(s\), the first in row 2: None"),
-        (([(0,), (1,), (1,), (0,)], P, C), {}, r"y_true has shape"),
-        ((Y, ["0", "1", "1", "1"], C), {}, "y_pred holds '0' and y_true 0; expected both strings"),
-        ((Y, P, C), {"sample_weight": [1, 1, -2, 1]}, "sample_weight ranges from -2.0 to 1.0; .* at least 0"),
-        ((Y, P, C), {"sample_weight": [0, 0, 0, 0]}, "not all 0"),
-        ((Y, P, C), {"sample_weight": [1, np.nan, 1, 1]}, r"sample_weight has 1 row\(s\) with NaN"),
-        ((Y, P, C), {"sample_weight": [1, 1]}, r"sample_weight has shape \(2,\); expected \(4,\)"),
-        ((Y, ["a", "b", "b", "b"]), {}, "y_pred without confidence has dtype <U1; expected real numbers"),
-        ((Y, [0, 1, 2, 1]), {}, "y_pred without confidence holds 2.*expected probabilities.* Pass predicted labels"),
-        ((Y, [0.1, np.nan, 0.5, 1]), {}, r"y_pred without confidence has 1 row\(s\) with NaN"),
-        ((Y, np.full((3, 2), 0.5)), {}, r"y_pred without confidence has shape \(3, 2\); expected \(4, 2\)"),
-        ((Y, 0.5), {}, r"y_pred without confidence has shape \(\); expected \(4,\)"),
-        ((Y, np.full((4, 3), 0.3)), {}, r"3 classes, but y_true holds 2: \[0, 1\]. Pass labels"),
-        (([0, 1, 2, 0], C), {}, r"2 classes, but y_true holds 3"),
-        ((Y, C), {"labels": [0, 1, 2]}, r"2 classes, but labels names 3"),
-        ((Y, C), {"labels": [0, 0]}, r"labels is \[0, 0\]; expected each class once"),
-        ((Y, C), {"labels": [0, 2]}, r"y_true holds 1, which is not among labels \[0, 2\]"),
-        ((Y, C), {"labels": ["0", "1"]}, "labels holds '0' and y_true 0"),
-        ((Y, C), {"pos_label": 7}, r"pos_label is 7; expected one of the two classes \[0, 1\]"),
+        (([], [], []), {}, raises("metric-shape", name="y_true", shape=(0,), expected="at least one entry")),
+        (([[0], [1]], [0, 1], [1, 2]), {}, raises("metric-shape", name="y_true", shape=(2, 1), expected=(2,))),
+        ((Y, P[:3], C), {}, raises("metric-shape", name="y_pred", shape=(3,), expected=(4,))),
+        ((Y, P, C[:3]), {}, raises("metric-shape", name="confidence", shape=(3,), expected=(4,))),
+        ((Y, np.eye(4), C), {}, raises("metric-shape", name="y_pred", shape=(4, 4), expected=(4,))),
+        ((Y, P, np.eye(4)), {}, raises("metric-shape", name="confidence", shape=(4, 4), expected=(4,))),
+        ((Y, P, [0.9, np.nan, np.inf, 0.1]), {}, raises("metric-not-finite", name="confidence", n_rows=2, row=1)),
+        ((Y, P, ["0.9", "1", "1", "1"]), {}, raises("metric-dtype", name="confidence", dtype="<U3")),
+        ((Y, P, [0.9, None, 0.3, 0.1]), {}, raises("metric-dtype", name="confidence", dtype="object")),
+        (([0, 1, np.nan, 1], P, C), {}, raises("labels-missing", name="y_true", n_missing=1, row=2)),
+        ((["a", "b", None, "b"], P, C), {}, raises("labels-missing", name="y_true", n_missing=1, row=2)),
+        ((["a", "b", np.nan, "b"], P, C), {}, raises("labels-missing", name="y_true", n_missing=1, row=2)),
+        (
+            ([0, 1, "b", 1], P, C),
+            {},
+            raises("label-kinds-mixed", name="y_true", label=0, row=0, other="b", other_row=2),
+        ),
+        ((Y, [0, 1, None, 1], C), {}, raises("labels-missing", name="y_pred", n_missing=1, row=2, label=None)),
+        (([(0,), (1,), (1,), (0,)], P, C), {}, raises("metric-shape", name="y_true")),
+        ((Y, ["0", "1", "1", "1"], C), {}, raises("labels-of-different-kinds", name="y_pred", label="0", other=0)),
+        ((Y, P, C), {"sample_weight": [1, 1, -2, 1]}, raises("weights-range", smallest=-2.0, largest=1.0)),
+        ((Y, P, C), {"sample_weight": [0, 0, 0, 0]}, raises("weights-range", smallest=0.0, largest=0.0)),
+        (
+            (Y, P, C),
+            {"sample_weight": [1, np.nan, 1, 1]},
+            raises("metric-not-finite", name="sample_weight", n_rows=1, row=1),
+        ),
+        ((Y, P, C), {"sample_weight": [1, 1]}, raises("metric-shape", name="sample_weight", shape=(2,), expected=(4,))),
+        ((Y, ["a", "b", "b", "b"]), {}, raises("metric-dtype", name="y_pred without confidence", dtype="<U1")),
+        ((Y, [0, 1, 2, 1]), {}, raises("metric-not-probabilities", name="y_pred without confidence")),
+        (
+            (Y, [0.1, np.nan, 0.5, 1]),
+            {},
+            raises("metric-not-finite", name="y_pred without confidence", n_rows=1, row=1),
+        ),
+        (
+            (Y, np.full((3, 2), 0.5)),
+            {},
+            raises("metric-shape", name="y_pred without confidence", shape=(3, 2), expected=(4, 2)),
+        ),
+        ((Y, 0.5), {}, raises("metric-shape", name="y_pred without confidence", shape=(), expected=(4,))),
+        (
+            (Y, np.full((4, 3), 0.3)),
+            {},
+            raises("proba-columns", n_columns=3, origin="y_true holds", n_classes=2, classes=[0, 1]),
+        ),
+        (([0, 1, 2, 0], C), {}, raises("proba-columns", n_columns=2, origin="y_true holds", n_classes=3)),
+        ((Y, C), {"labels": [0, 1, 2]}, raises("proba-columns", n_columns=2, origin="labels names", n_classes=3)),
+        ((Y, C), {"labels": [0, 0]}, raises("labels-duplicated", labels=[0, 0])),
+        ((Y, C), {"labels": [0, 2]}, raises("label-not-among", label=1, labels=[0, 2])),
+        ((Y, C), {"labels": ["0", "1"]}, raises("labels-of-different-kinds", name="labels", label="0", other=0)),
+        ((Y, C), {"pos_label": 7}, raises("pos-label", pos_label=7, classes=[0, 1])),
     ],
 )
-def test_bad_input_is_named(metric, args, kwargs, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_input_is_named(metric, args, kwargs, refusal):
+    with refusal:
         metric(*args, **kwargs)
 
 
 @pytest.mark.parametrize("metric", AREAS)
 def test_weights_that_count_no_rows_are_refused(metric):
     for weight in (np.full(4, 0.25), np.full(4, 1e-3), [0.1] * 4, [0.9, 0, 0, 0]):
-        with pytest.raises(InputError, match=r"sample_weight sums to .*; expected more than 1.* mean of 1"):
+        with raises("weights-sum-below-one"):
             metric(Y, P, C, sample_weight=weight)
     assert metric(Y, P, C, sample_weight=[0, 1, 0, 0]) == metric(Y[1:2], P[1:2], C[1:2])
 
 
 @pytest.mark.parametrize(
-    ("metric", "name", "values"),
+    ("metric", "name", "code", "values"),
     [
-        (accuracy_at_coverage, "coverage", [0, -0.1, 1.1, np.nan, "0.5", None]),
-        (coverage_at_risk, "max_risk", [-0.1, 1.1, np.nan, "0.5", None]),
-        (expected_calibration_error, "n_bins", [0, -1, 2.5, True, "15", None]),
+        (accuracy_at_coverage, "coverage", "target-coverage", [0, -0.1, 1.1, np.nan, "0.5", None]),
+        (coverage_at_risk, "max_risk", "max-risk", [-0.1, 1.1, np.nan, "0.5", None]),
+        (expected_calibration_error, "n_bins", "n-bins", [0, -1, 2.5, True, "15", None]),
     ],
 )
-def test_a_bad_setting_is_named(metric, name, values):
+def test_a_bad_setting_is_named(metric, name, code, values):
     for value in values:
-        with pytest.raises(InputError, match=f"{name} is .*; expected"):
+        with raises(code, **{name: value}):
             metric(Y, P, C, **{name: value})
 
 
 def test_calibration_error_needs_probabilities():
-    with pytest.raises(InputError, match=r"confidence holds 3.0; expected probabilities from 0 to 1"):
+    with raises("metric-not-probabilities", name="confidence", value=3.0):
         expected_calibration_error(Y, P, [0.1, 0.3, 3.0, 0.2])
 
 

@@ -230,7 +230,7 @@ def load_iris(features: Sequence[str] | None = None) -> DataSet:
     chosen = names if features is None else tuple(features)
     unknown = [name for name in chosen if name not in names]
     if unknown:
-        raise InputError(f"features has {unknown}; expected some of {', '.join(map(repr, names))}.")
+        raise InputError("data-set-features", features=unknown, names=", ".join(map(repr, names)))
     X = bunch.data[:, [names.index(name) for name in chosen]]
     return DataSet(X, bunch.target_names[bunch.target].astype(str), chosen, "Iris", "scikit-learn")
 
@@ -365,9 +365,14 @@ def _fetched(remote: _Remote, folder: str | None) -> Any:
     except (OSError, ValueError, ImportError) as error:  # no network, no such answer, no pandas
         place = f"{FOLDER} is {folder}, which has no such file" if folder else f"{FOLDER} is not set"
         raise SepcError(
-            f"{remote.name} is neither in a local folder ({place}) nor could it be fetched from OpenML "
-            f"({type(error).__name__}: {error}). Put {' or '.join(remote.files)} into a folder and set {FOLDER} to "
-            f"it. {remote.about_files}"
+            "data-set-missing",
+            name=remote.name,
+            place=place,
+            error_type=type(error).__name__,
+            reason=str(error),
+            files=" or ".join(remote.files),
+            variable=FOLDER,
+            about_files=remote.about_files,
         ) from error
 
 
@@ -381,10 +386,7 @@ def _adult() -> tuple[Columns, str]:
         counts = Counter(row[-1] for row in full)
         if counts == {"<=50K": 22654, ">50K": 7508}:
             return dict(zip(_ADULT_COLUMNS, zip(*full, strict=True), strict=True)), source
-    raise InputError(
-        f"{source} has {len(full)} rows without gaps, labels {dict(counts)}; expected 30162 rows, 22654 of '<=50K' and "
-        "7508 of '>50K'. Take the training part of Adult."
-    )
+    raise InputError("adult-rows", source=source, n_rows=len(full), counts=dict(counts))
 
 
 def _adult_rows(lines: Iterable[str]) -> Table:
@@ -431,7 +433,7 @@ def _counted(data: DataSet, expected: dict[str, int]) -> DataSet:
     """Return the data if the number of each label is as expected."""
     if data.counts == expected:
         return data
-    raise InputError(f"{data.source} has labels {data.counts}; expected {expected}. Take the complete {data.name}.")
+    raise InputError("data-set-labels", source=data.source, counts=data.counts, expected=expected, name=data.name)
 
 
 _ADULT = _Remote(

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from sepc.common.errors import InputError
+from sepc.common.messages import message
 from sepc.common.typing import BoolArray, FloatArray
 from sepc.common.validation import as_they_came, require_labels
 
@@ -245,7 +246,7 @@ def accuracy_at_coverage(
     0.8333333333333334
     """
     if not (isinstance(coverage, Real) and 0 < coverage <= 1):
-        raise InputError(f"coverage is {coverage!r}; expected a number above 0 and at most 1, such as the default 0.9.")
+        raise InputError("target-coverage", coverage=coverage)
     curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
     amount = float(coverage) * curve.accepted[-1]
     return 1.0 - float(np.interp(amount, curve.accepted, curve.errors) / amount)
@@ -287,7 +288,7 @@ def coverage_at_risk(
     0.8333333333333334
     """
     if not (isinstance(max_risk, Real) and 0 <= max_risk <= 1):
-        raise InputError(f"max_risk is {max_risk!r}; expected a number from 0 to 1, such as the default 0.05.")
+        raise InputError("max-risk", max_risk=max_risk)
     curve = _curve(_outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight))
     # The allowed errors minus those made: linear within each tie group, nonnegative where the risk is low enough.
     allowance = float(max_risk) * curve.accepted - curve.errors
@@ -369,9 +370,9 @@ def reliability_curve(
     ([0.1, 0.8], [0.0, 1.0], [1.0, 3.0])
     """
     if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and n_bins > 0):
-        raise InputError(f"n_bins is {n_bins!r}; expected a positive integer, such as the default 15.")
+        raise InputError("n-bins", n_bins=n_bins)
     wrong, sure, weight = _outcomes(y_true, y_pred, confidence, labels, pos_label, sample_weight)
-    _check_probabilities(sure, "confidence", "Calibrate other scores first; the other metrics take them as they are.")
+    _check_probabilities(sure, "confidence", message("calibrate-scores"))
     inner_edges = np.linspace(0.0, 1.0, int(n_bins) + 1)[1:-1]
     which = np.searchsorted(inner_edges, sure)
     weights, confidence_sums, right_sums = (
@@ -421,10 +422,7 @@ def _mean_risk(outcomes: _Outcomes) -> float:
 def _check_scale(weight: FloatArray) -> None:
     total = weight.sum()
     if total < 1.0 or (len(weight) > 1 and total < 1.0 + 1e-9):
-        raise InputError(
-            f"sample_weight sums to {total:g}; expected more than 1, since weights count rows and this metric depends "
-            "on their number. Scale the weights to a mean of 1: sample_weight * len(y_true) / sample_weight.sum()."
-        )
+        raise InputError("weights-sum-below-one", total=total)
 
 
 def _outcomes(
@@ -446,10 +444,7 @@ def _outcomes(
         return _Outcomes(wrong, sure, np.ones(len(truth)))
     weight = _as_numbers(sample_weight, "sample_weight", len(truth))
     if weight.min() < 0 or not weight.any():
-        raise InputError(
-            f"sample_weight ranges from {weight.min()} to {weight.max()}; expected numbers of at least 0, not all 0. "
-            "Use 0 to leave a row out."
-        )
+        raise InputError("weights-range", smallest=weight.min(), largest=weight.max())
     counts = weight > 0
     return _Outcomes(wrong[counts], sure[counts], weight[counts])
 
@@ -460,20 +455,24 @@ def _most_probable(
     """Return the label of the highest probability of each row, and that probability."""
     columns = np.shape(y_pred)[1:2]
     table = _as_numbers(y_pred, "y_pred without confidence", len(truth), *columns)
-    _check_probabilities(table, "y_pred without confidence", "Pass predicted labels together with their confidence.")
+    _check_probabilities(table, "y_pred without confidence", message("pass-confidence"))
     classes = np.unique(truth) if labels is None else _as_classes(labels, truth)
     k = columns[0] if columns else 2
     if k != len(classes):
         origin = "y_true holds" if labels is None else "labels names"
         raise InputError(
-            f"y_pred has shape {table.shape}, the probabilities of {k} classes, but {origin} {len(classes)}: "
-            f"{classes[:10].tolist()}. Pass labels=classifier.classes_, one for each column."
+            "proba-columns",
+            shape=table.shape,
+            n_columns=k,
+            origin=origin,
+            n_classes=len(classes),
+            classes=classes[:10].tolist(),
         )
     if not columns:
         known: list[Any] = classes.tolist()
         positive = max(known) if pos_label is None else pos_label
         if positive not in known:
-            raise InputError(f"pos_label is {pos_label!r}; expected one of the two classes {known}. Correct either.")
+            raise InputError("pos-label", pos_label=pos_label, classes=known)
         table = np.column_stack([table, 1.0 - table] if positive == known[0] else [1.0 - table, table])
     return classes[np.argmax(table, axis=1)], table.max(axis=1)
 
@@ -481,13 +480,10 @@ def _most_probable(
 def _as_classes(labels: ArrayLike, truth: NDArray[Any]) -> NDArray[Any]:
     classes = _as_labels(labels, "labels", np.size(labels), truth)
     if len(np.unique(classes)) < len(classes):
-        raise InputError(f"labels is {classes.tolist()}; expected each class once. Pass labels=classifier.classes_.")
+        raise InputError("labels-duplicated", labels=classes.tolist())
     unknown = truth[~np.isin(truth, classes)]
     if len(unknown):
-        raise InputError(
-            f"y_true holds {unknown[0].item()!r}, which is not among labels {classes[:10].tolist()}; expected known "
-            "classes. Add it with a column of zeros, or pass predicted labels and their confidence."
-        )
+        raise InputError("label-not-among", label=unknown[0].item(), labels=classes[:10].tolist())
     return classes
 
 
@@ -495,18 +491,13 @@ def _as_labels(values: ArrayLike, name: str, n: int, truth: NDArray[Any] | None 
     """Return `values` as an array of shape (n,), of strings or of numbers as in `truth`, none of them missing."""
     array = as_they_came(values)
     _check_shape(array, name, n)
-    require_labels(array, name, "Drop the rows without a label, from all arguments.")
+    require_labels(array, name, message("drop-unlabelled-rows"))
     if array.dtype.kind in "OT":
         array = np.array(array.tolist())
     if array.dtype.kind not in "biufU":
-        raise InputError(
-            f"{name} holds {array[0]!r}; expected strings only, or numbers only. Convert the labels with .astype(str)."
-        )
+        raise InputError("labels-of-mixed-kinds", name=name, label=array[0])
     if truth is not None and (array.dtype.kind == "U") != (truth.dtype.kind == "U"):
-        raise InputError(
-            f"{name} holds {array[0].item()!r} and y_true {truth[0].item()!r}; expected both strings or both numbers. "
-            "Convert one of them, for example with .astype(str)."
-        )
+        raise InputError("labels-of-different-kinds", name=name, label=array[0].item(), other=truth[0].item())
     return array
 
 
@@ -515,28 +506,22 @@ def _as_numbers(values: ArrayLike, name: str, *shape: int) -> FloatArray:
     if array.dtype.kind == "O":
         array = np.array(array.tolist())  # text stays text
     if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} has dtype {array.dtype}; expected real numbers, none missing. Convert or drop others."
-        )
+        raise InputError("metric-dtype", name=name, dtype=str(array.dtype))
     _check_shape(array, name, *shape)
     bad = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
     if len(bad):
-        raise InputError(
-            f"{name} has {len(bad)} row(s) with NaN or infinite values, the first is row {bad[0]}; expected finite "
-            "numbers. Drop these rows, or fill them in: a confidence below all others ranks a row last."
-        )
+        raise InputError("metric-not-finite", name=name, n_rows=len(bad), row=bad[0])
     return array.astype(np.float64, copy=False)
 
 
 def _check_shape(array: NDArray[Any], name: str, *shape: int) -> None:
     if array.shape != shape or 0 in shape:
         raise InputError(
-            f"{name} has shape {array.shape}; expected {shape if all(shape) else 'at least one entry'}, the same "
-            "rows for all arguments. Ravel a single column; reduce several to labels or to their maximum."
+            "metric-shape", name=name, shape=array.shape, expected=shape if all(shape) else "at least one entry"
         )
 
 
 def _check_probabilities(array: FloatArray, name: str, remedy: str) -> None:
     bad = array[(array < -_PROBABILITY_SLACK) | (array > 1.0 + _PROBABILITY_SLACK)]
     if len(bad):
-        raise InputError(f"{name} holds {bad[0]}; expected probabilities from 0 to 1. {remedy}")
+        raise InputError("metric-not-probabilities", name=name, value=bad[0], remedy=remedy)

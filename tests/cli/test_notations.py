@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from coded import raises
 from command_line import do
 from pyarrow import parquet
 
 import sepc
 from sepc.cli.notations import GivenNotation, find_notations
-from sepc.common.errors import InputError
 from sepc.tables.notation import ColumnNotation
 
 GERMAN = "income;score;since;label\n" + "".join(
@@ -161,7 +161,7 @@ class TestFindNotations:
 
     def test_columns_in_both_ways_decide_nothing(self):
         columns = {"a": pa.array(["1,234"]), "b": pa.array(["0,5"]), "c": pa.array(["0.5"])}
-        with pytest.raises(InputError, match="The other columns are written in both ways"):
+        with raises("decimal-mark-unclear", name="a"):
             find_notations(columns, GivenNotation(), {})
 
     def test_whole_numbers_tell_nothing_and_are_remembered_so(self):
@@ -171,9 +171,9 @@ class TestFindNotations:
     def test_another_currency_than_the_model_has_learned_is_refused(self):
         before = {"pay": ColumnNotation(".", unit="$")}
         assert find_notations({"pay": pa.array(["5"])}, GivenNotation(), before)["pay"].unit == "$"
-        with pytest.raises(InputError, match="the model has learned numbers in"):
+        with raises("unit-differs-from-model", name="pay"):
             find_notations({"pay": pa.array(["5 €"])}, GivenNotation(), before)
 
     def test_a_percentage_without_its_sign_is_refused(self):
-        with pytest.raises(InputError, match="the model has learned numbers in %"):
+        with raises("unit-differs-from-model", name="rate", before="in %"):
             find_notations({"rate": pa.array(["5"])}, GivenNotation(), {"rate": ColumnNotation(unit="%")})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -55,15 +56,15 @@ def test_every_altered_byte_of_the_content_is_noticed(tmp_path):
     start = whole.index(b"\x93NUMPY")
     for place in range(start, start + 128 + 5 * 8):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(InputError, match="is damaged or was not written by a notebook"):
+        with raises("file-damaged", writer="a notebook"):
             NOTES.read(path)
 
 
 def test_another_format_and_another_version_are_named(tmp_path):
     NOTES.write(tmp_path / "a", {}, {})
-    with pytest.raises(InputError, match="is a 'notes' of version 2; expected a 'letters' of version 1"):
+    with raises("file-version", name="notes", version=2, expected="letters", expected_version=1):
         Format("letters", 1, "a poet", "", InputError).read(tmp_path / "a")
-    with pytest.raises(InputError, match=r"version 2; expected a 'notes' of version 1\. Read it with"):
+    with raises("file-version", name="notes", version=2, expected="notes", expected_version=1):
         Format("notes", 1, "a notebook", "", InputError).read(tmp_path / "a")
-    with pytest.raises(InputError, match=r"version 2; expected a 'notes' of version 3\. Read it with"):
+    with raises("file-version", name="notes", version=2, expected="notes", expected_version=3):
         Format("notes", 3, "a notebook", "", InputError).read(tmp_path / "a")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 
 from sepc import SepcError
 from sepc.common.frames import FrameMaker, plain, records
@@ -28,7 +29,7 @@ def test_rows_that_came_in_keep_their_names():
 
 def test_a_missing_library_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(SepcError, match=r"a data frame needs pandas, which is not installed\. Run: pip install pandas"):
+    with raises("frame-library-missing", SepcError, library="pandas"):
         FrameMaker().frame({"a": [1]})
 
 

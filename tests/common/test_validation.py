@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from scattered_fits import in_file, on_cluster, on_device
 
 import sepc
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, select_min_trust, select_n_imp
+from sepc import SEPClassifier, SEPEnsembleClassifier, select_min_trust, select_n_imp
 from sepc.common.validation import (
     MISSING,
     as_they_came,
@@ -55,43 +56,42 @@ def test_bad_numbers_are_counted_by_column():
     X = np.zeros((3, 8))
     require_numbers(X, None)
     X[0, 1], X[1, 1], X[2, 4] = np.nan, np.inf, -1e200
-    with pytest.raises(
-        InputError, match=r"^X contains NaN and inf and numbers beyond 1e\+150 in columns 1 \(2 rows\), 4"
-    ):
+    with raises("not-finite", kinds="NaN and inf and numbers beyond 1e+150", columns="1 (2 rows), 4 (1 rows)"):
         require_numbers(X, None)
-    with pytest.raises(InputError, match=r"in columns 'b' \(2 rows\), 'e' \(1 rows\); expected finite numbers"):
+    with raises("not-finite", columns="'b' (2 rows), 'e' (1 rows)"):
         require_numbers(X, list("abcdefgh"))
     X[0] = np.nan
-    with pytest.raises(InputError, match=r"'e' \(2 rows\) and 3 more columns; expected"):
+    with raises("not-finite") as caught:
         require_numbers(X, list("abcdefgh"))
+    assert caught.value.fields["columns"].endswith("'e' (2 rows) and 3 more columns")
 
 
 def test_texts_among_the_numbers_are_told_with_a_remedy():
-    with pytest.raises(InputError, match=r"X contains the text 'red'; .* sepc.make_table_pipeline"):
+    with raises("text-among-numbers", text="'red'"):
         training_set([["red"], ["blue"]], [0, 1])
 
 
 def test_one_class_is_too_few():
     require_two_classes(np.array(["a", "b"]))
-    with pytest.raises(InputError, match=r"y has 1 class, .*; expected at least two different labels"):
+    with raises("one-class", label="a"):
         training_set([[1.0], [2.0]], ["a", "a"])
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
 def test_labels_that_must_be_known_are_there(missing):
     assert known_labels([[1.0], [2.0]], [["a"], ["b"]]) == ["a", "b"]
-    with pytest.raises(InputError, match=r"y_test has 1 missing label\(s\), the first in row 1"):
+    with raises("labels-missing", name="y_test", n_missing=1, row=1):
         known_labels([[1.0], [2.0]], ["a", missing], "test")
-    with pytest.raises(InputError, match=r"y_cal has shape \(1,\) and X_cal 2 rows"):
+    with raises("labels-shape", what="cal", shape=(1,), n_rows=2):
         known_labels([[1.0], [2.0]], ["a"])
-    with pytest.raises(InputError, match="X_cal has no rows"):
+    with raises("no-records", what="cal"):
         known_labels([], [])
 
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, -0.5, True, "0.5", None, float("nan")])
 def test_a_share_lies_strictly_between_0_and_1(value):
     require_share(0.5, "coverage", 0.9)
-    with pytest.raises(InputError, match=r"coverage is .*; expected a number strictly between 0 and 1, such as 0\.9"):
+    with raises("not-strictly-between-0-and-1", name="coverage", example=0.9, value=value):
         require_share(value, "coverage", 0.9)
 
 
@@ -127,9 +127,7 @@ class TestKinds:
     @pytest.mark.parametrize("missing", MISSING_LABELS)
     @pytest.mark.parametrize("others", [["a", "b"], [1, 2]])
     def test_a_missing_label_is_named_with_its_row(self, missing, others):
-        with pytest.raises(
-            InputError, match=r"^y_cal has 2 missing label\(s\), the first in row 1: .*; expected a label .* Drop"
-        ):
+        with raises("labels-missing", name="y_cal", n_missing=2, row=1):
             require_labels([others[0], missing, others[1], missing], "y_cal")
 
     @pytest.mark.parametrize(
@@ -146,21 +144,21 @@ class TestKinds:
         ],
     )
     def test_missing_labels_of_all_containers(self, labels):
-        with pytest.raises(InputError, match=r"y has 1 missing label\(s\), the first in row 1"):
+        with raises("labels-missing", name="y", n_missing=1, row=1):
             require_labels(labels)
 
     @pytest.mark.parametrize(
         ("labels", "told"),
         [
-            ([1, "a"], "y holds 1 in row 0 and 'a' in row 1"),
-            (np.array([1, 1, "a"], dtype=object), "y holds 1 in row 0 and 'a' in row 2"),
-            (pd.Series(["a", np.int64(2), 3]), "y holds 'a' in row 0 and 2 in row 1"),
-            (["a", b"a"], "y holds 'a' in row 0 and b'a' in row 1"),
-            ([(1, 2), "a"], r"y holds \(1, 2\) in row 0 and 'a' in row 1"),
+            ([1, "a"], {"label": 1, "other": "a", "other_row": 1}),
+            (np.array([1, 1, "a"], dtype=object), {"label": 1, "other": "a", "other_row": 2}),
+            (pd.Series(["a", np.int64(2), 3]), {"label": "a", "other": 2, "other_row": 1}),
+            (["a", b"a"], {"label": "a", "other": b"a", "other_row": 1}),
+            ([(1, 2), "a"], {"label": (1, 2), "other": "a", "other_row": 1}),
         ],
     )
     def test_several_kinds_are_named_with_their_rows(self, labels, told):
-        with pytest.raises(InputError, match=f"^{told}; expected texts only, or numbers only. Make them one kind"):
+        with raises("label-kinds-mixed", name="y", row=0, **told):
             require_labels(labels)
 
     @given(st.lists(st.sampled_from(["a", 1, 2.5, None, float("nan"), True, (1,)]), max_size=12), st.integers(0, 12))
@@ -200,21 +198,21 @@ WAYS_IN = {
 class TestWaysIn:
     @pytest.mark.parametrize("way", WAYS_IN)
     def test_mixed_labels_are_refused(self, way):
-        with pytest.raises(InputError, match="holds 'a' in row 0 and 1 in row 2; expected texts only, or numbers only"):
+        with raises("label-kinds-mixed", label="a", row=0, other=1, other_row=2):
             WAYS_IN[way](MIXED)
 
     @pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT])
     @pytest.mark.parametrize("way", WAYS_IN)
     def test_missing_labels_are_refused(self, way, missing):
-        with pytest.raises(InputError, match=r"has 1 missing label\(s\), the first in row 5"):
+        with raises("labels-missing", n_missing=1, row=5):
             WAYS_IN[way]([*TEXTS[:5], missing, *TEXTS[6:]])
 
     def test_nan_on_a_device_is_refused(self):
         y = np.array([0.0, 0.0, 0.0, 0.0, 1.0, np.nan, 1.0, 1.0])
-        with pytest.raises(InputError, match=r"y has 1 missing label\(s\), the first in row 5: nan"):
+        with raises("labels-missing", name="y", n_missing=1, row=5):
             on_device(SEPClassifier(), X, y)
 
     def test_blocks_of_different_kinds_are_refused(self):
         y = da.from_array(as_they_came([0, 0, 1, 1, *"bbbb"]), chunks=4)
-        with pytest.raises(InputError, match="y holds 0 in row 0 and 'b' in row 4"):
+        with raises("label-kinds-mixed", name="y", label=0, row=0, other="b", other_row=4):
             SEPClassifier().fit(da.from_array(X, chunks=(4, 1)), y)

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from coded import raises
 
-import sepc
 from sepc import SEPClassifier
 
 
 def test_one_record_at_a_time(cancer, fitted):
     X, _ = cancer
     assert fitted.explain(X[:1]).label == fitted.explain(X.iloc[0]).label
-    with pytest.raises(sepc.InputError, match="x has 2 rows; expected one record"):
+    with raises("explain-one-record", n_rows=2):
         fitted.explain(X[:2])
-    with pytest.raises(sepc.InputError, match="inf"):
+    with raises("not-finite", kinds="inf"):
         fitted.explain(X.iloc[0] * np.inf)
 
 

@@ -5,13 +5,15 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from fitted_classifiers import overlapping, same_model, voters
 from real_sets import real_set
 from scattered_fits import SETS, WHERE, agree, around, in_file, iris, on_device, same_bits, same_partitions
 from sklearn.datasets import load_iris
 
 import sepc
-from sepc import SepcError, SEPClassifier
+from sepc import SEPClassifier
+from sepc.common.errors import MissingRecordsError
 from sepc.feedback import FeedbackMonitor
 from sepc.scale import scattered_counts
 
@@ -75,7 +77,7 @@ class TestModels:
     def test_what_needs_the_records_says_so(self):
         clf = in_file(SEPClassifier(), *iris())
         for needs in (lambda: clf.landscape_, lambda: FeedbackMonitor(clf), lambda: clf.model_.points):
-            with pytest.raises(SepcError, match=r"needs the training records.*fitted to data that stayed in a file"):
+            with raises("records-missing", MissingRecordsError):
                 needs()
 
     def test_synthetic_records(self):
@@ -88,7 +90,7 @@ class TestModels:
 @WHERE
 @pytest.mark.parametrize("trust", ["counts", "bound"])
 def test_trust_that_needs_points_held_out(where, trust):
-    with pytest.raises(ValueError, match=rf"trust is '{trust}'; expected one of 'local', 'raw', 'paper'"):
+    with raises("trust-method-in-memory", methods="'local', 'raw', 'paper'", trust=trust):
         where(SEPClassifier(trust=trust), *iris())
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
@@ -123,33 +124,31 @@ class TestLabelSets:
         clf = SEPClassifier().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
         sets = clf.predict_set(X).sets
         assert (pickle.loads(pickle.dumps(clf)).predict_set(X).sets == sets).all()
-        with pytest.raises(SepcError, match="not calibrated"):
+        with raises("not-calibrated", SepcError, type="SEPClassifier"):
             clone(clf).fit(X, y).predict_set(X)
         with pytest.raises(InputError):
             clf.fit(X, np.zeros(len(X)))
         assert (clf.predict_set(X).sets == sets).all()
-        with pytest.raises(SepcError, match=r"this SEPClassifier is not calibrated; .*Call calibrate\(X_cal, y_cal\)"):
+        with raises("not-calibrated", SepcError, type="SEPClassifier"):
             clf.fit(X[1::2], y[1::2]).predict_set(X)
 
     @pytest.mark.parametrize(
-        ("y", "message"),
+        ("y", "refusal"),
         [
-            ([0, 5], r"y_cal holds 5, which the classifier does not know; expected labels among \[0, 1\]"),
-            (["0", "1"], "y_cal holds '0', which the classifier does not know"),
-            ([0], r"y_cal has shape \(1,\) and X_cal 2 rows"),
-            ([0, None], "y_cal has 1 missing label"),
+            ([0, 5], raises("set-label-unknown", label=5, classes=[0, 1])),
+            (["0", "1"], raises("set-label-unknown", label="0")),
+            ([0], raises("labels-shape", what="cal", shape=(1,), n_rows=2)),
+            ([0, None], raises("labels-missing", name="y_cal", n_missing=1, row=1)),
         ],
     )
-    def test_wrong_calibration_records_are_named(self, y, message):
-        with pytest.raises(InputError, match=message):
+    def test_wrong_calibration_records_are_named(self, y, refusal):
+        with refusal:
             KnownProbabilities(2).calibrate([[0.5, 0.5], [0.2, 0.8]], y)
 
     @pytest.mark.parametrize("coverage", [0, 1.0, -0.1, "90", True, float("nan")])
     def test_what_is_no_coverage_is_refused(self, coverage):
         clf = KnownProbabilities(2).calibrate([[0.5, 0.5]], [0])
-        with pytest.raises(
-            InputError, match=r"coverage is .*; expected a number strictly between 0 and 1, such as 0.9"
-        ):
+        with raises("not-strictly-between-0-and-1", name="coverage", value=coverage, example=0.9):
             clf.predict_set([[0.5, 0.5]], coverage)
 
     def test_the_classifier_must_be_fitted(self):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from real_sets import real_set
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 
 
 def test_changes_are_in_original_units_and_ranked_in_standard_deviations(cancer, fitted):
@@ -102,20 +103,20 @@ class TestLimits:
         assert why.text.endswith("No change to another label was found with x0 and x1 as they are.")
 
     @pytest.mark.parametrize(
-        ("limits", "message"),
+        ("limits", "refusal"),
         [
-            ({"fixed": "age"}, "no column 'age'"),
-            ({"fixed": [7]}, "no column 7"),
-            ({"ranges": {"x0": (2, 1)}}, "range of x0 is 2.0 to 1.0"),
-            ({"ranges": {"x0": 1}}, "lowest and highest"),
-            ({"ranges": {"x0": ("low", 1)}}, "expected a number"),
-            ({"ranges": ["x0"]}, "expected a dict"),
-            ({"fixed": "x0", "ranges": {"x0": (0, 1)}}, "x0 is fixed and has a range"),
+            ({"fixed": "age"}, raises("change-unknown-column", column="age")),
+            ({"fixed": [7]}, raises("change-unknown-column", column=7)),
+            ({"ranges": {"x0": (2, 1)}}, raises("range-empty", name="x0", low=2.0, high=1.0)),
+            ({"ranges": {"x0": 1}}, raises("range-ends", column="x0", ends=1)),
+            ({"ranges": {"x0": ("low", 1)}}, raises("range-end-no-number", name="x0")),
+            ({"ranges": ["x0"]}, raises("ranges", ranges=["x0"])),
+            ({"fixed": "x0", "ranges": {"x0": (0, 1)}}, raises("fixed-with-range", columns="x0")),
         ],
     )
-    def test_limits_that_make_no_sense_are_refused(self, plane, limits, message):
+    def test_limits_that_make_no_sense_are_refused(self, plane, limits, refusal):
         clf, x = plane
-        with pytest.raises(InputError, match=message):
+        with refusal:
             clf.explain(x, **limits)
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from hypothesis import given, settings
 from strategies import seeds
 
-from sepc import InputError, SEPClassifier
+from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
 from sepc.feedback.audits import audit_of
 
@@ -76,23 +77,26 @@ class TestAudit:
         assert audit_of(rows, accepted, rare, 0.5, 0, True).probability[3] == 1.0
 
     def test_bad_input_is_refused(self, watch, iris):
-        for options, message in (
-            ({"share": 0.0}, "share is 0.0; expected a number above 0 and at most 1"),
-            ({"share": 1.5}, "share is 1.5"),
-            ({"share": True}, "share is True"),
-            ({"share": "all"}, "share is 'all'"),
-            ({"share": 0.005}, "share is 0.005; expected at least least_probability = 0.01"),
-            ({"share": 0.015, "by_trust": True}, "half of share, the least chance by trust, is 0.0075"),
-            ({"seed": -1}, "seed is -1; expected a whole number of 0 or more"),
-            ({"seed": 0.5}, "seed is 0.5"),
-            ({"min_trust": 2.0}, "min_trust is 2.0"),
+        for options, refusal in (
+            ({"share": 0.0}, raises("audit-share", share=0.0)),
+            ({"share": 1.5}, raises("audit-share", share=1.5)),
+            ({"share": True}, raises("audit-share", share=True)),
+            ({"share": "all"}, raises("audit-share", share="all")),
+            ({"share": 0.005}, raises("chance-below-least", which="share", smallest=0.005, least_probability=0.01)),
+            (
+                {"share": 0.015, "by_trust": True},
+                raises("chance-below-least", which="half of share, the least chance by trust,", smallest=0.0075),
+            ),
+            ({"seed": -1}, raises("audit-seed", seed=-1)),
+            ({"seed": 0.5}, raises("audit-seed", seed=0.5)),
+            ({"min_trust": 2.0}, raises("not-between-0-and-1", name="min_trust", value=2.0)),
         ):
-            with pytest.raises(InputError, match=message):
+            with refusal:
                 watch.audit(iris[0], **options)
 
     def test_a_classifier_that_was_fitted_again_is_noticed(self, iris):
         clf = SEPClassifier().fit(iris[0][::2], iris[1][::2])
         monitor = FeedbackMonitor(clf, reference=iris[0][1::2])
         clf.fit(*iris)
-        with pytest.raises(InputError, match="fitted again"):
+        with raises("fitted-again"):
             monitor.audit(iris[0])

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from coded import raises
 
-from sepc import InputError
 from sepc.feedback import FeedbackMonitor
 
 
@@ -12,25 +12,28 @@ class TestChances:
         X, y = iris[0][1:5], iris[1][1:5]
         monitor.observe(X, y, labels="all").observe(X, y, probability=0.5)
         before = repr(monitor.report().to_dict())
-        for options, message in (
+        for options, refusal in (
             (
                 {"probability": [0.5, 0.0, 1.0, 1.0]},
-                "is 0 in row 1; expected a number above 0 and at most 1",
+                raises("probability-value", chance=0.0, row=1),
             ),
-            ({"probability": [0.5, 0.5, 1.0, 1.01]}, "probability is 1.01 in row 3"),
-            ({"probability": [np.nan, 0.5, 1.0, 1.0]}, "probability is nan in row 0"),
-            ({"probability": -0.5}, "probability is -0.5 in row 0"),
-            ({"probability": [0.5, 0.5, 1.0]}, r"probability has the shape \(3,\) for 4 records"),
-            ({"probability": [[0.5] * 4]}, r"probability has the shape \(1, 4\) for 4 records"),
-            ({"probability": "often"}, "probability is 'often'; expected one number for each record"),
-            ({"probability": [1.0, 0.009, 1.0, 1.0]}, "is 0.009 in row 1; expected at least least_probability = 0.01"),
-            ({"probability": 0.5, "labels": "all"}, "labels='all' and probability both came; expected one of them"),
-            ({"labels": "some"}, "labels is 'some'; expected 'all' if every record gets a label"),
-            ({"labels": y}, "The labels themselves are y_true"),
-            ({"labels": "all", "y_true": None}, "labels='all' came without y_true"),
-            ({"probability": 0.5, "y_true": None}, "probability came without y_true"),
+            ({"probability": [0.5, 0.5, 1.0, 1.01]}, raises("probability-value", chance=1.01, row=3)),
+            ({"probability": [np.nan, 0.5, 1.0, 1.0]}, raises("probability-value", row=0)),
+            ({"probability": -0.5}, raises("probability-value", chance=-0.5, row=0)),
+            ({"probability": [0.5, 0.5, 1.0]}, raises("probability-shape", shape=(3,), n_records=4)),
+            ({"probability": [[0.5] * 4]}, raises("probability-shape", shape=(1, 4), n_records=4)),
+            ({"probability": "often"}, raises("probability-not-numbers", probability="'often'")),
+            (
+                {"probability": [1.0, 0.009, 1.0, 1.0]},
+                raises("probability-below-least", chance=0.009, row=1, least_probability=0.01),
+            ),
+            ({"probability": 0.5, "labels": "all"}, raises("labels-and-probability")),
+            ({"labels": "some"}, raises("labels-not-all", labels="'some'")),
+            ({"labels": y}, raises("labels-not-all")),
+            ({"labels": "all", "y_true": None}, raises("without-y-true", argument="labels='all'")),
+            ({"probability": 0.5, "y_true": None}, raises("without-y-true", argument="probability")),
         ):
-            with pytest.raises(InputError, match=message):
+            with refusal:
                 monitor.observe(X, **{"y_true": y, **options})
         assert repr(monitor.report().to_dict()) == before
 
@@ -66,5 +69,5 @@ class TestChances:
 
     @pytest.mark.parametrize("least", [0.0, 1.5, "few", None])
     def test_the_least_chance_is_checked(self, clf, least):
-        with pytest.raises(InputError, match=r"least_probability is .*; expected a number above 0 and at most 1"):
+        with raises("least-probability", least_probability=least):
             FeedbackMonitor(clf, least_probability=least)

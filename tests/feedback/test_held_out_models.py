@@ -1,9 +1,9 @@
 """Models fitted without a part of the training set, and what they are compared on."""
 
 import numpy as np
-import pytest
+from coded import raises
 
-from sepc import InputError, SEPClassifier
+from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
 from sepc.feedback.held_out_models import parts_of
 
@@ -27,5 +27,5 @@ class TestHeldOutModels:
         assert (one.expected, one.limit) == (two.expected, two.limit)
 
     def test_training_records_are_no_reference(self, clf, iris):
-        with pytest.raises(InputError, match="75 training records among 75"):
+        with raises("reference-has-training-records", n_known=75, n_rows=75):
             FeedbackMonitor(clf, reference=iris[0][::2])

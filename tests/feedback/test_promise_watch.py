@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 
-from sepc import InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc import SEPClassifier, make_table_pipeline, select_min_trust
 from sepc.feedback import FeedbackMonitor
 from sepc.feedback.promise_watch import PromiseTest
 from sepc.promises import TrustThreshold
@@ -122,7 +123,7 @@ def test_refused_records_and_rows_in_another_order_change_nothing():
 
 def test_nothing_is_watched_without_a_promise_or_a_word_on_labels(clf, tmp_path):
     assert FeedbackMonitor(clf).promise_drift is None
-    with pytest.raises(InputError, match="no promise by groups is watched"):
+    with raises("groups-not-watched"):
         FeedbackMonitor(clf).observe(X[:2], Y[:2], groups=SITE[:2])
     nothing = TrustThreshold(None, 0.001, 0.95, 10, 0, 0, 0.0, None, "No.")
     assert PromiseTest.of(nothing, 0.01, 0.05) is None
@@ -138,9 +139,9 @@ def test_another_promise_needs_another_monitor(clf, tmp_path):
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.15))
     monitor = FeedbackMonitor.resume(clf, tmp_path / "watch").observe(X[1100:1200], Y[1100:1200], labels="all")
     clf.sign(select_min_trust(clf, X[CAL], Y[CAL], max_error=0.3))
-    with pytest.raises(InputError, match="clf has signed another promise since the watch began"):
+    with raises("promise-changed"):
         monitor.observe(X[:3], Y[:3], labels="all")
-    with pytest.raises(InputError, match="under other settings cannot be put together"):
+    with raises("log-settings-differ"):
         FeedbackMonitor.resume(clf, tmp_path / "watch")
 
 

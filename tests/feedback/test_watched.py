@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from sklearn.exceptions import NotFittedError
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 
@@ -98,7 +99,7 @@ class TestEnsemble:
             SEPClassifier().fit(X[::2], y[::2]),
         ):
             assert fingerprint(other) != fingerprint(ensemble)
-            with pytest.raises(InputError, match="observations of another model"):
+            with raises("log-of-another-model"):
                 FeedbackMonitor.resume(other, tmp_path / "seen", reference=X[1::4])
 
 
@@ -145,11 +146,11 @@ class TestPipeline:
         clf = make_table_pipeline().fit(table, y)
         monitor = FeedbackMonitor(clf, reference=loans(40, np.random.default_rng(7))[0])
         clf.fit(table[["income", "debt"]], y)
-        with pytest.raises(InputError, match="fitted again"):
+        with raises("fitted-again"):
             monitor.observe(table)
 
     def test_one_that_is_not_fitted_is_refused(self):
         with pytest.raises(NotFittedError):
             FeedbackMonitor(make_table_pipeline())
-        with pytest.raises(InputError, match="expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline"):
+        with raises("clf-no-model", clf="model.sepc"):
             FeedbackMonitor("model.sepc")

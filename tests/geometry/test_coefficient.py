@@ -4,11 +4,11 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import random_ellipsoid, rotation, seeds
 
-from sepc.common.errors import InputError
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
 
@@ -181,5 +181,5 @@ def test_extremes_are_finite(d):
 
 
 def test_refuses_different_dimensions():
-    with pytest.raises(InputError, match="F has 2 features, E has 1"):
+    with raises("features-differ", name="F", n_features=2, other="E", n_other=1):
         overlap_coefficient(Ellipsoid([0.0], [[1.0]], [1.0]), Ellipsoid(np.zeros(2), np.eye(2), np.ones(2)))

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from exact_ellipsoids import exact_gauges, grid_around, lattice_set
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import mve_log_volume
 from strategies import FAMILIES, point_set, rotation, seeds
 
-from sepc.common.errors import InputError, SepcError
+from sepc.common.errors import SepcError
 from sepc.geometry.ellipsoid import FLAT, LARGEST_HELD, Ellipsoid
 from sepc.geometry.mve import min_volume_ellipsoid
 
@@ -321,7 +322,7 @@ def test_extreme_magnitudes(scale):
 def test_spreads_too_small_to_be_measured_get_a_clear_error(scale, columns):
     points = point_set("gauss", 30, 2)
     points[:, columns] *= scale
-    with pytest.raises(InputError, match=rf"feature {columns[0]} .* below 1e-152; .* Rescale"):
+    with raises("spread-too-small", smallest=1e-152):
         min_volume_ellipsoid(points)
     # Whoever gives the units has said that such a spread is none.
     assert min_volume_ellipsoid(points, unit=[1.0, 1.0]).rank == 2 - len(columns)
@@ -393,46 +394,50 @@ def test_steps_are_reported_and_may_interrupt():
 
 
 @pytest.mark.parametrize(
-    ("points", "words"),
+    ("points", "refusal"),
     [
-        ([[1.0, np.nan], [0.0, 1.0]], ["points[0, 1] is nan", "finite", "SimpleImputer"]),
-        ([[1.0, 2.0], [-np.inf, 1.0]], ["points[1, 0] is -inf", "finite"]),
-        ([[1e200, 0.0]], ["points[0, 0] is 1e+200", "1e+150", "Rescale"]),
-        ([], ["shape (0,)", "two dimensions"]),
-        (np.empty((0, 3)), ["shape (0, 3)", "at least one point"]),
-        (np.empty((3, 0)), ["shape (3, 0)", "one feature"]),
-        ([1.0, 2.0], ["shape (2,)", "reshape(-1, 1)"]),
-        (np.zeros((2, 2, 2)), ["shape (2, 2, 2)", "two dimensions"]),
-        ([["a", "b"]], ["'a'", "expected real numbers", "OneHotEncoder"]),
-        ([["1.5", "2.5"]], ["'1.5'", "expected real numbers"]),
-        (np.array([[1.0, "x"]], dtype=object), ["'x'", "expected real numbers"]),
-        ([[1.0, None]], ["points[0, 1] is nan"]),
-        ([[1.0 + 2.0j]], ["complex", "expected real numbers"]),
-        (np.array([["2020-01-01"]], dtype="datetime64[D]"), ["datetime64", "expected real numbers"]),
-        ([[1.0], [1.0, 2.0]], ["ragged", "Pad or drop"]),
+        ([[1.0, np.nan], [0.0, 1.0]], raises("value-not-finite", where="0, 1")),
+        ([[1.0, 2.0], [-np.inf, 1.0]], raises("value-not-finite", where="1, 0", value=-np.inf)),
+        ([[1e200, 0.0]], raises("value-too-large", where="0, 0", value=1e200, largest=1e150)),
+        ([], raises("points-dimensions", shape=(0,))),
+        (np.empty((0, 3)), raises("points-empty", shape=(0, 3))),
+        (np.empty((3, 0)), raises("points-empty", shape=(3, 0))),
+        ([1.0, 2.0], raises("points-dimensions", shape=(2,))),
+        (np.zeros((2, 2, 2)), raises("points-dimensions", shape=(2, 2, 2))),
+        ([["a", "b"]], raises("not-numbers", example="'a'")),
+        ([["1.5", "2.5"]], raises("not-numbers", example="'1.5'")),
+        (np.array([[1.0, "x"]], dtype=object), raises("not-numbers", example="'x'")),
+        ([[1.0, None]], raises("value-not-finite", where="0, 1")),
+        ([[1.0 + 2.0j]], raises("not-numbers", dtype="complex128")),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), raises("not-numbers", dtype="datetime64[D]")),
+        ([[1.0], [1.0, 2.0]], raises("points-ragged")),
     ],
 )
-def test_bad_points_get_a_clear_error(points, words):
-    with pytest.raises(InputError) as caught:
+def test_bad_points_get_a_clear_error(points, refusal):
+    with refusal as caught:
         min_volume_ellipsoid(points)
     assert isinstance(caught.value, SepcError)
     assert isinstance(caught.value, ValueError)
-    for word in words:
-        assert word in str(caught.value)
+    assert caught.value.fields["name"] == "points"
 
 
 @pytest.mark.parametrize("tol", [0.0, -1.0, 1.0, np.nan])
 def test_bad_tolerance_gets_a_clear_error(tol):
-    with pytest.raises(InputError, match="tol is"):
+    with raises("tol", tol=tol):
         min_volume_ellipsoid([[0.0], [1.0]], tol)
 
 
 @pytest.mark.parametrize(
-    ("unit", "word"),
-    [([1.0], "shape"), ([1.0, 0.0], "positive"), ([1.0, np.nan], "nan"), ([1.0, 1e-153], "at least 1e-152")],
+    ("unit", "refusal"),
+    [
+        ([1.0], raises("vector-shape", name="unit")),
+        ([1.0, 0.0], raises("unit-not-positive", smallest=0.0)),
+        ([1.0, np.nan], raises("value-not-finite", name="unit")),
+        ([1.0, 1e-153], raises("unit-too-small", least=1e-152)),
+    ],
 )
-def test_bad_units_get_a_clear_error(unit, word):
-    with pytest.raises(InputError, match=word):
+def test_bad_units_get_a_clear_error(unit, refusal):
+    with refusal:
         min_volume_ellipsoid([[0.0, 1.0], [1.0, 0.0]], unit=unit)
 
 

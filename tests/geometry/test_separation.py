@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import contact_factor
 from strategies import random_ellipsoid, rotation, seeds, support_point, touching_pair
 
-from sepc.common.errors import InputError
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import Separation, separate
 
@@ -246,5 +246,5 @@ def test_answers_are_read_only():
 
 
 def test_different_dimensions_are_refused():
-    with pytest.raises(InputError, match="F has 3 features, E has 2"):
+    with raises("features-differ", name="F", n_features=3, other="E", n_other=2):
         separate(ball([0.0, 0.0]), ball([0.0, 0.0, 0.0]))

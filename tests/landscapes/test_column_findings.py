@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from landscape_data import clean_set
 
 from sepc import landscape
-from sepc.common.errors import InputError
 from sepc.tables import TableEncoder
 from sepc.tables.columns import feature_slices
 
@@ -166,5 +166,5 @@ class TestSubgroups:
 
 
 def test_columns_must_name_features():
-    with pytest.raises(InputError, match="names the feature 'b'"):
+    with raises("columns-unknown-feature", feature="b"):
         landscape([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], columns={"a": ["b"]})

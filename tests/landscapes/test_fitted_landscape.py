@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises, warns
 from hypothesis import given, settings
 from landscape_data import gaussians, with_disjunct
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from strategies import labelled_points, seeds
 
-import sepc
-from sepc import InputError, SEPClassifier
+from sepc import SEPClassifier
 from sepc.geometry import separate
 from sepc.landscapes import FittedLandscape
 
@@ -84,13 +84,13 @@ class TestGraph:
 
     def test_isolated_records_alone_have_no_overlaps(self):
         for trust, labels in (("local", set()), ("paper", {f"not {c}" for c in "abcde"})):
-            with pytest.warns(sepc.SepcWarning, match="fewer training points"):
+            with warns("too-few-points", regions="a, b, c, d, e", n_features=3):
                 clf = SEPClassifier(trust=trust).fit(np.eye(5)[:, :3], list("abcde"))
             assert set(clf.landscape_.regions.label) == labels
             assert len(clf.landscape_.class_graph) == 0
 
     def test_an_unknown_region_is_refused(self, cancer):
-        with pytest.raises(InputError, match=r"name is 'x#1'; expected a region of this model, such as 0#1"):
+        with raises("unknown-region", name="x#1"):
             cancer.neighbours("x#1")
 
 

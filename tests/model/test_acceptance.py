@@ -3,9 +3,9 @@
 import dask.array as da
 import numpy as np
 import pytest
+from coded import raises, warns
 from sklearn.datasets import load_breast_cancer
 
-import sepc
 from sepc import SEPClassifier, select_min_trust
 
 
@@ -25,9 +25,21 @@ class TestAsked:
         assert np.array_equal(asked == "?", ~expected)
         assert np.array_equal(asked[expected], a.label[expected])
 
-    @pytest.mark.parametrize("min_trust", [-0.1, 1.5, "high", {"benign": 0.5}, {"benign": None, "malignant": 0.5}])
-    def test_bad_thresholds_are_refused(self, cancer, fitted, min_trust):
-        with pytest.raises(sepc.InputError, match="min_trust"):
+    @pytest.mark.parametrize(
+        ("min_trust", "refusal"),
+        [
+            (-0.1, raises("not-between-0-and-1", name="min_trust", value=-0.1)),
+            (1.5, raises("not-between-0-and-1", name="min_trust", value=1.5)),
+            ("high", raises("not-between-0-and-1", name="min_trust", value="high")),
+            ({"benign": 0.5}, raises("min-trust-without-entry", labels=["malignant"])),
+            (
+                {"benign": None, "malignant": 0.5},
+                raises("not-between-0-and-1", name="min_trust['benign']", value=None),
+            ),
+        ],
+    )
+    def test_bad_thresholds_are_refused(self, cancer, fitted, min_trust, refusal):
+        with refusal:
             fitted.predict_or_abstain(cancer[0][:3], min_trust)
 
 
@@ -80,7 +92,7 @@ class TestByDefault:
         clf = SEPClassifier().fit(X, y)
         nothing = select_min_trust(clf, new[:20], truth[:20], max_error=0.01)
         assert nothing.min_trust is None
-        with pytest.raises(sepc.InputError, match="the promise has no threshold"):
+        with raises("promise-without-threshold"):
             clf.sign(nothing).predict_or_abstain(kind(new))
 
 
@@ -95,6 +107,6 @@ def test_costs_beside_a_promise_that_was_made_without_them(halves):
     X, y, new, truth = halves
     clf = SEPClassifier().fit(X, y)
     clf = clf.sign(select_min_trust(clf, new, truth, max_error=0.15))
-    with pytest.warns(sepc.SepcWarning, match="the promise does not hold here"):
+    with warns("promise-does-not-hold"):
         given = clf.predict_or_abstain(new, costs={0: {1: 20.0}, 1: {0: 1.0}, None: 0.3})
     assert 0 < sum(label is None for label in given) < len(given)

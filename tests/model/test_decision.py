@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from coded import raises
 from fitted_classifiers import overlapping, voters
 from hypothesis import given, settings
 from planted_partitions import discs, make_rules, planted
 from strategies import labelled_points, seeds
 
-from sepc import InputError, SEPClassifier
+from sepc import SEPClassifier
 from sepc.model.decision import (
     TRUST_METHODS,
     decide_by_counts,
@@ -255,9 +256,7 @@ def test_the_bound_is_below_the_share_and_grows_with_the_points_at_the_same_shar
 
 @pytest.mark.parametrize("trust", ["Local", None, 0.95, "", ["local"]])
 def test_another_trust_is_refused(trust):
-    with pytest.raises(
-        InputError, match=r"trust is .*; expected one of 'local', 'raw', 'counts', 'bound', 'paper'. Use 'local'"
-    ):
+    with raises("trust-method", methods="'local', 'raw', 'counts', 'bound', 'paper'", trust=trust):
         SEPClassifier(trust=trust).fit([[0.0], [1.0]], [0, 1])
 
 
@@ -268,22 +267,15 @@ def test_every_method_is_accepted(trust):
 
 @pytest.mark.parametrize("trust", ["Local", None, 0.95])
 def test_what_is_no_method_is_named_with_the_rule_and_the_remedy(trust):
-    with pytest.raises(InputError) as error:
+    methods = "'local', 'raw', 'counts', 'bound', 'paper'"
+    with raises("trust-method", trust=trust, methods=methods, default="local"):
         require_method(trust)
-    assert str(error.value) == (
-        f"trust is {trust!r}; expected one of 'local', 'raw', 'counts', 'bound', 'paper'. "
-        "Use 'local' unless another way to read the regions is asked for."
-    )
 
 
 @pytest.mark.parametrize("trust", ["counts", "bound"])
 def test_a_method_that_needs_sorted_points_is_named_with_the_rule_and_the_reason(trust):
-    with pytest.raises(InputError) as error:
+    with raises("trust-method-in-memory", trust=trust, methods="'local', 'raw', 'paper'"):
         require_method(trust, in_memory=False)
-    assert str(error.value) == (
-        f"trust is {trust!r}; expected one of 'local', 'raw', 'paper' for a training set that is not in memory: "
-        "records that are held out are chosen in sorted order, which chunks do not have."
-    )
 
 
 @pytest.mark.parametrize(("own", "others"), [(0, 0), (7, 0), (0, 7), (31, 4)])

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.model.decision import decide_by_probability
 from sepc.model.policy import Policy
 
@@ -68,19 +69,19 @@ def test_costs_by_name_are_those_of_the_array():
 
 
 @pytest.mark.parametrize(
-    ("prior", "expected"),
+    ("prior", "refusal"),
     [
-        ([0.5, 0.5], r"class_prior has the shape \(2,\); expected one share for each of the 3 classes"),
-        ([0.5, 0.6, 0.1], r"in all 1.2; expected shares above 0 that add up to 1"),
-        ([1.0, 0.0, 0.0], "expected shares above 0"),
-        ({"ill": 1.5}, "expected shares above 0"),
-        ({"ill": "some"}, r"class_prior\['ill'\] is 'some'; expected a number"),
-        ("half", "class_prior is 'half'; expected numbers"),
-        ({"sick": 0.5}, "class_prior has the label 'sick', which is no class; expected some of 'ill'"),
+        ([0.5, 0.5], raises("class-prior-shape", shape=(2,), n_classes=3)),
+        ([0.5, 0.6, 0.1], raises("class-prior-sum", total=pytest.approx(1.2))),
+        ([1.0, 0.0, 0.0], raises("class-prior-sum")),
+        ({"ill": 1.5}, raises("class-prior-sum")),
+        ({"ill": "some"}, raises("not-a-number", name="class_prior['ill']", value="some")),
+        ("half", raises("not-numbers-by-label", name="class_prior", values="half")),
+        ({"sick": 0.5}, raises("policy-unknown-label", name="class_prior", label="sick")),
     ],
 )
-def test_bad_shares_are_refused(prior, expected):
-    with pytest.raises(InputError, match=expected):
+def test_bad_shares_are_refused(prior, refusal):
+    with refusal:
         Policy.of(CLASSES, COUNTS, prior, None)
 
 
@@ -88,26 +89,32 @@ ONES = (1.0 - np.eye(3)).tolist()
 
 
 @pytest.mark.parametrize(
-    ("costs", "expected"),
+    ("costs", "refusal"),
     [
-        (np.ones((2, 3)), r"costs has the shape \(2, 3\); expected \(3, 3\)"),
-        (np.ones((3, 5)), r"costs has the shape \(3, 5\)"),
-        (-1.0 * np.ones((3, 3)), "costs has the entry -1; expected numbers of 0 or more"),
-        ([*ONES[:2], [1.0, np.nan, 0.0]], "costs has the entry nan"),
-        ([[2.0, 1.0, 1.0], *ONES[1:]], "where 'ill' is true, giving it costs 2, and giving 'unsure' 1; .* swapped"),
-        ({"ill": {"well": 1.0}}, r"costs\['ill'\] does not say what giving 'unsure' costs"),
-        ({"ill": 3.0}, r"costs\['ill'\] is 3.0; expected a dict"),
-        ({"sick": {}}, "costs has the label 'sick'"),
-        ({**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: np.nan}, "costs has the entry nan"),
-        ({**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: "dear"}, r"costs\[None\] is 'dear'"),
+        (np.ones((2, 3)), raises("costs-shape", shape=(2, 3), n_classes=3)),
+        (np.ones((3, 5)), raises("costs-shape", shape=(3, 5), n_classes=3)),
+        (-1.0 * np.ones((3, 3)), raises("costs-negative", cost=-1.0)),
+        ([*ONES[:2], [1.0, np.nan, 0.0]], raises("costs-negative")),
+        (
+            [[2.0, 1.0, 1.0], *ONES[1:]],
+            raises("costs-right-dearer", label="ill", own_cost=2.0, other="unsure", other_cost=1.0),
+        ),
+        ({"ill": {"well": 1.0}}, raises("costs-without-entry", label="ill", given="unsure")),
+        ({"ill": 3.0}, raises("costs-row", label="ill", row=3.0)),
+        ({"sick": {}}, raises("policy-unknown-label", name="costs", label="sick")),
+        ({**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: np.nan}, raises("costs-negative")),
+        (
+            {**{a: {b: 1.0 for b in CLASSES if b != a} for a in CLASSES}, None: "dear"},
+            raises("not-a-number", name="costs[None]", value="dear"),
+        ),
         (
             {a: {b: 1.0 for b in [*CLASSES, *([None] if a == "ill" else [])] if b != a} for a in CLASSES},
-            r"costs\['unsure'\] does not say what asking a person costs",
+            raises("asking-cost-without-entry", label="unsure"),
         ),
     ],
 )
-def test_bad_costs_are_refused(costs, expected):
-    with pytest.raises(InputError, match=expected):
+def test_bad_costs_are_refused(costs, refusal):
+    with refusal:
         Policy.of(CLASSES, COUNTS, None, costs)
 
 

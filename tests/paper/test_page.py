@@ -7,6 +7,7 @@ from math import nan
 from pathlib import Path
 
 import pytest
+from coded import raises
 from paper_data import NEEDS_DATA, require_data
 
 from paper import EXPERIMENTS
@@ -72,5 +73,5 @@ def test_html_escapes_labels(runs):
 
 def test_a_page_without_jinja2_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(SepcError, match=r"sepc\[report\]"):
+    with raises("template-engine-missing", SepcError, needed_for="a page", otherwise=""):
         rendered("md", document([]))

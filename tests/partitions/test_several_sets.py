@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from hypothesis import given, settings
 from strategies import seeds
 
-from sepc.common.errors import InputError
 from sepc.partitions import partition, run, several_sets
 from sepc.partitions.algorithm import partition_in_place
 from sepc.partitions.run import PartitionOptions
@@ -139,7 +139,7 @@ def test_why_it_stopped_is_reported():
 
 
 def test_a_limit_that_makes_no_sense_is_refused():
-    with pytest.raises(InputError, match="n_imp is -1"):
+    with raises("n-imp-value", n_imp=-1):
         made([np.ones((2, 1)), np.zeros((2, 1)), np.full((2, 1), 5.0)], -1)
 
 

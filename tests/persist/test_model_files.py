@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from damage import damaged_copies
 from numpy.lib import format as npy
 from saved_models import (
@@ -29,7 +30,8 @@ from saved_models import (
 from sklearn.exceptions import NotFittedError
 
 import sepc
-from sepc import InputError, ModelFileError, SepcError, SEPClassifier, SEPEnsembleClassifier
+from sepc import ModelFileError, SEPClassifier, SEPEnsembleClassifier
+from sepc.common.errors import MissingRecordsError
 from sepc.feedback import FeedbackMonitor
 from sepc.feedback.watched import fingerprint
 from sepc.persist.model_files import FORMAT
@@ -108,7 +110,7 @@ class TestWithoutRecords:
             lambda: fingerprint(found),
             lambda: found.model_.rules[0].members(0),
         ):
-            with pytest.raises(SepcError, match=r"needs the training records.*training_rows=True"):
+            with raises("records-missing", MissingRecordsError):
                 needs()
         assert not hasattr(stored(fitted["ensemble"][0], tmp_path, training_rows=False), "out_of_fold_proba_")
 
@@ -147,7 +149,7 @@ class TestRefused:
     @pytest.mark.parametrize("content", [b"", b"PK", b"no model", b"\0" * 5000, pickle.dumps({"a": 1})])
     def test_what_is_no_archive_is_refused(self, tmp_path, content):
         (tmp_path / "model.sepc").write_bytes(content)
-        with pytest.raises(ModelFileError, match=r"is damaged or was not written by sepc\.save"):
+        with raises("file-damaged", ModelFileError, writer="sepc.save"):
             sepc.load(tmp_path / "model.sepc")
 
     def test_a_missing_file_is_just_missing(self, tmp_path):
@@ -202,10 +204,14 @@ class TestRefused:
         path = tmp_path / "model.sepc"
         content = manifest(fixture_path("v1-binary-local").read_bytes()) | {"version": 3}
         rewrite(path, fixture_path("v1-binary-local"), {"manifest.json": json.dumps(content).encode()})
-        with pytest.raises(ModelFileError, match=r"'sepc model' of version 3; expected .* of version 1\. Read"):
+        with raises(
+            "file-version", ModelFileError, name="sepc model", version=3, expected="sepc model", expected_version=1
+        ):
             sepc.load(path)
         replace(FORMAT, name="sepc feedback").write(path, {}, {})
-        with pytest.raises(ModelFileError, match="is a 'sepc feedback' of version 1; expected a 'sepc model'"):
+        with raises(
+            "file-version", ModelFileError, name="sepc feedback", version=1, expected="sepc model", expected_version=1
+        ):
             sepc.load(path)
 
 
@@ -279,7 +285,7 @@ class TestKinds:
             pass
 
         for other in (Mine(), "model", fitted["local"][0].model_):
-            with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
+            with raises("clf-not-savable"):
                 sepc.save(other, tmp_path / "model.sepc")
         with pytest.raises(NotFittedError):
             sepc.save(SEPClassifier(), tmp_path / "model.sepc")

@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from coded import raises
 from saved_models import KINDS
 from sklearn.exceptions import NotFittedError
 
 import sepc
-from sepc import InputError, SEPClassifier
+from sepc import SEPClassifier
 
 
 class TestRulesDict:
@@ -67,7 +68,7 @@ class TestRulesDict:
         assert in_view == {"values", "normal scores of the values"}
 
     def test_what_is_no_classifier_is_refused(self):
-        with pytest.raises(InputError, match="expected a fitted SEPClassifier"):
+        with raises("clf-no-model", clf="model"):
             sepc.persist.rules_dict("model")
         with pytest.raises(NotFittedError):
             sepc.persist.rules_dict(SEPClassifier())

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from drawings import axes
 from matplotlib.colors import to_rgb
 from sklearn.metrics import confusion_matrix
 
-from sepc import InputError
 from sepc.plot import ConfusionDisplay
 
 
@@ -80,15 +80,15 @@ class TestConfusion:
         assert "(0 % answered)" in display.ax_.get_xlabel()
 
     @pytest.mark.parametrize(
-        ("arguments", "options", "message"),
+        ("arguments", "options", "refusal"),
         [
-            (([0, 1], [0]), {}, "y_true has 2 entries and y_pred 1"),
-            (([], []), {}, "y_true has 0 entries"),
-            (([0, 1], [0, 1]), {"normalize": "rows"}, "normalize is 'rows'"),
-            (([0, 1], [0, "?"]), {}, "labels of several kinds"),
-            (([0, 1], [0, 2]), {"labels": [0, 1]}, "2 is not among labels"),
+            (([0, 1], [0]), {}, raises("predictions-length", n_true=2, n_pred=1)),
+            (([], []), {}, raises("predictions-length", n_true=0, n_pred=0)),
+            (([0, 1], [0, 1]), {"normalize": "rows"}, raises("normalize", normalize="rows")),
+            (([0, 1], [0, "?"]), {}, raises("predictions-of-mixed-kinds", labels="0, 1, '?'")),
+            (([0, 1], [0, 2]), {"labels": [0, 1]}, raises("label-not-shown", label=2)),
         ],
     )
-    def test_bad_input_is_refused(self, arguments, options, message):
-        with pytest.raises(InputError, match=message):
+    def test_bad_input_is_refused(self, arguments, options, refusal):
+        with refusal:
             ConfusionDisplay.from_predictions(*arguments, **options, ax=axes())

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 from drawings import axes
 from matplotlib.colors import to_rgb
 from sklearn.datasets import make_moons
@@ -79,7 +80,7 @@ class TestAllDisplays:
         clf, _, _ = moons
         for name in ("matplotlib", "matplotlib.axes"):
             monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(SepcError, match=r"pip install 'sepc\[plot\]'"):
+        with raises("matplotlib-missing", SepcError, extra="plot"):
             PartitionDisplay.from_estimator(clf)
 
     def test_unfitted_classifiers_are_refused(self):

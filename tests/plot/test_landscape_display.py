@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from coded import raises, warns
 from drawings import axes, regions_of
 
-import sepc
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, landscape
+from sepc import SEPClassifier, SEPEnsembleClassifier, landscape
 from sepc.plot import LandscapeDisplay
 
 
@@ -54,17 +54,17 @@ class TestLandscape:
         assert frame.ovl.tolist() == pairs.ovl.tolist()
 
     def test_nothing_to_overlap_is_no_error(self):
-        with pytest.warns(sepc.SepcWarning, match="fewer training points"):
+        with warns("too-few-points", regions="0, 1", n_features=6):
             clf = SEPClassifier().fit(np.eye(6)[:4], [0, 0, 1, 1])
         display = LandscapeDisplay.from_estimator(clf, ax=axes())
         assert len(display.frame()) == len(display.frame("regions")) == 0
         assert display.ax_.get_legend().get_title().get_text() == "no overlaps"
 
     def test_bad_requests_are_refused(self, moons, iris):
-        with pytest.raises(InputError, match=r"max_regions is 1\.5"):
+        with raises("not-a-positive-integer", name="max_regions", value=1.5):
             LandscapeDisplay.from_estimator(moons[0], max_regions=1.5)
-        with pytest.raises(InputError, match="part is 'nodes'"):
+        with raises("landscape-part", part="nodes"):
             LandscapeDisplay.from_estimator(moons[0], ax=axes()).frame("nodes")
         ensemble = SEPEnsembleClassifier(n_estimators=1).fit(iris[1], iris[2])
-        with pytest.raises(InputError, match="LandscapeDisplay shows the regions of one partition"):
+        with raises("display-needs-partition", display="LandscapeDisplay"):
             LandscapeDisplay.from_estimator(ensemble)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from drawings import axes, drawn, regions_of
 from matplotlib.figure import Figure
 from matplotlib.path import Path
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sepc
-from sepc import InputError, SEPClassifier, make_table_pipeline
+from sepc import SEPClassifier, make_table_pipeline
 from sepc.plot import PartitionDisplay
 from sepc.plot.style import class_styles
 
@@ -171,36 +172,36 @@ class TestPartition:
         assert len(display.points) == 0
         pd.testing.assert_frame_equal(display.frame(), whole.frame())
         assert len(PartitionDisplay.from_estimator(bare, X, y, ax=axes()).points) == len(X)
-        with pytest.raises(InputError, match="keeps no training records: pass X"):
+        with raises("too-few-principal-points", n_points=0):
             PartitionDisplay.from_estimator(bare, ax=axes())
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "refusal"),
         [
-            ({"features": (0, 99)}, "99; expected a number from 0 to 7 or a name among 'mean radius'"),
-            ({"features": ("mean radius", "age")}, "'age'; expected"),
-            ({"features": (1, 1)}, "one feature twice"),
-            ({"features": "all"}, "expected two features by name or number"),
-            ({"features": (0, 1, 2)}, "expected two features"),
-            ({"features": (True, 0)}, "True; expected"),
-            ({"hyperplanes": True}, "hyperplanes is True, but the classifier has 8 features; expected 2"),
-            ({"shade": True}, "shade is True, but the classifier has 8 features"),
-            ({"y": [1, 2]}, "y is given without X"),
-            ({"ax": Figure()}, "ax is a Figure; expected the axes"),
+            ({"features": (0, 99)}, raises("display-unknown-feature", feature=99, last=7)),
+            ({"features": ("mean radius", "age")}, raises("display-unknown-feature", feature="age")),
+            ({"features": (1, 1)}, raises("display-feature-twice", features=(1, 1))),
+            ({"features": "all"}, raises("display-features", features="all")),
+            ({"features": (0, 1, 2)}, raises("display-features", features=(0, 1, 2))),
+            ({"features": (True, 0)}, raises("display-unknown-feature", feature=True)),
+            ({"hyperplanes": True}, raises("display-needs-plane", name="hyperplanes", n_features=8)),
+            ({"shade": True}, raises("display-needs-plane", name="shade", n_features=8)),
+            ({"y": [1, 2]}, raises("y-without-X")),
+            ({"ax": Figure()}, raises("ax-type", type="Figure")),
         ],
     )
-    def test_bad_requests_are_refused(self, cancer, options, message):
-        with pytest.raises(InputError, match=message):
+    def test_bad_requests_are_refused(self, cancer, options, refusal):
+        with refusal:
             PartitionDisplay.from_estimator(cancer[0], **options)
 
     def test_bad_classifiers_and_labels_are_refused(self, moons, forest):
         clf, X, y = moons
-        with pytest.raises(InputError, match="clf is a RandomForestClassifier; PartitionDisplay shows"):
+        with raises("display-needs-partition", type="RandomForestClassifier", display="PartitionDisplay"):
             PartitionDisplay.from_estimator(forest)
-        with pytest.raises(InputError, match="y has 3 labels and X 300 rows"):
+        with raises("labels-and-rows", n_labels=3, n_rows=300):
             PartitionDisplay.from_estimator(clf, X, y[:3])
-        with pytest.raises(InputError, match="y holds 7, which the classifier was not trained on"):
+        with raises("label-not-trained", label=7):
             PartitionDisplay.from_estimator(clf, X, np.where(y == 1, 7, y))
         single = SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
-        with pytest.raises(InputError, match="one feature, 'x0'; expected two or more"):
+        with raises("display-one-feature", feature="x0"):
             PartitionDisplay.from_estimator(single)

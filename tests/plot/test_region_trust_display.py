@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from drawings import axes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier
+from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.plot import RegionTrustDisplay
 
 
@@ -60,7 +61,7 @@ class TestRegionTrust:
         clf = SEPEnsembleClassifier(n_estimators=2).fit(X[::2], y[::2])
         display = RegionTrustDisplay.from_estimator(clf, X[1::2], y[1::2], max_regions=5, ax=axes())
         assert display.counts.sum() == 75
-        with pytest.raises(InputError, match="clf is an ensemble"):
+        with raises("ensemble-needs-points"):
             RegionTrustDisplay.from_estimator(clf, ax=axes())
 
     def test_pipelines_are_looked_into(self, cancer):
@@ -71,9 +72,9 @@ class TestRegionTrust:
 
     def test_bad_requests_are_refused(self, moons, forest):
         clf, X, y = moons
-        with pytest.raises(InputError, match="only one of X and y"):
+        with raises("only-one-of-X-and-y"):
             RegionTrustDisplay.from_estimator(clf, X)
-        with pytest.raises(InputError, match="max_regions is 0"):
+        with raises("not-a-positive-integer", name="max_regions", value=0):
             RegionTrustDisplay.from_estimator(clf, X, y, max_regions=0)
-        with pytest.raises(InputError, match="clf is a RandomForestClassifier, which has no regions"):
+        with raises("display-needs-regions", type="RandomForestClassifier"):
             RegionTrustDisplay.from_estimator(forest, X, y)

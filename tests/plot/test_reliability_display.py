@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from drawings import axes
 from scipy.stats import binomtest
 
-from sepc import InputError, metrics
+from sepc import metrics
 from sepc.plot import ReliabilityDisplay
 
 
@@ -44,5 +45,5 @@ class TestReliability:
         assert display.lines_[0][0].get_xydata() == pytest.approx(np.array([[0.2, 0.0], [0.85, 1.0]]))
 
     def test_confidences_that_are_no_probabilities_are_refused(self):
-        with pytest.raises(InputError, match="expected probabilities"):
+        with raises("metric-not-probabilities", name="confidence"):
             ReliabilityDisplay.from_predictions([0, 1], [0, 1], [3.0, 0.5], ax=axes())

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from drawings import axes
 from sklearn.svm import LinearSVC
 
-from sepc import InputError, metrics
+from sepc import metrics
 from sepc.plot import RiskCoverageDisplay
 
 
@@ -72,5 +73,5 @@ class TestRiskCoverage:
     def test_a_classifier_that_cannot_say_how_sure_it_is_is_refused(self, cancer):
         _, X, y = cancer
         clf = LinearSVC(max_iter=10**5).fit(X / X.std(), y)
-        with pytest.raises(InputError, match="clf is a LinearSVC, which has neither trust_score nor predict_proba"):
+        with raises("clf-without-confidence", type="LinearSVC"):
             RiskCoverageDisplay.from_estimator(clf, X, y, ax=axes())

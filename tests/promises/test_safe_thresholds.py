@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from raw_tables import patients
@@ -17,7 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from sepc import InputError, SEPClassifier, make_table_pipeline, select_min_trust
+from sepc import SEPClassifier, make_table_pipeline, select_min_trust
 from sepc.promises import safe_thresholds
 from sepc.promises.safe_thresholds import (
     COST_STARTS,
@@ -263,32 +264,35 @@ class TestThreshold:
 
     def test_a_label_that_the_classifier_does_not_know_is_refused_or_counts_as_an_error(self):
         X, y = np.column_stack([np.linspace(0.5, 1.0, 100)] * 2), np.repeat([7, 1], [5, 95])
-        with pytest.raises(InputError, match=r"y_cal holds 7, which the classifier does not know, in 5 of 100 records"):
+        with raises("calibration-label-unknown", label=7, n_unknown=5, n_records=100):
             select_min_trust(Known(), X, y, max_error=0.2)
         found = select_min_trust(Known(), X, y, max_error=0.2, unknown_labels="wrong")
         assert (found.n_accepted, found.n_errors) == (100, 5)
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "refusal"),
         [
-            ({"max_error": 0.0}, "max_error is 0.0; expected a number strictly between 0 and 1"),
-            ({"max_error": 1}, "max_error is 1; expected"),
-            ({"max_error": "5 %"}, "max_error is '5 %'; expected"),
-            ({"confidence": 1.0}, "confidence is 1.0; expected a number strictly between 0 and 1"),
-            ({"confidence": True}, "confidence is True; expected"),
-            ({"clf": LogisticRegression()}, "clf is LogisticRegression, without trust_score; expected a fitted"),
-            ({"y_cal": [1]}, r"y_cal has shape \(1,\) and X_cal 2 rows; expected one label for each"),
-            ({"y_cal": [1, None]}, "y_cal has 1 missing label.*, the first in row 1"),
-            ({"y_cal": [float("nan"), 1]}, "y_cal has 1 missing label.*, the first in row 0"),
-            ({"y_cal": ["1", "0"]}, "y_cal holds '1', and none of the labels that the classifier knows, such as 0"),
-            ({"X_cal": np.empty((0, 2)), "y_cal": []}, "X_cal has no rows"),
-            ({"X_cal": [[1.5, 0], [0.5, 0]]}, r"trust_score returned .*; expected 2 numbers between 0 and 1"),
-            ({"X_cal": [[np.nan, 0], [0.5, 0]]}, "trust_score returned .*; expected 2 numbers between 0 and 1"),
+            ({"max_error": 0.0}, raises("not-strictly-between-0-and-1", name="max_error", value=0.0)),
+            ({"max_error": 1}, raises("not-strictly-between-0-and-1", name="max_error", value=1)),
+            ({"max_error": "5 %"}, raises("not-strictly-between-0-and-1", name="max_error", value="5 %")),
+            ({"confidence": 1.0}, raises("not-strictly-between-0-and-1", name="confidence", value=1.0)),
+            ({"confidence": True}, raises("not-strictly-between-0-and-1", name="confidence", value=True)),
+            (
+                {"clf": LogisticRegression()},
+                raises("clf-without-methods", type="LogisticRegression", missing="trust_score"),
+            ),
+            ({"y_cal": [1]}, raises("labels-shape", what="cal", shape=(1,), n_rows=2)),
+            ({"y_cal": [1, None]}, raises("labels-missing", name="y_cal", n_missing=1, row=1)),
+            ({"y_cal": [float("nan"), 1]}, raises("labels-missing", name="y_cal", n_missing=1, row=0)),
+            ({"y_cal": ["1", "0"]}, raises("calibration-labels-of-another-kind", label="1", known=0)),
+            ({"X_cal": np.empty((0, 2)), "y_cal": []}, raises("no-records", what="cal")),
+            ({"X_cal": [[1.5, 0], [0.5, 0]]}, raises("trust-shape", n_records=2)),
+            ({"X_cal": [[np.nan, 0], [0.5, 0]]}, raises("trust-shape", n_records=2)),
         ],
     )
-    def test_wrong_arguments_are_named(self, change, message):
+    def test_wrong_arguments_are_named(self, change, refusal):
         arguments = {"clf": Known(), "X_cal": [[0.5, 0], [0.9, 0]], "y_cal": [0, 1]} | change
-        with pytest.raises(InputError, match=message):
+        with refusal:
             select_min_trust(arguments.pop("clf"), arguments.pop("X_cal"), arguments.pop("y_cal"), **arguments)
 
     def test_the_classifier_must_be_fitted(self):

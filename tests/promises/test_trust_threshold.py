@@ -5,9 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from coded import raises
 from sklearn.base import clone
 
-from sepc import InputError, ModelFileError, SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, save
+from sepc import ModelFileError, SEPClassifier, SEPEnsembleClassifier, load, make_table_pipeline, save
 from sepc import select_min_trust as select
 from sepc.promises import TrustThreshold
 
@@ -67,9 +68,9 @@ def test_a_fit_forgets_the_promise_and_so_does_a_clone():
 
 def test_only_the_promise_of_this_model_can_be_signed(clf):
     other = SEPClassifier().fit(X[:100], Y[:100])
-    with pytest.raises(InputError, match="the promise was made for another model"):
+    with raises("promise-of-another-model"):
         other.sign(select(clf, X[400:], Y[400:], max_error=0.15))
-    with pytest.raises(InputError, match=r"promise is 0\.9; expected what select_min_trust returns"):
+    with raises("promise-no-threshold-object", promise=0.9):
         clf.sign(0.9)
     assert other.promise is None
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from coded import raises
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from sepc.common.errors import InputError
 from sepc.reports.baselines import LOGISTIC, MAJORITY, baseline_results, mean_log_loss
 
 
@@ -56,5 +56,5 @@ def test_log_loss_is_finite_where_a_probability_is_zero():
 
 
 def test_no_test_records_are_refused(parts):
-    with pytest.raises(InputError, match="no test records"):
+    with raises("no-test-records"):
         baseline_results(parts[0], parts[1], np.empty((0, 3)), [])

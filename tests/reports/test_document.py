@@ -5,9 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from coded import raises
 from report_forms import PageReader, payload, shown_by_markdown
 
-from sepc import InputError, SEPClassifier, report
+from sepc import SEPClassifier, report
 from sepc.reports import Report
 
 
@@ -97,7 +98,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(iris, iris_clf, tmp_path, 
     found = report(iris_clf, X_test, y_test, max_records=1)
     path = tmp_path / "a.html"
     path.write_text("before")
-    with pytest.raises(InputError, match=r"\.html, \.md or \.json"):
+    with raises("report-path"):
         found.write(tmp_path / "a.pdf")
 
     def full(_):
@@ -119,20 +120,20 @@ def test_half_a_surrogate_pair_is_written_by_its_number(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "refusal"),
     [
-        ({"y_test": ["setosa"] * 38}, "no label that the classifier knows"),
-        ({"y_test": [0, 1]}, "y_test has shape"),
-        ({"y_test": [None] * 38}, "missing label"),
-        ({"X_test": np.empty((0, 4)), "y_test": []}, "X_test has no rows"),
-        ({"max_records": -1}, "max_records is -1"),
-        ({"max_records": True}, "max_records is True"),
-        ({"min_trust": 1.5}, "min_trust is 1.5"),
+        ({"y_test": ["setosa"] * 38}, raises("report-labels-unknown", label="setosa", classes=[0, 1, 2])),
+        ({"y_test": [0, 1]}, raises("labels-shape", what="test")),
+        ({"y_test": [None] * 38}, raises("labels-missing", name="y_test")),
+        ({"X_test": np.empty((0, 4)), "y_test": []}, raises("no-records", what="test")),
+        ({"max_records": -1}, raises("max-records", max_records=-1)),
+        ({"max_records": True}, raises("max-records", max_records=True)),
+        ({"min_trust": 1.5}, raises("not-between-0-and-1", name="min_trust", value=1.5)),
     ],
 )
-def test_bad_input_is_refused_in_words(iris, iris_clf, asked, message):
+def test_bad_input_is_refused_in_words(iris, iris_clf, asked, refusal):
     _, X_test, _, y_test = iris
-    with pytest.raises(InputError, match=message):
+    with refusal:
         report(iris_clf, **({"X_test": X_test, "y_test": y_test} | asked))
 
 

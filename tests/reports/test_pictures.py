@@ -6,6 +6,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
+from coded import raises
 
 from sepc.common.errors import SepcError
 
@@ -48,6 +49,6 @@ def test_dots_lie_where_the_records_are(wdbc_report):
 
 def test_without_matplotlib_it_is_said_what_to_install(wdbc_report, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(SepcError, match=r"a picture needs matplotlib.*'sepc\[report\]'"):
+    with raises("matplotlib-missing", SepcError, what="a picture", extra="report"):
         wdbc_report.html()
     assert wdbc_report.markdown()

@@ -4,9 +4,8 @@ import json
 import re
 
 import numpy as np
-import pytest
+from coded import warns
 
-import sepc
 from sepc import (
     SEPClassifier,
     report,
@@ -44,7 +43,7 @@ def test_training_records_stay_out_where_they_must():
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 4.0, [[9.123456, -3.654321]]])
     y = np.repeat(["a", "b", "c"], [30, 30, 1])
-    with pytest.warns(sepc.SepcWarning, match="c: fewer"):
+    with warns("too-few-points", regions="c"):
         clf = SEPClassifier().fit(X, y)
     X_test = rng.normal(size=(40, 2)) + 2.0
     y_test = rng.choice(["a", "b"], 40)

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from coded import raises
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sepc import (
-    InputError,
     SEPClassifier,
     SEPEnsembleClassifier,
     make_table_pipeline,
@@ -86,6 +86,6 @@ def test_a_label_that_training_never_had_is_wrong_and_has_a_row_of_its_own(iris,
 def test_another_classifier_is_refused_with_a_way_out(iris):
     X, X_test, y, y_test = iris
     pipe = make_pipeline(StandardScaler(), SEPClassifier()).fit(X, y)
-    with pytest.raises(InputError, match=r"clf\[-1\], clf\[:-1\]\.transform"):
+    with raises("report-clf", type="Pipeline"):
         report(pipe, X_test, y_test)
     assert report(pipe[-1], pipe[:-1].transform(X_test), y_test, max_records=0).to_dict()["n_classes"] == 3

@@ -6,6 +6,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from distributed import Client, LocalCluster
 from scattered_fits import agree, in_file, iris, same_partitions
 from sklearn.datasets import make_moons
@@ -99,13 +100,13 @@ def test_names_of_the_features():
 
 def test_gaps_of_a_frame():
     frame = pd.DataFrame({"age": [1.0, np.nan, 3.0, 4.0], "dose": [1.0, 2.0, 3.0, 4.0]})
-    with pytest.raises(ValueError, match=r"X contains NaN in column 'age' \(1 rows\)"):
+    with raises("not-finite", kinds="NaN", columns="'age' (1 rows)"):
         SEPClassifier().fit(dd.from_pandas(frame, npartitions=2), [0, 1, 0, 1])
 
 
 def test_as_many_lazy_labels_as_rows():
     X, y = iris()
-    with pytest.raises(ValueError, match="X has 150 rows, y has 149 labels"):
+    with raises("training-rows", n_rows=150, n_labels=149):
         SEPClassifier().fit(da.from_array(X, chunks=(50, 4)), da.from_array(y[1:], 50))
 
 

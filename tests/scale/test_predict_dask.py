@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from distributed import Client, LocalCluster, get_task_stream
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 
@@ -244,7 +245,7 @@ class TestErrors:
 
     def test_what_is_no_table(self, fitted, iris):
         for X in (da.zeros(4), dd.from_pandas(iris[0], npartitions=2)["sepal width (cm)"], dask.bag.range(4, 2)):
-            with pytest.raises(ValueError, match="expected a Dask array or data frame"):
+            with raises("dask-dimensions"):
                 fitted.predict(X)
 
     def test_a_gap_is_found_with_its_chunk(self, iris):
@@ -254,14 +255,14 @@ class TestErrors:
         broken.iloc[100, 1] = np.nan
         lazy = clf.predict(dd.from_pandas(broken, npartitions=3))
         assert len(lazy.blocks[0].compute()) == 50
-        with pytest.raises(ValueError, match=r"X contains NaN in column 'sepal width \(cm\)' \(1 rows\)"):
+        with raises("not-finite", kinds="NaN", columns="'sepal width (cm)' (1 rows)"):
             lazy.compute()
 
     def test_arguments_are_checked_at_once(self, fitted):
         a = fitted.assess(poisoned(10, 4))
-        with pytest.raises(ValueError, match="min_trust is 95"):
+        with raises("not-between-0-and-1", name="min_trust", value=95):
             a.accepted(95)
-        with pytest.raises(ValueError, match="min_trust has no entry for"):
+        with raises("min-trust-without-entry"):
             fitted.predict_or_abstain(poisoned(10, 4), {"setosa": 0.5})
 
     def test_an_unfitted_classifier(self):

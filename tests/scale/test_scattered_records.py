@@ -6,12 +6,12 @@ import weakref
 import dask
 import numpy as np
 import pytest
+from coded import raises
 from dask.delayed import delayed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
 
-from sepc.common.errors import InputError
 from sepc.common.splits import record_hashes
 from sepc.geometry.chunks import Extents
 from sepc.partitions.units import location_and_unit
@@ -97,7 +97,7 @@ def test_answers_come_in_order_and_are_merged(seed, kind, n_threads):
 def test_values_that_are_no_numbers_name_their_column(kind, value):
     X = np.random.default_rng(0).random((20, 2))
     X[13, 1] = value
-    with pytest.raises(InputError, match=r"in column 'b' \(1 rows\)"):
+    with raises("not-finite", columns="'b' (1 rows)"):
         ScatteredTrainingSet.of(kind(X, np.arange(20) % 2, 6), np.arange(2), np.array(["a", "b"], dtype=object), True)
 
 

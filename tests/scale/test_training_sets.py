@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from coded import raises
 from scattered_fits import WHERE, iris
 
 from sepc import SEPClassifier
@@ -16,21 +17,21 @@ pytestmark = [
 def test_gaps_name_their_columns(where):
     X, y = iris()
     X[3, 1], X[90:92, 2] = np.nan, np.inf
-    with pytest.raises(ValueError, match=r"X contains NaN and inf in columns 1 \(1 rows\), 2 \(2 rows\)"):
+    with raises("not-finite", kinds="NaN and inf", columns="1 (1 rows), 2 (2 rows)"):
         where(SEPClassifier(), X, y)
 
 
 @WHERE
 def test_one_class(where):
     X, _ = iris()
-    with pytest.raises(ValueError, match="y has 1 class"):
+    with raises("one-class", label=0):
         where(SEPClassifier(), X, np.zeros(len(X), dtype=int))
 
 
 @WHERE
 def test_as_many_labels_as_rows(where):
     X, y = iris()
-    with pytest.raises(ValueError, match="X has 150 rows, y has 149 labels"):
+    with raises("training-rows", n_rows=150, n_labels=149):
         where(SEPClassifier(), X, y[1:])
 
 

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from coded import raises
 from raw_tables import patients
 from sklearn.base import clone
 
-from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
+from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.datasets import make_credit
 
 
@@ -169,9 +170,9 @@ def test_columns_of_the_table_can_be_held(credit, fixed):
 
 def test_a_range_is_of_numbers_or_dates(credit):
     clf, table = credit
-    with pytest.raises(InputError, match="housing has a range"):
+    with raises("range-of-category", name="housing"):
         clf.explain(table.iloc[0], ranges={"housing": ("free", "own")})
-    with pytest.raises(InputError, match="expected"):
+    with raises("range-end-kind", name="amount"):
         clf.explain(table.iloc[0], ranges={"amount": ("much", None)})
 
 

@@ -142,7 +142,7 @@ def require_none(name: str, column: pa.Array, is_bad: pa.Array, rows_before: int
     """Raise a `CellError` for the first cell that is bad by its flag."""
     row = compute.index(is_bad, True).as_py()
     if row >= 0:
-        raise CellError(name, column[row].as_py(), rows_before + row + 1, rule)
+        raise CellError("cell-value", column=name, value=column[row].as_py(), row=rows_before + row + 1, rule=rule)
 
 
 def _number_rule(notation: ColumnNotation) -> str:
@@ -184,9 +184,14 @@ def require_no_strays(column: pa.Array, name: str) -> None:
 
 def _refusal(column: pa.Array, name: str, stray: str, kind: str) -> InputError:
     return InputError(
-        f"column {name!r} holds {kind}, but {stray!r} in row {compute.index(column, stray).as_py() + 1}; expected "
-        f"{kind} only. Correct it, or say what is meant: {_option('--missing', stray)} if it stands for no value, "
-        f"{_option('--categorical-features', name)} if these are no {kind}, {_option('--drop', name)}."
+        "stray-value",
+        name=name,
+        kind=kind,
+        stray=stray,
+        row=compute.index(column, stray).as_py() + 1,
+        missing_option=_option("--missing", stray),
+        categorical_option=_option("--categorical-features", name),
+        drop_option=_option("--drop", name),
     )
 
 

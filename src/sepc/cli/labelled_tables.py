@@ -19,6 +19,7 @@ from sepc.cli.reading import Source, open_table
 from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
+from sepc.common.messages import message
 from sepc.common.text import shortened
 from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray
 from sepc.tables.cells import NUMBER_RULE
@@ -137,19 +138,13 @@ def _require_class_labels(different: pa.Array, name: str) -> None:
     if len(different) <= 50:
         return
     if compute.all(is_number_somehow(different)).as_py():
-        raise InputError(
-            f"column {name!r} holds {len(different)} different numbers, such as {different[0].as_py()}; expected the "
-            "labels of classes. Check --target, or sort the numbers into classes first."
-        )
+        raise InputError("target-is-continuous", name=name, n_different=len(different), example=different[0].as_py())
 
 
 def _require_no_nul(text: pa.Array, name: str) -> None:
     row = compute.index(compute.match_substring(text, "\x00"), True).as_py()
     if row >= 0:
-        raise InputError(
-            f"column {name!r} holds {text[row].as_py()!r} in row {row + 1}, a label with a NUL character; expected "
-            "text. Export the file again, or name its --encoding, such as utf-16."
-        )
+        raise InputError("target-with-nul", name=name, label=text[row].as_py(), row=row + 1)
 
 
 def _note_similar(labels: Sequence[str], name: str) -> None:
@@ -184,17 +179,11 @@ def _weights(column: pa.Array, cell_parser: CellParser, name: str) -> FloatArray
     """Return a column of weights as numbers."""
     values = _values({name: column}, cell_parser, ())[name]
     if is_text(values) or not pa.types.is_floating(values.type) or values.null_count:
-        raise InputError(
-            f"column {name!r} holds something else than numbers, or has gaps; expected a weight for each row: how "
-            "often it is there. Correct the column, or leave --sample-weight out."
-        )
+        raise InputError("weight-column-not-numbers", name=name)
     weights = np.asarray(values.to_numpy(), dtype=np.float64)
     negative = np.flatnonzero(weights < 0.0)
     if len(negative):
-        raise InputError(
-            f"column {name!r} holds {weights[negative[0]]:g} in data row {negative[0] + 1} (the first is 1); expected "
-            "a weight of 0 or more: how often the row is there. Correct the value."
-        )
+        raise InputError("weight-column-negative", name=name, weight=weights[negative[0]], row=negative[0] + 1)
     return weights
 
 
@@ -207,15 +196,13 @@ def _require_different_uses(target: str, drop: Sequence[str], category: Sequence
     """Raise a `UsageError` for options that contradict each other."""
     for option, columns in (("--drop", drop), ("--categorical-features", category), ("--sample-weight", weight)):
         if target in columns:
-            raise UsageError(f"{option} names {target!r}, the column of the labels; expected other columns.")
+            raise UsageError("option-names-target", option=option, target=target)
     both = [column for column in category if column in drop]
     if both:
-        raise UsageError(f"--drop and --categorical-features both name {both[0]!r}; expected one of the two.")
+        raise UsageError("column-dropped-and-categorical", column=both[0])
     both = [column for column in weight if column in [*drop, *category]]
     if both:
-        raise UsageError(
-            f"--sample-weight and --drop or --categorical-features both name {both[0]!r}; expected one of them."
-        )
+        raise UsageError("column-weighted-and-used", column=both[0])
 
 
 def _all_rows(source: Source) -> pa.Table:
@@ -226,7 +213,7 @@ def _all_rows(source: Source) -> pa.Table:
             n_rows += batch.num_rows
             show_progress(n_rows)
     if not n_rows:
-        raise InputError(f"{source.name} has column names but no rows; expected at least one. Check the export.")
+        raise InputError("file-without-rows", name=source.name)
     return pa.Table.from_batches(batches)
 
 
@@ -238,7 +225,7 @@ def _names_without(source: Source, without: Sequence[str]) -> list[str]:
     if wanted and all(_looks_like_data(wanted)):
         note(f"the columns of {source.name} have numbers for names, such as {wanted[0]}: is its first line data?")
     if not wanted:
-        raise InputError(f"{source.name} has no column left to learn from; expected at least one besides the labels.")
+        raise InputError("no-column-to-learn-from", name=source.name)
     return wanted
 
 
@@ -266,8 +253,12 @@ def require_labels(data: LabelledTable, target: str) -> None:
     missing = np.flatnonzero(~data.has_label())
     if len(missing):
         raise InputError(
-            f"{data.name}: column {target!r} has no label in {len(missing)} of {len(data.labels)} rows, first in row "
-            f"{missing[0] + 1}; expected one in each. Remove these rows first; sepc predict can label them."
+            "rows-without-label",
+            name=data.name,
+            column=target,
+            n_missing=len(missing),
+            n_rows=len(data.labels),
+            row=missing[0] + 1,
         )
 
 
@@ -278,10 +269,14 @@ def require_columns(wanted: Iterable[str], columns: Sequence[str], name: str) ->
         return
     meant = [near for column in missing for near in get_close_matches(column, columns, 1)]
     known = shortened(map(repr, columns), 12)
-    hint = f"Did you mean {', '.join(map(repr, meant))}?" if meant else f"It has {known}."
+    hint = (
+        message("did-you-mean", columns=", ".join(map(repr, meant)))
+        if meant
+        else message("columns-known", columns=known)
+    )
     if columns and any(_looks_like_data(columns)):
-        hint += " Is its first line data? Expected a line of names there: put one above it."
-    raise InputError(f"{name} has no column {', '.join(map(repr, missing))}. {hint}")
+        hint += " " + message("first-line-is-data")
+    raise InputError("file-columns-missing", name=name, columns=", ".join(map(repr, missing)), hint=hint)
 
 
 def _looks_like_data(columns: Sequence[str]) -> list[bool]:

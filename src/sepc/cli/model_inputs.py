@@ -38,10 +38,7 @@ def read_model(path: str) -> Any:
     """Return the model in a file; raise an `InputError` if it has no names of columns."""
     model = load(path)
     if not hasattr(model, "feature_names_in_"):
-        raise InputError(
-            f"{path} holds a model that was fitted to columns without names; expected names, to find them in a table. "
-            "Fit it with sepc fit, or to a data frame."
-        )
+        raise InputError("model-without-names", path=path)
     return model
 
 
@@ -50,14 +47,12 @@ def with_policy(model: Any, options: Namespace) -> Any:
     if not options.class_prior and not options.costs and options.asking_cost is None:
         return model
     if options.asking_cost is not None and not options.costs:
-        raise UsageError(
-            "--asking-cost is a price beside those of errors; expected --costs with it, for each kind of error."
-        )
+        raise UsageError("asking-cost-needs-costs")
     label_of = {str(label): label for label in model.classes_.tolist()}
 
     def known(text: str, option: str) -> Any:
         if text not in label_of:
-            raise UsageError(f"{option} names the label {text!r}; expected one of {', '.join(label_of)}.")
+            raise UsageError("option-unknown-label", option=option, label=text, labels=", ".join(label_of))
         return label_of[text]
 
     prior = {known(label, "--class-prior"): share for label, share in options.class_prior}
@@ -228,7 +223,4 @@ def _require_numbers(table: pa.Table, rows_before: int, takes_gaps: bool) -> Non
     for name in table.column_names:
         column = table.column(name)
         if is_text(column) or (column.null_count and not takes_gaps):
-            raise InputError(
-                f"column {name!r} holds something else than numbers from row {rows_before + 1} on; this model takes "
-                "nothing else. Correct the column, or fit a model with sepc fit, which copes with texts and gaps."
-            )
+            raise InputError("column-no-longer-numbers", name=name, row=rows_before + 1)

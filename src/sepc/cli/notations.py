@@ -18,6 +18,7 @@ from sepc.cli.written_numbers import (
     thousands_in,
 )
 from sepc.common.errors import InputError
+from sepc.common.messages import message
 from sepc.common.text import shortened
 from sepc.tables.notation import DECIMALS, ColumnNotation
 
@@ -84,10 +85,7 @@ def find_notations(
         elif possible := possible_orders(known):
             dates[name] = possible
         elif have_short_years(known):
-            raise InputError(
-                f"column {name!r} holds dates with years of two digits, such as {known[0].as_py()!r}; expected four, "
-                f"such as 31.01.2020. Write them so, or say what else is meant: {_instead(name)}."
-            )
+            raise InputError("date-two-digit-years", name=name, example=known[0].as_py(), instead=_instead(name))
     decimals = _decimals(numbers, given, remembered)
     found = {
         name: _of_numbers(name, columns[name], seen, decimals[name], given, remembered.get(name))
@@ -119,9 +117,11 @@ def _decimals(
         for name, seen in numbers.items():
             if seen.has_mark and given.decimal_sign not in seen.decimals:
                 raise InputError(
-                    f"column {name!r} holds {seen.example!r}, which is no number with a "
-                    f"{_MARK_IN_WORDS[given.decimal_sign]}. Correct --decimal or --thousands, or say what else is "
-                    f"meant: {_instead(name)}."
+                    "number-mark-contradicted",
+                    name=name,
+                    example=seen.example,
+                    mark=_MARK_IN_WORDS[given.decimal_sign],
+                    instead=_instead(name),
                 )
         return dict.fromkeys(numbers, given.decimal_sign)
     before = {name: one.decimal for name, one in remembered.items() if one.decimal is not None}
@@ -140,10 +140,15 @@ def _decimals(
 
 def _ambiguous(name: str, seen: WrittenNumbers, others_differ: bool) -> InputError:
     value = {decimal: _value(seen.example, ColumnNotation(decimal, unit=seen.unit)) for decimal in DECIMALS}
-    why = "The other columns are written in both ways" if others_differ else "Nothing in the file tells"
+    why = message("columns-written-both-ways" if others_differ else "nothing-in-file-tells")
     return InputError(
-        f"column {name!r} holds {seen.example!r}: is that {value[',']} or {value['.']}? {why}. Say it: "
-        f"--decimal , for {value[',']}, --decimal . for {value['.']}; or {_instead(name)}."
+        "decimal-mark-unclear",
+        name=name,
+        example=seen.example,
+        with_comma=value[","],
+        with_point=value["."],
+        why=why,
+        instead=_instead(name),
     )
 
 
@@ -157,10 +162,7 @@ def _of_numbers(
 ) -> ColumnNotation:
     if not seen.decimals:
         one, other = are_written_in_two_ways(text.drop_null()) or (seen.example, seen.example)
-        raise InputError(
-            f"column {name!r} holds {one!r} and {other!r}, numbers that are written in two ways; expected one. "
-            f"Correct it, or say what is meant: {_instead(name)}."
-        )
+        raise InputError("decimal-marks-mixed", name=name, one=one, other=other, instead=_instead(name))
     thousands = given.thousands or (None if decimal == seen.plain else thousands_in(text, decimal))
     _require_one_unit(name, seen)
     if before is None or before.date is not None:
@@ -174,23 +176,16 @@ def _of_numbers(
 def _require_one_unit(name: str, seen: WrittenNumbers) -> None:
     if len(seen.units) > 1:
         units = " and ".join(map(repr, seen.units))
-        raise InputError(
-            f"column {name!r} holds numbers in {units}; expected one unit. Convert them first, or say what is meant: "
-            f"{_instead(name)}."
-        )
+        raise InputError("units-mixed", name=name, units=units, instead=_instead(name))
     if seen.unit == PERCENT and not seen.all_have_unit:
-        raise InputError(
-            f"column {name!r} holds numbers with % and without; expected one kind, since 50% is 0.5 here. Correct it, "
-            f"or say what is meant: {_instead(name)}."
-        )
+        raise InputError("percent-mixed", name=name, instead=_instead(name))
 
 
 def _require_unit_as_before(name: str, seen: WrittenNumbers, before: str) -> None:
     if seen.unit == before or (PERCENT not in (seen.unit, before) and "" in (seen.unit, before)):
         return
     raise InputError(
-        f"column {name!r} holds {seen.example!r}; the model has learned numbers {_with_unit(before)} there. "
-        f"Write the file alike, or fit a model to numbers {_with_unit(seen.unit)}."
+        "unit-differs-from-model", name=name, example=seen.example, before=_with_unit(before), now=_with_unit(seen.unit)
     )
 
 
@@ -202,14 +197,17 @@ def _order(name: str, example: str, possible: tuple[str, ...], given: str | None
     order = possible[0] if len(possible) == 1 else given or usual
     if order in ("dmy", "mdy") and given not in (None, order):
         raise InputError(
-            f"column {name!r} has dates such as {example!r}, which cannot all be {ORDER_IN_WORDS[given]}."
-            f" Correct --date {given}, or the dates."
+            "date-order-contradicted", name=name, example=example, order=ORDER_IN_WORDS[given], option=given
         )
     if order not in possible:
         day_first, month_first = (_value(example, ColumnNotation(date=one)) for one in ("dmy", "mdy"))
         raise InputError(
-            f"column {name!r} holds {example!r}: is that {day_first} or {month_first}? Nothing in the file "
-            f"tells. Say it: --date dmy for {day_first}, --date mdy for {month_first}; or {_instead(name)}."
+            "date-order-unclear",
+            name=name,
+            example=example,
+            day_first=day_first,
+            month_first=month_first,
+            instead=_instead(name),
         )
     return order
 

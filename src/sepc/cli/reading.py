@@ -106,7 +106,7 @@ def _unpacked(file: Any) -> Any:
 def _detected_format(raw: Any, path: str) -> str:
     head = raw.peek(6)
     if head.startswith(b"\xd0\xcf\x11\xe0"):
-        raise InputError(f"{path} is a spreadsheet of the old kind, .xls; expected .xlsx. Save it as that, or as CSV.")
+        raise InputError("old-spreadsheet", path=path)
     text = "tsv" if Path(path.removesuffix(".gz")).suffix in (".tsv", ".tab") else "text"
     return next((form for start, form in _FORMAT_BY_START.items() if head.startswith(start)), text)
 
@@ -128,10 +128,7 @@ def _typed_reader(raw: Any, name: str, file_format: str) -> tuple[pa.Schema, Ite
 def _require_different(names: list[str], name: str) -> None:
     duplicates = sorted({column for column in names if names.count(column) > 1})
     if duplicates:
-        raise InputError(
-            f"{name} has more than one column named {', '.join(map(repr, duplicates))}; expected different names. "
-            "Rename them in the file."
-        )
+        raise InputError("file-columns-duplicated", name=name, columns=", ".join(map(repr, duplicates)))
 
 
 def _seekable(raw: Any) -> Any:
@@ -161,9 +158,7 @@ def _text_reader(text: "Utf8Stream", names: list[str], delimiter: str, errors: "
             raise
         return pa.RecordBatchReader.from_batches(pa.schema(as_texts.items()), [])
     if reader.schema.names != names:
-        raise InputError(
-            f"{text.name} has an unclear first line: {names} or {reader.schema.names}? Correct the quotes in it."
-        )
+        raise InputError("first-line-unclear", name=text.name, one=names, other=reader.schema.names)
     return reader
 
 
@@ -212,16 +207,16 @@ class _ReadErrors:
     def _input_error(self, text: str) -> InputError:
         if self.row is not None:
             return InputError(
-                f"{self.name}: row {self.row.number - 1} has {self.row.actual_columns} field(s); expected "
-                f"{self.row.expected_columns}, as in the first line. It reads {self.row.text[:80]!r}. "
-                "Correct it; quotes belong around a field that holds the separator."
+                "row-fields",
+                name=self.name,
+                row=self.row.number - 1,
+                n_fields=self.row.actual_columns,
+                expected=self.row.expected_columns,
+                text=self.row.text[:80],
             )
         if "straddling" in text:
-            return InputError(
-                f"{self.name} has a row of more than {BLOCK >> 20} MB; expected shorter ones. "
-                "Look for a quote that is never closed."
-            )
-        return InputError(f"{self.name} cannot be read: {text.splitlines()[0].rstrip('.')}. Is the file complete?")
+            return InputError("row-too-long", name=self.name, megabytes=BLOCK >> 20)
+        return InputError("file-unreadable", name=self.name, reason=text.splitlines()[0].rstrip("."))
 
 
 class Utf8Stream(io.RawIOBase):
@@ -285,9 +280,13 @@ class Utf8Stream(io.RawIOBase):
         position = self.n_bytes - n_undecoded + start
         marked = position == 0 and broken[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         return InputError(
-            f"{self.name} is not {self.encoding}: byte 0x{broken[start]:02x} at position {position}, "
-            f"line {self.n_lines + broken[:start].count(10) + 1}. "
-            f"Name the encoding that it has, for example --encoding {'utf-16' if marked else 'latin-1'}."
+            "file-encoding",
+            name=self.name,
+            encoding=self.encoding,
+            byte=broken[start],
+            position=position,
+            line=self.n_lines + broken[:start].count(10) + 1,
+            suggestion="utf-16" if marked else "latin-1",
         )
 
 
@@ -310,16 +309,13 @@ def names_and_delimiter(
     """
     text = head.decode("utf-8", errors="ignore").removeprefix("\ufeff")
     if not text.strip():
-        raise InputError(f"{name} is empty; expected a line of column names, and rows below. Check the export.")
+        raise InputError("file-empty", name=name)
     candidates = (delimiter,) if delimiter else tuple(dict.fromkeys((",", "\t", ";", "|", *filter(None, [usual]))))
     first = {d: _first_rows(text, d, name, len(head) >= BLOCK) for d in candidates}
     best = _chosen(first, name, usual)
     names = first[best][0]
     if any("\x00" in column for column in names):
-        raise InputError(
-            f"{name} has NUL characters in its first line; expected text. Name the encoding that it has, for example "
-            "--encoding utf-16-le."
-        )
+        raise InputError("first-line-nul", name=name)
     return names, best
 
 
@@ -331,8 +327,10 @@ def _chosen(first: dict[str, list[list[str]]], name: str, usual: str | None) -> 
     even = [d for d in even if splits[d] == max(splits[one] for one in even)]
     if len(even) > 1:
         raise InputError(
-            f"{name} can be split into columns by {' and by '.join(map(repr, even))}; expected one that can be it. "
-            f"Say which: {' or '.join(f'--sep {quote(d)}' for d in even)}."
+            "separator-unclear",
+            name=name,
+            separators=" and by ".join(map(repr, even)),
+            options=" or ".join(f"--sep {quote(d)}" for d in even),
         )
     return even[0] if even else max(splits or first, key=lambda d: len(first[d][0]))
 
@@ -346,5 +344,5 @@ def _first_rows(text: str, delimiter: str, name: str, is_cut: bool) -> list[list
                 return rows
     except csv.Error as error:
         if not rows:
-            raise InputError(f"{name} has no readable first line: {error}. Is it a text file with columns?") from error
+            raise InputError("first-line-unreadable", name=name, reason=str(error)) from error
     return rows[:-1] if is_cut and len(rows) > 1 else rows

@@ -27,7 +27,7 @@ def read_sheet(file: BinaryIO, name: str) -> pa.Table:
     sheets = load_workbook(file, data_only=True).worksheets
     filled = [sheet for sheet in sheets if _rows(sheet)]
     if not filled:
-        raise InputError(f"{name} is empty; expected a row of column names, and rows below. Check the export.")
+        raise InputError("file-empty", name=name)
     if len(filled) > 1:
         note(f"{name} has {len(filled)} sheets with values; the first, {filled[0].title!r}, is read.")
     _require_results(file, filled[0], name)
@@ -43,9 +43,9 @@ def _require_workbook(file: BinaryIO, name: str) -> None:
         with zipfile.ZipFile(file) as archive:
             is_workbook = "xl/workbook.xml" in archive.namelist()
     except zipfile.BadZipFile as error:
-        raise InputError(f"{name} cannot be read: {error}. Is the file complete?") from error
+        raise InputError("file-unreadable", name=name, reason=str(error)) from error
     if not is_workbook:
-        raise InputError(f"{name} is a ZIP archive, but no .xlsx workbook; expected a table. Save it as CSV first.")
+        raise InputError("zip-no-workbook", name=name)
     file.seek(0)
 
 
@@ -63,10 +63,7 @@ def _require_results(file: BinaryIO, sheet: Any, name: str) -> None:
     for row in load_workbook(file)[sheet.title].iter_rows():
         for cell in row:
             if cell.data_type == "f" and sheet[cell.coordinate].value is None:
-                raise InputError(
-                    f"{name}: cell {cell.coordinate} of sheet {sheet.title!r} holds a formula without a result. "
-                    "Open the workbook in a spreadsheet program and save it there, or save it as CSV."
-                )
+                raise InputError("formula-without-result", name=name, cell=cell.coordinate, sheet=sheet.title)
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
@@ -108,13 +105,11 @@ def written_sheet(file: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.Re
         nonlocal n_rows
         n_rows += 1
         if n_rows > _MOST_ROWS:
-            raise InputError(f"a sheet holds {_MOST_ROWS:,} rows; there are more. Write to a .csv or .parquet file.")
+            raise InputError("sheet-too-long", most=_MOST_ROWS)
         try:
             sheet.append([in_cell(value) for value in values])
         except (ValueError, IllegalCharacterError) as error:  # long texts, time zones, control characters
-            raise InputError(
-                f"row {n_rows - 1} holds something that a workbook cannot: {error}. Write to a .csv or .parquet file."
-            ) from error
+            raise InputError("workbook-row", row=n_rows - 1, reason=str(error)) from error
 
     def write(batch: pa.RecordBatch) -> None:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):

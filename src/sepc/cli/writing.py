@@ -17,6 +17,7 @@ from sepc.cli.reading import PIPE
 from sepc.cli.spreadsheets import written_sheet
 from sepc.common.atomic_files import written_whole
 from sepc.common.errors import InputError
+from sepc.common.messages import message
 
 _FORMAT_OF = {
     "": "csv",
@@ -65,7 +66,7 @@ def format_of(path: str) -> str:
     """Return the format of a table, by its suffix; CSV if it has none."""
     suffix = Path(path.removesuffix(".gz")).suffix
     if suffix not in _FORMAT_OF:
-        raise UsageError(f"{path}: what is {suffix}? Expected one of {', '.join(filter(None, _FORMAT_OF))}.")
+        raise UsageError("output-suffix", path=path, suffix=suffix, suffixes=", ".join(filter(None, _FORMAT_OF)))
     return _FORMAT_OF[suffix]
 
 
@@ -124,10 +125,7 @@ def _as_text(column: pa.Array, name: str, decimal: str) -> pa.Array:
     try:
         text = compute.cast(column, pa.string())
     except pa.ArrowException as error:
-        raise InputError(
-            f"column {name!r} holds {kind}, which has no place in a text file. "
-            "Write to a .parquet or .arrow file instead, or leave the column out."
-        ) from error
+        raise InputError("column-not-text", name=name, kind=str(kind)) from error
     return compute.replace_substring(text, ".", decimal) if pa.types.is_floating(kind) else text
 
 
@@ -138,10 +136,10 @@ def require_writable(path: str | None, *inputs: str) -> None:
     target = Path(os.path.realpath(path))
     reason = _obstacle(target)
     if reason:
-        raise InputError(f"{path} cannot be written: {reason}")
+        raise InputError("output-not-writable", path=path, reason=reason)
     for one in inputs:
         if one != PIPE and target.exists() and Path(one).exists() and target.samefile(one):
-            raise UsageError(f"{path} is also what is read; expected another name. Move the result over it later.")
+            raise UsageError("output-is-input", path=path)
 
 
 def _is_device(path: Path) -> bool:
@@ -150,7 +148,7 @@ def _is_device(path: Path) -> bool:
 
 def _obstacle(target: Path) -> str:
     if target.is_dir():
-        return "it is a folder. Name a file in it."
+        return message("output-is-folder")
     if not target.parent.is_dir():
-        return f"there is no folder {target.parent}. Make it first."
-    return "" if os.access(target.parent, os.W_OK) else f"you may not write to the folder {target.parent}."
+        return message("output-folder-missing", folder=target.parent)
+    return "" if os.access(target.parent, os.W_OK) else message("output-folder-closed", folder=target.parent)

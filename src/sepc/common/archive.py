@@ -81,13 +81,17 @@ class Format:
         name, version = manifest.get("format"), manifest.get("version")
         if (name, version) != (self.name, self.version):
             raise self.error(
-                f"{str(path)!r} is a {name!r} of version {version}; expected a {self.name!r} of version "
-                f"{self.version}. Read it with the version of sepc that wrote it."
+                "file-version",
+                path=str(path),
+                name=name,
+                version=version,
+                expected=self.name,
+                expected_version=self.version,
             )
 
     def damaged(self, path: str | os.PathLike[str]) -> InputError:
         """Return the error for a file that cannot be read."""
-        return self.error(f"{str(path)!r} is damaged or was not written by {self.writer}. {self.remedy}")
+        return self.error("file-damaged", path=str(path), writer=self.writer, remedy=self.remedy)
 
 
 class _Digested:

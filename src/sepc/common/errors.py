@@ -1,20 +1,63 @@
-"""Errors that sepc raises on purpose, and its warning."""
+"""Errors that sepc raises on purpose, and its warning: each has a code, fields, and the text that they make."""
 
+import datetime as dt
+import os
 import sys
 import warnings
+from collections.abc import Mapping
+from decimal import Decimal
+from types import NoneType
+from typing import Any
+
+from sepc.common.messages import message
+
+_PLAIN = (str, bytes, int, float, complex, NoneType, dt.date, dt.time, dt.timedelta, Decimal)
 
 
-class SepcError(Exception):
+class _CodedError(Exception):
+    """An exception whose text is the message of a code."""
+
+    def __init__(self, code: str, /, **fields: Any) -> None:
+        super().__init__(message(code, **fields))
+        self.code = code
+        self.fields: dict[str, Any] = {name: _plain(value) for name, value in fields.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).__new__, (type(self), *self.args), vars(self)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Python's own types; of a classifier, say, its `repr`."""
+    if hasattr(value, "tolist") and not isinstance(value, type):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else repr(value)
+    return value if isinstance(value, _PLAIN) else str(value) if isinstance(value, os.PathLike) else repr(value)
+
+
+class SepcError(_CodedError):
     """Base class of every error that sepc raises on purpose.
+
+    Attributes
+    ----------
+    code : str
+        What is wrong, in a word that stays when the text of the message changes.
+    fields : dict
+        The values that the message names: texts, numbers, dates, None, and lists and dicts of them. Of arrays they are
+        lists, of other objects their `repr`.
 
     Examples
     --------
     >>> import sepc
     >>> try:
-    ...     sepc.geometry.min_volume_ellipsoid([])
+    ...     sepc.geometry.min_volume_ellipsoid([[0.0], [1.0]], tol=2.0)
     ... except sepc.SepcError as error:
-    ...     print(type(error).__name__)
-    InputError
+    ...     print(type(error).__name__, error.code, error.fields)
+    ...     print(error)
+    InputError tol {'tol': 2.0, 'default': '1e-7'}
+    tol is 2.0; expected a number between 0 and 1, such as the default 1e-7.
     """
 
 
@@ -45,8 +88,8 @@ class ModelFileError(InputError):
     ...     try:
     ...         sepc.load(file.name)
     ...     except sepc.ModelFileError as error:
-    ...         print("is damaged or was not written by" in str(error))
-    True
+    ...         print(error.code)
+    file-damaged
     """
 
 
@@ -57,24 +100,26 @@ class MissingRecordsError(SepcError, AttributeError):
     """
 
 
-class SepcWarning(UserWarning):
+class SepcWarning(_CodedError, UserWarning):  # noqa: N818
     """Warning about something that affects the result; the message says how.
+
+    It has a `code` and `fields`, as a `SepcError` has.
 
     Examples
     --------
     Those of sepc alone can be silenced.
 
-    >>> import warnings
+    >>> import sepc, warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", SepcWarning)
-    ...     warnings.warn("this is not shown", SepcWarning)
+    ...     clf = sepc.SEPClassifier().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
     """
 
 
-def warn(message: str) -> None:
+def warn(code: str, /, **fields: Any) -> None:
     """Warn with the line of the user's code that has led to it: the first one outside of sepc and scikit-learn."""
     frame, level = sys._getframe(1), 2
     not_the_users = "sepc", "sklearn", "contextlib"
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in not_the_users:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, SepcWarning, stacklevel=level)
+    warnings.warn(SepcWarning(code, **fields), stacklevel=level)

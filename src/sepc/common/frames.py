@@ -56,9 +56,7 @@ class FrameMaker:
         try:
             frame = nw.from_dict(dict(columns), backend=backend).to_native()
         except ImportError as error:
-            raise SepcError(
-                f"a data frame needs {self.library}, which is not installed. Run: pip install pandas"
-            ) from error
+            raise SepcError("frame-library-missing", library=self.library) from error
         return frame if self.index is None or not rows else frame.set_axis(self.index)
 
 

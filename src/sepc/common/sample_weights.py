@@ -29,10 +29,7 @@ def copies_by_weight(sample_weight: Any, X: FloatArray, codes: IntArray, classes
         rows = rows[np.lexsort(X[rows].T[::-1])]
         sums = np.floor(np.cumsum(weight[rows]) + 0.5)
         if sums[-1] < 1.0 <= len(rows) and weight[rows].any():
-            raise InputError(
-                f"the weights of {str(label)!r} add up to {weight[rows].sum():.3g}; expected at least one record of "
-                "each class, as a weight tells how often a record is there. Multiply all weights by the same number."
-            )
+            raise InputError("weights-of-class-too-small", label=str(label), total=weight[rows].sum())
         copies[rows] = np.diff(sums, prepend=0.0)
     return copies
 
@@ -42,27 +39,16 @@ def checked_weights(sample_weight: Any, n: int) -> FloatArray:
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("sample_weight holds something else than numbers; expected one number per record.") from None
+        raise InputError("sample-weight-not-numbers") from None
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weight.shape} and X {n} rows; expected one weight for each, a 1D array. Pass "
-            "the weights of these records, in their order."
-        )
+        raise InputError("sample-weight-shape", shape=weight.shape, n_rows=n)
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(bad):
-        raise InputError(
-            f"sample_weight has {weight[bad[0]]:g} in row {bad[0]}; expected finite numbers of 0 or more. Drop the "
-            "records that are not to take part, or give them a weight of 0."
-        )
+        raise InputError("sample-weight-value", weight=weight[bad[0]], row=bad[0])
     if not weight.any():
-        raise InputError(
-            "sample_weight is zero for all records; expected at least two classes with records whose weight is not."
-        )
+        raise InputError("sample-weight-all-zero")
     if weight.sum() > _MOST_COPIES:
-        raise InputError(
-            f"the weights add up to {weight.sum():.3g}; expected at most {_MOST_COPIES:,}, as a weight tells how often "
-            "a record is there. Divide all weights by the same number."
-        )
+        raise InputError("weights-too-large", total=weight.sum(), most=_MOST_COPIES)
     return weight

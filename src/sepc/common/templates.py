@@ -21,7 +21,7 @@ def template_environment(
         import jinja2
     except ImportError as error:
         raise SepcError(
-            f"{needed_for} needs jinja2, which is not installed. Run: pip install 'sepc[report]'. {otherwise}".rstrip()
+            "template-engine-missing", needed_for=needed_for, otherwise=otherwise and f" {otherwise}"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(package),

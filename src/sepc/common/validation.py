@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
+from sepc.common.messages import message
 from sepc.common.text import plural, shortened
 from sepc.common.typing import LARGEST_COORDINATE, FloatArray, IntArray
 
@@ -24,7 +25,7 @@ _TEXTS, _NUMBERS = "texts", "numbers"
 _KIND_OF_ARRAY = {"b": _NUMBERS, "i": _NUMBERS, "u": _NUMBERS, "U": _TEXTS, "T": _TEXTS}
 # The same of arrays whose missing entries, NaN and NaT, differ from themselves.
 _WITH_NAN = {"f": _NUMBERS, "M": "dates", "m": "durations"}
-_DROP = "Drop the records without one, from X too."
+_DROP = message("drop-unlabelled-records", X="X")
 
 
 class LabelsOfAKind(NamedTuple):
@@ -84,16 +85,16 @@ def require_one_kind(kinds: Mapping[str, LabelsOfAKind], name: str = "y", remedy
     """Raise an `InputError` unless there is one kind of labels, and none is missing."""
     if MISSING in kinds:
         lost = kinds[MISSING]
-        raise InputError(
-            f"{name} has {lost.n} missing label(s), the first in row {lost.row}: {lost.first}; expected a label for "
-            f"each record. {remedy}"
-        )
+        raise InputError("labels-missing", name=name, n_missing=lost.n, row=lost.row, label=lost.first, remedy=remedy)
     if len(kinds) > 1:
         one, other = sorted(kinds.values(), key=lambda found: found.row)[:2]
         raise InputError(
-            f"{name} holds {plain(one.first)!r} in row {one.row} and {plain(other.first)!r} in row {other.row}; "
-            "expected texts only, or numbers only. Make them one kind, for example texts: "
-            f"[str(label) for label in {name}]."
+            "label-kinds-mixed",
+            name=name,
+            label=plain(one.first),
+            row=one.row,
+            other=plain(other.first),
+            other_row=other.row,
         )
 
 
@@ -220,8 +221,7 @@ def _require_some_value(X: FloatArray, names: NDArray[Any] | None) -> None:
     if empty:
         shown = [str(j) if names is None else repr(names[j]) for j in empty]
         raise InputError(
-            f"X has no value in any row of {plural('column', len(empty))} {shortened(shown, 5, 'columns')}; expected "
-            "at least one. Drop what nothing is known of."
+            "columns-without-values", noun=plural("column", len(empty)), columns=shortened(shown, 5, "columns")
         )
 
 
@@ -233,18 +233,12 @@ def _texts_explained() -> Iterator[None]:
     except TypeError as error:
         if "NAType" not in str(error):
             raise
-        raise InputError(
-            "X holds pandas.NA among other objects; expected numbers, and NaN where one is missing. Convert it: "
-            "frame.astype('Float64'), or numpy.nan in its place."
-        ) from None
+        raise InputError("pandas-na") from None
     except ValueError as error:
         before, _, text = str(error).partition("could not convert string to float: ")
         if before or not text:
             raise
-        raise InputError(
-            f"X contains the text {text}; expected numbers. Tables with texts, categories, dates and gaps are read by "
-            "sepc.make_table_pipeline(classifier); new ones must have the columns of the training table."
-        ) from None
+        raise InputError("text-among-numbers", text=text) from None
 
 
 class _Validation(BaseEstimator):  # type: ignore[misc]
@@ -273,14 +267,13 @@ def no_numbers(counts: NDArray[np.integer], names: Sequence[Any] | NDArray[Any] 
     named = "NaN", "inf", f"numbers beyond {LARGEST_COORDINATE:g}"
     kinds = [kind for kind, found in zip(named, counts, strict=True) if found.any()]
     shown = [f"{j if names is None else repr(names[j])} ({bad[j]} rows)" for j in columns.tolist()]
-    remedy = "Drop such rows, or impute them: make_pipeline(sklearn.impute.SimpleImputer(), classifier)."
-    if counts[0].any():
-        remedy += " A classifier with the default trust='local' takes NaN in memory for a missing value."
-    else:
-        remedy = "Correct these values, or drop such rows."
+    remedy = message("impute-or-drop" if counts[0].any() else "correct-or-drop")
     return InputError(
-        f"X contains {' and '.join(kinds)} in {plural('column', len(columns))} {shortened(shown, 5, 'columns')}; "
-        f"expected finite numbers. {remedy}"
+        "not-finite",
+        kinds=" and ".join(kinds),
+        noun=plural("column", len(columns)),
+        columns=shortened(shown, 5, "columns"),
+        remedy=remedy,
     )
 
 
@@ -307,10 +300,7 @@ def names_of(X: Any) -> NDArray[np.object_] | None:
 def require_two_classes(classes: NDArray[Any]) -> None:
     """Raise an `InputError` unless there are two or more classes."""
     if len(classes) < 2:
-        raise InputError(
-            f"y has 1 class, {classes.tolist()[0]!r}; expected at least two different labels. "
-            "Check the column that holds the labels, or the filter on the rows."
-        )
+        raise InputError("one-class", label=classes.tolist()[0])
 
 
 def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
@@ -353,11 +343,8 @@ def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
     if array.shape == (n, 1):
         array = array.ravel()
     if array.shape != (n,):
-        raise InputError(
-            f"y_{what} has shape {array.shape} and X_{what} {n} rows; expected one label for each. "
-            "Pass the labels of these records, in their order."
-        )
-    require_labels(array, f"y_{what}", f"Drop the records without one, from X_{what} too.")
+        raise InputError("labels-shape", what=what, shape=array.shape, n_rows=n)
+    require_labels(array, f"y_{what}", message("drop-unlabelled-records", X=f"X_{what}"))
     labels: list[Any] = array.tolist()
     return labels
 
@@ -365,11 +352,11 @@ def known_labels(X: Any, y: Any, what: str = "cal") -> list[Any]:
 def _n_rows(X: Any, what: str) -> int:
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if n == 0:
-        raise InputError(f"X_{what} has no rows; expected at least one record. Check the filter on the rows.")
+        raise InputError("no-records", what=what)
     return n
 
 
 def require_share(value: Any, name: str, example: float) -> None:
     """Raise an `InputError` unless a value lies strictly between 0 and 1."""
     if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise InputError(f"{name} is {value!r}; expected a number strictly between 0 and 1, such as {example}.")
+        raise InputError("not-strictly-between-0-and-1", name=name, value=value, example=example)

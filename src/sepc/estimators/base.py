@@ -70,10 +70,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         if promise is not None:
             if not isinstance(promise, Promise):
-                raise InputError(
-                    f"promise is {promise!r}; expected what select_min_trust returns. A number promises nothing: pass "
-                    "it as min_trust."
-                )
+                raise InputError("promise-no-threshold-object", promise=promise)
             require_key(getattr(promise, "key", None), self.model_.key())
             from sepc.promises.trust_threshold import warn_if_stated_otherwise
 
@@ -314,7 +311,7 @@ class TrustClassifier(LinkedToSite, CallbackSupportMixin, LabelSetMixin, Classif
         check_is_fitted(self)
         points = new_points(self, as_one_row(x))
         if len(points) != 1:
-            raise InputError(f"x has {len(points)} rows; expected one record. Call explain for one row at a time.")
+            raise InputError("explain-one-record", n_rows=len(points))
         return np.asarray(points[0])
 
 

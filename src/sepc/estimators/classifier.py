@@ -194,10 +194,7 @@ class SEPClassifier(TrustClassifier):
         if scattered is None:
             return fit_in_memory, arranged(training_set(X, y, self, sample_weight))
         if sample_weight is not None:
-            raise InputError(
-                "sample_weight is given for a training set that is not in memory; expected none there. Repeat the "
-                "records that count more, or fit a part that fits into memory."
-            )
+            raise InputError("sample-weight-not-in-memory")
         self.n_features_in_, names = len(scattered.mean), names_of(X)
         if names is not None:
             self.feature_names_in_ = names
@@ -208,11 +205,7 @@ class SEPClassifier(TrustClassifier):
     def _warn_of_isolated(self) -> None:
         few = [str(c) for c, n in zip(self.classes_, self.class_count_, strict=True) if n < self.n_features_in_]
         if few:
-            warn(
-                f"{', '.join(few)}: fewer training points than the {self.n_features_in_} features, too few for an "
-                "ellipsoid. They are kept as isolated points, which only decide what is nearer to them than to any "
-                "ellipsoid. Use fewer features (for example sklearn.decomposition.PCA), or more records."
-            )
+            warn("too-few-points", regions=", ".join(few), n_features=self.n_features_in_)
 
     def regions(self) -> Any:
         """Return one row per ellipsoid: its counts, and its range in the original units.
@@ -355,7 +348,7 @@ class SEPClassifier(TrustClassifier):
         """
         check_is_fitted(self)
         if not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"n is {n!r}; expected a whole number of records, at least 1.")
+            raise InputError("n-samples", n=n)
         from sepc.estimators.sampling import draw
 
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))

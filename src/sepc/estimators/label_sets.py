@@ -167,11 +167,7 @@ class LabelSetMixin:
         number = {label: c for c, label in enumerate(self.classes_.tolist())}
         unknown = next((label for label in labels if label not in number), None)
         if unknown is not None:
-            raise InputError(
-                f"y_cal holds {unknown!r}, which the classifier does not know; expected labels among "
-                f"{self.classes_[:10].tolist()}, since no set could hold another. Fit with such records, or correct "
-                "their labels; leave them out only if new records never have this label."
-            )
+            raise InputError("set-label-unknown", label=unknown, classes=self.classes_[:10].tolist())
         codes = np.array([number[label] for label in labels])
         scores = np.asarray(self.predict_proba(X_cal))[np.arange(len(codes)), codes]
         self._calibration = LabelScores(scores, codes, len(number))
@@ -211,10 +207,7 @@ class LabelSetMixin:
         check_is_fitted(self)
         require_share(coverage, "coverage", 0.9)
         if self._calibration is None:
-            raise SepcError(
-                f"this {type(self).__name__} is not calibrated; predict_set needs records that it was not fitted to. "
-                "Call calibrate(X_cal, y_cal) after fit."
-            )
+            raise SepcError("not-calibrated", type=type(self).__name__)
         thresholds = self._calibration.thresholds(float(coverage), bool(per_class))
         sets = np.asarray(self.predict_proba(X)) >= thresholds
         sets |= self._is_unknown(X)  # without any known value a record may have any label

@@ -354,13 +354,13 @@ def _mean_density(model: Any) -> float:
 def _folds(points: FloatArray, codes: IntArray, cv: int, random_state: int) -> IntArray:
     """Return the fold of each record, -1 for the only one of its class; whatever the order of the records."""
     if isinstance(cv, bool) or not isinstance(cv, Integral) or cv < 2:
-        raise InputError(f"cv is {cv!r}; expected the number of folds, an int of 2 or more, such as the default 5.")
+        raise InputError("cv", cv=cv)
     if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
-        raise InputError(f"random_state is {random_state!r}; expected a seed, an int of 0 or more.")
+        raise InputError("random-state", random_state=random_state)
     rng = np.random.default_rng(int(random_state))
     sizes = np.bincount(codes)
     if sizes.max() < 2:
-        raise InputError("y has one record of each class; expected at least two of one class to hold one of them out.")
+        raise InputError("no-class-with-two-records")
     # Each class starts at the fold after the last one of the class before: sizes of folds differ by one at most.
     starts = iter([0, *np.cumsum(sizes[sizes > 1]).tolist()])
     return stratified_parts(
@@ -376,23 +376,20 @@ def _sorted_candidates(candidates: Iterable[int | float], sizes: Sequence[int]) 
     by_counts: dict[tuple[int, ...], int | float] = {}
     for value in candidates if isinstance(candidates, Iterable) else ():
         if value is None:
-            raise InputError("n_imp is None among the candidates; expected counts and shares. Name 2 or 0.02.")
+            raise InputError("n-imp-none-among-candidates")
         counts = tuple(impurity_count(value, size) for size in sizes)
         by_counts.setdefault(counts, int(value) if isinstance(value, Integral) else float(value))
     if not by_counts:
-        raise InputError(f"candidates is {candidates!r}; expected a list of values of n_imp, such as [0, 2, 0.05].")
+        raise InputError("n-imp-candidates", candidates=candidates)
     return [by_counts[counts] for counts in sorted(by_counts, key=lambda counts: (sum(counts), counts))]
 
 
 def _check_choices(estimator: Any, metric: str, rule: str) -> None:
     for name, value, known in (("metric", metric, METRICS), ("rule", rule, RULES)):
         if value not in known:
-            raise InputError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}.")
+            raise InputError("not-one-of", name=name, value=value, known=", ".join(map(repr, known)))
     if not isinstance(estimator, SEPClassifier):
-        raise InputError(
-            f"estimator is {type(estimator).__name__}; expected an SEPClassifier. Scale or reduce the features of X "
-            "beforehand, or search over n_imp of a pipeline by sklearn.model_selection.GridSearchCV."
-        )
+        raise InputError("estimator-not-sepc", type=type(estimator).__name__)
 
 
 def _standard_error(table: FloatArray) -> FloatArray:

@@ -29,9 +29,7 @@ def draw(
     ]
     if not sources:
         raise InputError(
-            f"there is no ellipsoid with label {label!r} and name {region!r}; expected one of "
-            f"{', '.join(name for name, *_ in _sources(model))}. `regions()` lists them; a label with too few records "
-            "for an ellipsoid has only isolated points."
+            "unknown-ellipsoid", label=label, region=region, names=", ".join(name for name, *_ in _sources(model))
         )
     sizes = np.array([size for *_, size in sources], dtype=float)
     share = rng.multinomial(n, sizes / sizes.sum())
@@ -91,7 +89,7 @@ def most_worth_labelling(a: Assessment, points: FloatArray, k: int) -> IntArray:
     distinct[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
     candidates = order[distinct]
     if not 0 < k <= len(candidates):
-        raise InputError(f"k is {k}; expected a number from 1 to {len(candidates)}, the different records of the pool.")
+        raise InputError("query-size", k=k, n_candidates=len(candidates))
     _, region = np.unique(a.region[candidates], return_inverse=True)
     return candidates[_spread(worth[candidates], region, k)]
 

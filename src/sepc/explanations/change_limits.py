@@ -38,11 +38,11 @@ class ChangeLimits:
         columns = [fixed] if isinstance(fixed, (str, int, np.integer)) else list(fixed or ())
         held = tuple(dict.fromkeys(_named(column, names) for column in columns))
         if ranges is not None and not isinstance(ranges, Mapping):
-            raise InputError(f"ranges is {ranges!r}; expected a dict of columns to pairs, such as {{'age': (20, 60)}}.")
+            raise InputError("ranges", ranges=ranges)
         within = {_named(column, names): _pair(column, ends) for column, ends in (ranges or {}).items()}
         both = [name for name in held if name in within]
         if both:
-            raise InputError(f"{listed(both)} is fixed and has a range; expected one of the two for each column.")
+            raise InputError("fixed-with-range", columns=listed(both))
         return cls(held, within)
 
     def in_words(self) -> str:
@@ -57,15 +57,12 @@ def _named(column: Any, names: Sequence[str]) -> str:
         return names[int(column)]
     if column in names:
         return str(column)
-    raise InputError(
-        f"there is no column {column!r} to hold a change to; expected one of {shortened(names, 8)}, or a "
-        f"number from 0 to {len(names) - 1}."
-    )
+    raise InputError("change-unknown-column", column=column, columns=shortened(names, 8), last=len(names) - 1)
 
 
 def _pair(column: Any, ends: Any) -> tuple[Value, Value]:
     if isinstance(ends, str) or not isinstance(ends, Iterable) or len(pair := tuple(ends)) != 2:
-        raise InputError(f"the range of {column!r} is {ends!r}; expected its lowest and highest value, as (20, 60).")
+        raise InputError("range-ends", column=column, ends=ends)
     low, high = (float(end) if isinstance(end, (int, float, np.number)) else end for end in pair)
     return low, high
 

@@ -95,7 +95,7 @@ def length(moved: FloatArray) -> float:
 def require_range(name: str, low: Value, high: Value, is_sound: bool) -> None:
     """Raise an `InputError` for an empty range."""
     if not is_sound:
-        raise InputError(f"the range of {name} is {low} to {high}; expected the lowest value that it can have first.")
+        raise InputError("range-empty", name=name, low=low, high=high)
 
 
 def _number(word: Word, end: Value) -> float:
@@ -104,5 +104,5 @@ def _number(word: Word, end: Value) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if np.isnan(number):
-        raise InputError(f"the range of {word.name} ends at {end!r}; expected a number.")
+        raise InputError("range-end-no-number", name=word.name, end=end)
     return number

@@ -48,15 +48,12 @@ class Audit(NamedTuple):
 def check_share(share: Any, seed: Any, by_trust: bool, least_probability: float) -> None:
     """Raise an `InputError` for an invalid or too small share, and for an invalid seed."""
     if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0.0 < share <= 1.0:
-        raise InputError(f"share is {share!r}; expected a number above 0 and at most 1, such as 0.05.")
+        raise InputError("audit-share", share=share)
     smallest, which = (share / 2.0, "half of share, the least chance by trust,") if by_trust else (share, "share")
     if smallest < least_probability:
-        raise InputError(
-            f"{which} is {smallest:g}; expected at least least_probability = {least_probability:g}, on which the alarm "
-            "on errors relies. Ask for a larger share, or make a monitor with a smaller least_probability."
-        )
+        raise InputError("chance-below-least", which=which, smallest=smallest, least_probability=least_probability)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"seed is {seed!r}; expected a whole number of 0 or more, such as 0.")
+        raise InputError("audit-seed", seed=seed)
 
 
 def audit_of(

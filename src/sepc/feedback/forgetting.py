@@ -87,10 +87,7 @@ def checked_forgetting(forget: Any) -> Forgetting:
     is_count = isinstance(forget, Forgetting) and isinstance(forget.records, Integral) and forget.records >= 1
     if is_count and forget.kind in ("window", "fading"):
         return Forgetting(forget.kind, int(forget.records))
-    raise InputError(
-        f"forget is {forget!r}; expected 'auto', Forgetting('window', 300), Forgetting('fading', 300), or None for all "
-        "records alike."
-    )
+    raise InputError("forget", forget=forget)
 
 
 def weights_by_age(forgetting: Forgetting, y: NDArray[Any], n_training: int) -> FloatArray:
@@ -99,10 +96,7 @@ def weights_by_age(forgetting: Forgetting, y: NDArray[Any], n_training: int) -> 
     classes, codes = np.unique(y, return_inverse=True)
     lost = np.flatnonzero(np.bincount(codes, weights, minlength=len(classes)) < 1.0)
     if len(lost):
-        raise InputError(
-            f"with {forgetting} no record of {plain(classes[lost[0]])!r} would be left; expected some of each label. "
-            "Forget less, or observe records of it."
-        )
+        raise InputError("forgetting-loses-label", forgetting=forgetting, label=plain(classes[lost[0]]))
     return weights
 
 
@@ -123,8 +117,7 @@ def choose_forgetting(
     n_held_out = max(_LEAST_HELD, round(0.2 * n_observed))
     if n_observed < 2 * n_held_out:
         raise InputError(
-            f"{many(n_observed, 'labelled record')} observed; expected at least {2 * _LEAST_HELD}, to choose by the "
-            "newest of them how much to forget. Observe more, or say how much: a window, or fading."
+            "too-few-to-choose-forgetting", observed=many(n_observed, "labelled record"), least=2 * _LEAST_HELD
         )
     seen, held_out = slice(0, len(y) - n_held_out), slice(len(y) - n_held_out, len(y))
     n_seen = n_observed - n_held_out

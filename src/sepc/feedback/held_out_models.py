@@ -103,10 +103,7 @@ def require_new_records(model: FittedModel, X: FloatArray) -> None:
     """Refuse training records as a reference: they are inside by construction."""
     known = np.count_nonzero(training_of(model)[1].recorded(model.units(X)))
     if 2 * known > len(X):
-        raise InputError(
-            f"reference has {known} training records among {len(X)}; expected records that had no part in training. "
-            "Hold some records out, or leave reference out."
-        )
+        raise InputError("reference-has-training-records", n_known=known, n_rows=len(X))
 
 
 class Comparison:

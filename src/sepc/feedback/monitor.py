@@ -237,7 +237,7 @@ class FeedbackMonitor:
         truth = None if y_true is None else self._observations.encoded(y_true, len(a), "y_true")
         chance = stated_chances(probability, labels, len(a), self.least_probability, has_labels=truth is not None)
         if seen and truth is None:
-            raise InputError("seen came without y_true; expected the labels that have come. Pass y_true, too.")
+            raise InputError("seen-without-y-true")
         parts = self._promised_parts(X, a, groups) if truth is not None else None
         values = None if y_true is None else column_or_1d(y_true).tolist()
         batch = LoggedBatch(rows, values, chance, labels is not None, parts, bool(seen))
@@ -253,10 +253,7 @@ class FeedbackMonitor:
         if self._promise_test is not None:
             return self._promise_test.parts_of(self._watched.verdicts(X, a), groups)
         if groups is not None and getattr(self._watched.promise, "by", "") not in (GROUP, GROUPS):
-            raise InputError(
-                "groups were given, and no promise by groups is watched; expected none. Leave them out, or sign a "
-                "promise that was made by groups."
-            )
+            raise InputError("groups-not-watched")
         return None
 
     def _count(self, batch: LoggedBatch, a: Assessment, truth: EncodedLabels | None, views: list[ModelView]) -> None:

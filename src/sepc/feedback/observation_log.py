@@ -111,19 +111,15 @@ class ObservationLog:
         if entry.get("format") != _FORMAT:
             raise self._damaged("it is another kind of file")
         if entry.get("version") != _VERSION:
-            raise InputError(
-                f"{self.path} was written by a newer sepc (version {entry.get('version')} of its format; this one "
-                f"reads {_VERSION}). Update sepc, or start a new file."
-            )
+            raise InputError("log-newer", path=self.path, version=entry.get("version"), known=_VERSION)
         if entry.get("model") != model:
-            raise InputError(
-                f"{self.path} holds observations of another model; expected those of this one. Name the file that "
-                "belongs to the model, or start a new one."
-            )
+            raise InputError("log-of-another-model", path=self.path)
         if entry.get("settings") != self.settings:
             raise InputError(
-                f"{self.path} was begun with {_named(entry.get('settings'))}; asked for is {_named(self.settings)}. "
-                "Evidence under other settings cannot be put together: ask for the same, or start a new file."
+                "log-settings-differ",
+                path=self.path,
+                before=_named(entry.get("settings")),
+                now=_named(self.settings),
             )
 
     def _batch(self, entry: dict[str, Any], number: int) -> LoggedBatch:
@@ -143,10 +139,7 @@ class ObservationLog:
             raise self._damaged(f"line {number + 1} tells of no batch") from error
 
     def _damaged(self, why: str) -> InputError:
-        return InputError(
-            f"{self.path} is damaged, or no log of observations: {why}. Take a copy of it from before, or start a new "
-            "file; the evidence in it cannot be used."
-        )
+        return InputError("log-damaged", path=self.path, why=why)
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
@@ -154,15 +147,10 @@ class ObservationLog:
         try:
             file = self.path.open("r+b")
         except FileNotFoundError as error:
-            raise InputError(
-                f"{self.path} is gone; expected the file that was begun. Put it back, or start a new one."
-            ) from error
+            raise InputError("log-gone", path=self.path) from error
         with file, _locked(file):
             if os.fstat(file.fileno()).st_size != self._end + self.n_lost:
-                raise InputError(
-                    f"{self.path} has changed since it was read: somebody else writes to it. Let one monitor at a time "
-                    "write to a file, and resume this one to go on from what is there."
-                )
+                raise InputError("log-changed", path=self.path)
             yield file
 
     def append(self, batch: LoggedBatch) -> None:
@@ -171,7 +159,7 @@ class ObservationLog:
         labels = None if batch.labels is None else [plain(label) for label in batch.labels]
         odd = [] if labels is None else [label for label in labels if not isinstance(label, (str, int, float, bool))]
         if odd:
-            raise InputError(f"y_true had the label {odd[0]!r}; expected texts or numbers, which a file can hold.")
+            raise InputError("log-label", label=odd[0])
         entry = {
             "day": batch.day,
             "shape": list(batch.records.shape),

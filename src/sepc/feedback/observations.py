@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from sepc.common.errors import InputError
 from sepc.common.frames import plain
 from sepc.common.intervals import exact_interval
+from sepc.common.messages import message
 from sepc.common.typing import BoolArray, FloatArray, IntArray
 from sepc.common.validation import require_labels
 from sepc.feedback.held_out_models import is_outside, predicted_codes
@@ -148,10 +149,10 @@ class Observations:
 
     def encoded(self, y: Any, n: int, name: str) -> EncodedLabels:
         """Return labels as numbers; unknown ones get the next free numbers. Nothing is kept yet."""
-        require_labels(y, name, "Pass records whose label is not known on their own, without labels.")
+        require_labels(y, name, message("observe-without-labels"))
         values = column_or_1d(y).tolist()
         if len(values) != n:
-            raise InputError(f"{name} has {len(values)} labels for {n} records; expected one label for each record.")
+            raise InputError("labels-length", name=name, n_labels=len(values), n_records=n)
         number = {label: i for i, label in enumerate(self.labels)}
         # Not in the order of the rows, which must not matter.
         for label in sorted({label for label in values if label not in number}, key=lambda label: str(label)):
@@ -213,10 +214,7 @@ class Observations:
         if not self.unknown:
             return np.asarray(self.model.classes[codes])
         if len({isinstance(label, str) for label in self.labels}) > 1:
-            raise InputError(
-                f"y_true had the labels {self.unknown[:3]}, of another type than those of the classifier; expected all "
-                "labels to be texts, or all to be numbers. Pass labels of the classifier's type."
-            )
+            raise InputError("label-type", labels=self.unknown[:3])
         return np.asarray(np.array(self.labels)[codes])
 
     def region_records(self, n_imp: list[int] | None) -> list[RegionRecord]:

@@ -154,12 +154,9 @@ def refitted(
     """Return the new classifier or pipeline, and what has changed; see `FeedbackMonitor.repartition`."""
     records, codes = observations.labelled()
     if not isinstance(min_records, Integral) or min_records < 1:
-        raise InputError(f"min_records is {min_records!r}; expected a count of 1 or more.")
+        raise InputError("min-records", min_records=min_records)
     if len(codes) < min_records:
-        raise InputError(
-            f"{len(codes)} labelled records were observed; expected at least min_records = {min_records}. "
-            "Observe more records with y_true, or ask for fewer."
-        )
+        raise InputError("too-few-labelled-records", n_observed=len(codes), min_records=min_records)
     old, training = training_of(watched.model)
     place = np.argsort(training.rows)
     X = np.vstack([old[place], records])
@@ -174,10 +171,7 @@ def refitted(
     new = clone(watched.classifier)
     labels = np.unique(y if weights is None else y[weights > 0.0])
     if watched.model.policy is not None and not np.array_equal(labels, watched.model.classes):
-        warn(
-            "the new classifier has other labels, for which no shares and no costs were stated: it goes by neither. "
-            "State them with under()."
-        )
+        warn("under-other-labels")
         new.set_params(class_prior=None, costs=None)
     new.fit(watched.as_it_came(X), y, sample_weight=weights)
     before, after = (clf.predict(watched.as_it_came(records)) for clf in (watched.classifier, new))

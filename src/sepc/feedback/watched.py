@@ -31,10 +31,7 @@ class Watched:
         self._encoder = clf["columns"] if hasattr(clf, "with_classifier") else None
         classifier = clf if self._encoder is None else clf["classifier"]
         if not hasattr(classifier, "assess"):
-            raise InputError(
-                f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline. Of another "
-                "pipeline, pass its last step."
-            )
+            raise InputError("clf-no-model", clf=clf)
         if classifier.model_.records is None:
             raise records_are_missing("a FeedbackMonitor")
         self.clf, self.classifier, self.promise = clf, classifier, classifier.promise
@@ -43,12 +40,9 @@ class Watched:
     def require_unchanged(self) -> None:
         """Raise an `InputError` if the classifier was fitted again, or has signed another promise."""
         if self.classifier.model_ is not self.model:
-            raise InputError("clf was fitted again; expected it as it was. Start a new monitor for the new fit.")
+            raise InputError("fitted-again")
         if self.classifier.promise != self.promise:
-            raise InputError(
-                "clf has signed another promise since the watch began; expected the one that is watched. Start a new "
-                "monitor for the new promise."
-            )
+            raise InputError("promise-changed")
 
     def _features(self, X: Any) -> Any:
         return X if self._encoder is None else self._encoder.transform(X)

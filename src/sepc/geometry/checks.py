@@ -24,15 +24,9 @@ def as_points(value: ArrayLike, name: str) -> FloatArray:
     """
     points = _as_float64(value, name)
     if points.ndim != 2:
-        raise InputError(
-            f"{name} has shape {points.shape}; expected two dimensions, one row per point. "
-            "Reshape one feature with .reshape(-1, 1), one point with .reshape(1, -1)."
-        )
+        raise InputError("points-dimensions", name=name, shape=points.shape)
     if 0 in points.shape:
-        raise InputError(
-            f"{name} has shape {points.shape}; expected at least one point and one feature. "
-            "Check the filter or the file that produced it."
-        )
+        raise InputError("points-empty", name=name, shape=points.shape)
     _check_finite(points, name)
     points = points.view()
     points.setflags(write=False)
@@ -43,7 +37,7 @@ def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:
     """Return `value` as a finite float64 array of shape (size,)."""
     vector = _as_float64(value, name)
     if vector.shape != (size,):
-        raise InputError(f"{name} has shape {vector.shape}; expected ({size},), one number per feature.")
+        raise InputError("vector-shape", name=name, shape=vector.shape, n_features=size)
     _check_finite(vector, name)
     return vector
 
@@ -51,20 +45,14 @@ def as_vector(value: ArrayLike, name: str, size: int) -> FloatArray:
 def same_features(points: HasShape, d: int, name: str, other: str) -> None:
     """Raise `InputError` unless `points` has `d` columns, the number that `other` has."""
     if points.shape[-1] != d:
-        raise InputError(
-            f"{name} has {points.shape[-1]} features, {other} has {d}; both must have the same columns. "
-            "Select the same columns, in the same order, for both."
-        )
+        raise InputError("features-differ", name=name, n_features=points.shape[-1], other=other, n_other=d)
 
 
 def _as_float64(value: ArrayLike, name: str) -> FloatArray:
     try:
         array: NDArray[Any] = np.asarray(value)
     except ValueError as error:
-        raise InputError(
-            f"{name} is ragged: its rows differ in length; expected a rectangular array of numbers. "
-            "Pad or drop the short rows."
-        ) from error
+        raise InputError("points-ragged", name=name) from error
     if array.dtype == np.float64 and array.flags.c_contiguous:
         return array
     if array.dtype.kind not in "biufO":  # text such as "1.5", dates and complex numbers would convert
@@ -76,10 +64,7 @@ def _as_float64(value: ArrayLike, name: str) -> FloatArray:
 
 
 def _not_numbers(array: NDArray[Any], name: str) -> InputError:
-    return InputError(
-        f"{name} has dtype {array.dtype} and holds {_first_non_number(array)}; expected real numbers. "
-        "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
-    )
+    return InputError("not-numbers", name=name, dtype=str(array.dtype), example=_first_non_number(array))
 
 
 def _first_non_number(array: NDArray[Any]) -> str:
@@ -104,9 +89,7 @@ def _check_finite(array: FloatArray, name: str) -> None:
     if not len(bad):  # the sum of squares was too large, but no entry
         return
     where = tuple(int(i) for i in bad[0])
-    value = array[where]
+    value, shown = array[where], ", ".join(map(str, where))
     if np.isfinite(value):
-        rule = f"magnitudes up to {LARGEST_COORDINATE:g}. Rescale the feature"
-    else:
-        rule = "finite numbers. Drop such rows, or impute them, for example with sklearn.impute.SimpleImputer"
-    raise InputError(f"{name}[{', '.join(map(str, where))}] is {value}; expected {rule}.")
+        raise InputError("value-too-large", name=name, where=shown, value=value, largest=LARGEST_COORDINATE)
+    raise InputError("value-not-finite", name=name, where=shown, value=value)

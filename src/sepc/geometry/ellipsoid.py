@@ -57,13 +57,10 @@ class Ellipsoid:
         directions = as_points(axes, "axes")
         d = len(directions)
         if directions.shape != (d, d) or np.abs(directions.T @ directions - np.eye(d)).max() > 1e-8:
-            raise InputError(
-                f"axes has shape {directions.shape} and columns that are not orthonormal to 1e-8; expected an "
-                "orthogonal matrix. Ellipsoid.from_factor(center, factor) accepts any matrix."
-            )
+            raise InputError("axes-not-orthonormal", shape=directions.shape)
         lengths = as_vector(radii, "radii", d)
         if lengths.min() <= 0:
-            raise InputError(f"radii has the entry {lengths.min()}; expected positive numbers.")
+            raise InputError("radii-not-positive", smallest=lengths.min())
         self._fill(as_vector(center, "center", d), directions, lengths)
 
     @classmethod
@@ -98,10 +95,7 @@ class Ellipsoid:
         axes, radii, _ = np.linalg.svd(matrix, full_matrices=False)
         rank = np.count_nonzero(radii > radii[0] * len(radii) * np.finfo(float).eps)
         if rank < len(matrix):
-            raise InputError(
-                f"factor has shape {matrix.shape} and rank {rank}; expected full row rank. "
-                "Describe a flat set inside its affine hull, or give it a small radius."
-            )
+            raise InputError("factor-rank", shape=matrix.shape, rank=rank)
         return cls.trusted(as_vector(center, "center", len(matrix)), axes, radii)
 
     def _fill(self, center: FloatArray, axes: FloatArray, radii: FloatArray) -> None:
@@ -303,10 +297,7 @@ class Ellipsoid:
         [3.0, 0.0]
         """
         if self.dim != 2:
-            raise InputError(
-                f"the ellipsoid has {self.dim} dimensions; only an ellipse has a boundary curve. "
-                "Take .shadow([i, j]) or .slice([i, j]) first."
-            )
+            raise InputError("curve-needs-two-dimensions", n_features=self.dim)
         angle = np.linspace(0.0, 2.0 * pi, n)
         circle = np.column_stack([np.cos(angle), np.sin(angle)])
         return self.center + (circle * self.radii) @ self.axes.T
@@ -379,12 +370,12 @@ class Ellipsoid:
         frame = np.asarray(directions)
         if frame.ndim == 1 and frame.dtype.kind in "iu" and len(set(frame.tolist())) == len(frame) > 0:
             if frame.min() < 0 or frame.max() >= self.dim:
-                raise InputError(f"features {frame.tolist()} are not all between 0 and {self.dim - 1}.")
+                raise InputError("features-out-of-range", features=frame.tolist(), last=self.dim - 1)
             return np.eye(self.dim)[:, frame]
         frame = as_points(frame, "directions")
         same_features(frame.T, self.dim, "directions (transposed)", "the ellipsoid")
         if np.abs(frame.T @ frame - np.eye(frame.shape[1])).max() > 1e-8:
-            raise InputError("directions are not orthonormal to 1e-8. Orthonormalise them with numpy.linalg.qr.")
+            raise InputError("directions-not-orthonormal")
         return frame
 
     def _by_chunks(

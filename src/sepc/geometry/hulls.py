@@ -167,7 +167,7 @@ def nearest_points(
     same_features(b, a.shape[1], "B", "A")
     caps = _check_caps(cap, len(a), len(b))
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
-        raise InputError(f"tol is {tol!r}; expected a number between 0 and 1, such as the default 1e-9.")
+        raise InputError("tol", tol=tol, default="1e-9")
     return nearest_of(a, b, caps, float(tol), on_step)
 
 
@@ -227,7 +227,7 @@ def _check_caps(cap: Any, n_a: int, n_b: int) -> tuple[float, float]:
         return _default_caps(n_a, n_b)
     both = (cap, cap) if np.ndim(cap) == 0 else tuple(cap)
     if len(both) != 2:
-        raise InputError(f"cap is {cap!r}; expected one number, or a pair: one for A, one for B.")
+        raise InputError("hull-cap", cap=cap)
     return _check_cap(both[0], n_a, "A"), _check_cap(both[1], n_b, "B")
 
 
@@ -238,10 +238,7 @@ def _check_cap(cap: Any, n: int, name: str) -> float:
         value = float("nan")
     slack = 8.0 * np.finfo(float).eps
     if not (1.0 - slack) / n <= value <= 1.0 + slack:
-        raise InputError(
-            f"cap is {cap!r} for {name}, which has {n} points; expected a number between 1/{n} and 1, since "
-            "the weights sum to 1. Leave it out for 1/min(n_a, n_b), or use 1.0 for the convex hull."
-        )
+        raise InputError("hull-cap-too-small", cap=cap, name=name, n_points=n)
     return min(max(value, 1.0 / n), 1.0)
 
 

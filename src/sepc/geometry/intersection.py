@@ -116,7 +116,7 @@ def cover_intersection(*ellipsoids: Ellipsoid, tol: float = 1e-8) -> Intersectio
 
 def _check(ellipsoids: tuple[Ellipsoid, ...]) -> None:
     if not ellipsoids:
-        raise InputError("cover_intersection got no ellipsoid; expected at least one. Unpack a list with *.")
+        raise InputError("no-ellipsoid")
     for i, E in enumerate(ellipsoids):
         same_features(E.radii, ellipsoids[0].dim, f"ellipsoid {i}", "ellipsoid 0")
 

@@ -135,7 +135,7 @@ def min_volume_ellipsoid(
     ([2.0, 1.0], [2.828427, 1.414214])
     """
     if not 0.0 < tol < 1.0:
-        raise InputError(f"tol is {tol}; expected a number between 0 and 1, such as the default 1e-7.")
+        raise InputError("tol", tol=tol, default="1e-7")
     X = as_points(points, "points")
     length, finest = _units(unit, X.shape[1]), max(tol, 1e-12)
     # Here, so that importing this module does not load the compiler.
@@ -169,11 +169,9 @@ def _units(unit: ArrayLike | None, d: int) -> FloatArray:
         return np.empty(0)
     length = as_vector(unit, "unit", d)
     if length.min() <= 0.0:
-        raise InputError(f"unit has the entry {length.min()}; expected positive lengths, one per feature.")
+        raise InputError("unit-not-positive", smallest=length.min())
     if length.min() < SMALLEST_SPREAD:
-        raise InputError(
-            f"unit has the entry {length.min()}; expected lengths of at least {SMALLEST_SPREAD:g}. Rescale the feature."
-        )
+        raise InputError("unit-too-small", smallest=length.min(), least=SMALLEST_SPREAD)
     return length
 
 

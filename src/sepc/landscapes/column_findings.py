@@ -59,7 +59,7 @@ def source_columns(
         columns = {name: [name] for name in names}
     unknown = [feature for features in columns.values() for feature in features if feature not in number]
     if unknown:
-        raise InputError(f"columns names the feature {unknown[0]!r}; expected some of {list(names)[:5]}.")
+        raise InputError("columns-unknown-feature", feature=unknown[0], features=list(names)[:5])
     found = []
     for name, features in columns.items():
         which = np.array([number[feature] for feature in features], dtype=np.int64)

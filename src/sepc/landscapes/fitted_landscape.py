@@ -168,7 +168,7 @@ class FittedLandscape:
         known = [region for problem in self._problems for region in problem.rules.names]
         if name not in known:
             some = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
-            raise InputError(f"name is {name!r}; expected a region of this model, such as {some}. See `regions`.")
+            raise InputError("unknown-region", name=name, names=some)
         edges = zip(*(self._graph[c] for c in ("margin", "region_a", "region_b")), strict=True)
         return [b if a == name else a for _, a, b in sorted(edges) if name in (a, b)]
 

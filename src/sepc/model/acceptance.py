@@ -124,18 +124,12 @@ def trust_limits(a: "Assessment", min_trust: MinTrust, groups: Any = None) -> Fl
     if isinstance(required, Promise):
         return required.limits(a, groups)
     if groups is not None:
-        raise InputError(
-            f"groups were given, and min_trust={required!r} does not ask for them; expected a promise by groups "
-            "in its place. Pass what select_min_trust(..., by=groups) returned."
-        )
+        raise InputError("groups-not-asked", min_trust=required)
     if not isinstance(required, Mapping):
         return np.full(len(a), as_share(required, "min_trust"))
     missing = [label for label in a.classes.tolist() if label not in required]
     if missing:
-        raise InputError(
-            f"min_trust has no entry for {missing}; expected one number for each label. "
-            "Add these labels, or give one number for all."
-        )
+        raise InputError("min-trust-without-entry", labels=missing)
     limits = np.empty(len(a))
     for label in a.classes.tolist():
         limits[a.label == label] = as_share(required[label], f"min_trust[{label!r}]")
@@ -146,7 +140,7 @@ def as_share(value: Any, name: str) -> float:
     """Return a number between 0 and 1; raise an `InputError` if it is none."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
         return float(value)
-    raise InputError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
+    raise InputError("not-between-0-and-1", name=name, value=value)
 
 
 def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
@@ -160,8 +154,4 @@ def key_of(texts: Iterable[str], arrays: Iterable[Any]) -> str:
 def require_key(key: str | None, model_key: str | None) -> None:
     """Refuse a promise that was made for another model; one without a key is accepted."""
     if key is not None and model_key is not None and key != model_key:
-        raise InputError(
-            "the promise was made for another model than the one that it is used with; expected the model whose "
-            "labels the calibration records judged. Load that model, or make a promise for this one with "
-            "select_min_trust."
-        )
+        raise InputError("promise-of-another-model")

@@ -241,11 +241,7 @@ class RecordCounts(TrainingCounts):
 
 def records_are_missing(what: str) -> MissingRecordsError:
     """Return the error for what a model without its training records cannot do."""
-    return MissingRecordsError(
-        f"{what} needs the training records, which are not in this model: it was saved with training_rows=False, or "
-        "fitted to data that stayed in a file, on a cluster or on a device. Fit an array in memory (a sample of the "
-        "rows, if need be), and save the classifier with sepc.save(clf, path, training_rows=True)."
-    )
+    return MissingRecordsError("records-missing", what=what)
 
 
 def grown_limits(gauges: FloatArray) -> FloatArray:

@@ -203,10 +203,7 @@ def require_method(trust: str, in_memory: bool = True) -> None:
     methods = TRUST_METHODS if in_memory else tuple(name for name in TRUST_METHODS if name not in HELD_OUT_METHODS)
     if trust in methods:
         return
-    expected = f"trust is {trust!r}; expected one of {', '.join(map(repr, methods))}"
+    listed = ", ".join(map(repr, methods))
     if trust in TRUST_METHODS:
-        raise InputError(
-            f"{expected} for a training set that is not in memory: records that are held out are chosen in sorted "
-            "order, which chunks do not have."
-        )
-    raise InputError(f"{expected}. Use {TRUST_METHODS[0]!r} unless another way to read the regions is asked for.")
+        raise InputError("trust-method-in-memory", trust=trust, methods=listed)
+    raise InputError("trust-method", trust=trust, methods=listed, default=TRUST_METHODS[0])

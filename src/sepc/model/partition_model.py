@@ -373,8 +373,5 @@ class CountModel(PartitionModel):
     def under(self, policy: Policy | None) -> Self:
         """Return the model as it is; raise an `InputError` if there is a policy."""
         if policy is not None:
-            raise InputError(
-                f"class_prior and costs need probabilities; trust={self.trust!r} has counts alone. Fit with "
-                "trust='local', the default, or with SEPEnsembleClassifier."
-            )
+            raise InputError("policy-needs-probabilities", trust=self.trust)
         return self

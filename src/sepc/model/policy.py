@@ -114,16 +114,10 @@ def _prior(given: Any, classes: NDArray[Any], trained: FloatArray) -> FloatArray
     else:
         shares = _numbers(given, "class_prior")
     if shares.shape != (len(labels),):
-        raise InputError(
-            f"class_prior has the shape {shares.shape}; expected one share for each of the {len(labels)} classes, "
-            f"{_named(labels)}. Give a dict to name them."
-        )
+        raise InputError("class-prior-shape", shape=shares.shape, n_classes=len(labels), classes=_named(labels))
     if not (shares > 0.0).all() or abs(shares.sum() - 1.0) > 1e-6:
         stated = ", ".join(f"{label}: {share:g}" for label, share in zip(labels, shares.tolist(), strict=True))
-        raise InputError(
-            f"class_prior is {stated}, in all {shares.sum():g}; expected shares above 0 that add up to 1. Divide them "
-            "by their sum, or leave out a label of a dict to give it the rest."
-        )
+        raise InputError("class-prior-sum", stated=stated, total=shares.sum())
     return np.asarray(shares / shares.sum())
 
 
@@ -133,17 +127,12 @@ def _costs(given: Any, classes: NDArray[Any]) -> tuple[FloatArray, FloatArray | 
     every = matrix if asking is None else np.column_stack([matrix, asking])
     if not (np.isfinite(every) & (every >= 0.0)).all():
         bad = every[~(np.isfinite(every) & (every >= 0.0))][0]
-        raise InputError(
-            f"costs has the entry {bad:g}; expected numbers of 0 or more. Add the same number to all entries of a row: "
-            "that changes no decision."
-        )
+        raise InputError("costs-negative", cost=bad)
     dear = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if matrix[i, i] > matrix[i, j]]
     if dear:
         i, j = dear[0]
         raise InputError(
-            f"costs says that where {labels[i]!r} is true, giving it costs {matrix[i, i]:g}, and giving {labels[j]!r} "
-            f"{matrix[i, j]:g}; expected that being right is never dearer than being wrong. Rows are the true labels, "
-            "columns the given ones: perhaps they are swapped."
+            "costs-right-dearer", label=labels[i], own_cost=matrix[i, i], other=labels[j], other_cost=matrix[i, j]
         )
     return matrix, asking
 
@@ -156,14 +145,11 @@ def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray,
     for i, true in enumerate(labels):
         row = given.get(true, {})
         if not isinstance(row, Mapping):
-            raise InputError(f"costs[{true!r}] is {row!r}; expected a dict of what each given label costs.")
+            raise InputError("costs-row", label=true, row=row)
         _require_labels(row, [*labels, None], f"costs[{true!r}]")
         missing = [label for label in labels if label != true and label not in row]
         if missing:
-            raise InputError(
-                f"costs[{true!r}] does not say what giving {missing[0]!r} costs; expected an entry for each label but "
-                f"{true!r} itself, which costs nothing unless it is said. Add it."
-            )
+            raise InputError("costs-without-entry", label=true, given=missing[0])
         matrix[i] = [_number(row.get(label, 0.0), f"costs[{true!r}][{label!r}]") for label in labels]
         if None in row:
             asking[i] = _number(row[None], f"costs[{true!r}][None]")
@@ -172,20 +158,14 @@ def _from_dict(given: Mapping[Any, Any], labels: list[Any]) -> tuple[FloatArray,
         return matrix, None
     if len(known) < len(labels):
         label = labels[asking.index(None)]
-        raise InputError(
-            f"costs[{label!r}] does not say what asking a person costs, and others do; expected it for all labels. "
-            "Give costs[None], which is for all."
-        )
+        raise InputError("asking-cost-without-entry", label=label)
     return matrix, np.array(known)
 
 
 def _from_array(given: Any, labels: list[Any]) -> tuple[FloatArray, FloatArray | None]:
     matrix, k = _numbers(given, "costs"), len(labels)
     if matrix.shape not in ((k, k), (k, k + 1)):
-        raise InputError(
-            f"costs has the shape {matrix.shape}; expected ({k}, {k}), a row for each true label and a column for each "
-            f"given one of {_named(labels)}, or ({k}, {k + 1}) with the price of asking a person in the last column."
-        )
+        raise InputError("costs-shape", shape=matrix.shape, n_classes=k, classes=_named(labels), n_columns=k + 1)
     return matrix[:, :k].copy(), matrix[:, k].copy() if matrix.shape[1] > k else None
 
 
@@ -193,20 +173,20 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; expected a number.") from None
+        raise InputError("not-a-number", name=name, value=value) from None
 
 
 def _numbers(values: Any, name: str) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is {values!r}; expected numbers, in a dict by labels or in an array.") from None
+        raise InputError("not-numbers-by-label", name=name, values=values) from None
 
 
 def _require_labels(given: Mapping[Any, Any], labels: list[Any], name: str) -> None:
     unknown = [label for label in given if label not in labels]
     if unknown:
-        raise InputError(f"{name} has the label {unknown[0]!r}, which is no class; expected some of {_named(labels)}.")
+        raise InputError("policy-unknown-label", name=name, label=unknown[0], classes=_named(labels))
 
 
 def _named(labels: list[Any]) -> str:

@@ -120,7 +120,4 @@ def impurity_count(n_imp: int | float | None, n_smaller: int) -> int:
         return int(n_imp)
     if isinstance(n_imp, Real) and not isinstance(n_imp, Integral) and 0.0 < n_imp < 1.0:
         return int(float(n_imp) * n_smaller)
-    raise InputError(
-        f"n_imp is {n_imp!r}; expected a count (an int, 0 or more) or a share (a float strictly between 0 and 1). "
-        "Use 2 for two points of the other label, 0.01 for one per cent of the smaller class."
-    )
+    raise InputError("n-imp-value", n_imp=n_imp)

@@ -49,10 +49,7 @@ class PartitionOptions(NamedTuple):
     def check(self) -> None:
         """Raise an `InputError` for an unknown way to cut."""
         if self.where_hulls_meet not in ("centroids", "noise"):
-            raise InputError(
-                f"where_hulls_meet is {self.where_hulls_meet!r}; expected 'centroids' or 'noise'. Use 'centroids' "
-                "unless a program that does not look is to be imitated."
-            )
+            raise InputError("where-hulls-meet", where_hulls_meet=self.where_hulls_meet)
 
 
 DEFAULT_OPTIONS = PartitionOptions()

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sepc.common.archive import Format
 from sepc.common.errors import InputError, ModelFileError
+from sepc.common.messages import message
 from sepc.persist.named_arrays import ArrayReader, ArrayWriter, require
 from sepc.persist.rules_in_words import versions
 from sepc.persist.saved_classifier import pack_single, unpack_single
@@ -15,7 +16,7 @@ from sepc.persist.saved_common import pack_parameters, unpack_parameters
 from sepc.persist.saved_ensemble import pack_ensemble, unpack_ensemble
 from sepc.persist.saved_parts import Header
 
-FORMAT = Format("sepc model", 1, "sepc.save", remedy="Take a copy, or save the model again.", error=ModelFileError)
+FORMAT = Format("sepc model", 1, "sepc.save", remedy=message("save-again"), error=ModelFileError)
 
 
 def save(clf: Any, path: str | os.PathLike[str], *, training_rows: bool = True) -> None:
@@ -99,9 +100,7 @@ def _kind_of(clf: Any, kinds: Collection[str]) -> str:
     kind = type(clf).__qualname__
     if kind in kinds and type(clf).__module__.startswith("sepc."):
         return kind
-    raise InputError(
-        f"clf is {clf!r}; expected a fitted {' or '.join(kinds)}. Of another pipeline, save its last step."
-    )
+    raise InputError("clf-not-savable", clf=clf, kinds=" or ".join(kinds))
 
 
 def _pack_pipeline(writer: ArrayWriter, pipeline: Any, training_rows: bool) -> Header:

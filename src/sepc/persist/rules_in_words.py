@@ -65,7 +65,7 @@ def rules_dict(clf: Any) -> dict[str, Any]:
         encoder, last = (step for _, step in clf.steps)
         return rules_dict(last) | {"kind": type(clf).__name__, "columns": encoder.notes}
     if not isinstance(clf, SEPClassifier | SEPEnsembleClassifier):
-        raise InputError(f"clf is {clf!r}; expected a fitted SEPClassifier, SEPEnsembleClassifier or TablePipeline.")
+        raise InputError("clf-no-model", clf=clf)
     check_is_fitted(clf)
     return _common(clf) | (_of_single(clf) if isinstance(clf, SEPClassifier) else _of_ensemble(clf))
 

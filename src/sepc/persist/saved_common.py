@@ -92,10 +92,7 @@ def unpack_common(reader: ArrayReader, header: Header, cls: type[Fitted]) -> tup
 def _packed_promise(promise: Any) -> Header:
     """Return a promise as JSON; refuse one of another class."""
     if not isinstance(promise, TrustThreshold):
-        raise InputError(
-            f"the signed promise is a {type(promise).__name__}; expected a TrustThreshold, which can be saved. "
-            "Call sign(None) to save the model without it."
-        )
+        raise InputError("signed-promise-type", type=type(promise).__name__)
     return promise.to_dict()
 
 
@@ -157,10 +154,7 @@ def pack_labels(writer: ArrayWriter, classes: NDArray[Any]) -> Header:
     if classes.dtype == object and all(type(label) is str for label in classes.tolist()):
         return {"texts": classes.tolist()}
     if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind == "f"):
-        raise InputError(
-            f"the classes are {classes[:3].tolist()}, of type {classes.dtype}; expected texts, numbers of at most 64 "
-            "bits or bools, which a file can hold. Fit with such labels."
-        )
+        raise InputError("classes-not-storable", classes=classes[:3].tolist(), dtype=str(classes.dtype))
     writer.put_unchanged("classes", classes)
     return {"texts": None}
 
@@ -180,10 +174,7 @@ def pack_parameters(parameters: Mapping[str, Any]) -> Header:
     own = {name: plain(value) for name, value in parameters.items() if name not in _STATED}
     kept = {name: value for name, value in own.items() if _can_be_kept(value)}
     for name in own.keys() - kept.keys():
-        warn(
-            f"{name} is {parameters[name]!r}, which a file cannot hold: the loaded classifier will have the default. "
-            "Nothing but another fit depends on it. Set it to a number before saving, or after loading."
-        )
+        warn("seed-not-stored", name=name, value=parameters[name])
     return kept
 
 

@@ -102,7 +102,7 @@ def require_matplotlib(what: str = "a plot", extra: str = "plot") -> None:
     try:
         import matplotlib.axes  # noqa: F401
     except ImportError as error:
-        raise SepcError(f"{what} needs matplotlib, which is not installed. Run: pip install 'sepc[{extra}]'") from error
+        raise SepcError("matplotlib-missing", what=what, extra=extra) from error
 
 
 def axes_for(ax: Any) -> Any:
@@ -115,8 +115,5 @@ def axes_for(ax: Any) -> Any:
 
         return plt.subplots(layout="constrained")[1]
     if not isinstance(ax, Axes):
-        raise InputError(
-            f"ax is a {type(ax).__name__}; expected the axes to draw on. Pass one of those that plt.subplots() "
-            "returns, or None for a new figure."
-        )
+        raise InputError("ax-type", type=type(ax).__name__)
     return ax

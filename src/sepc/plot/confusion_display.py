@@ -98,12 +98,10 @@ class ConfusionDisplay(Display):
         from sklearn.metrics import confusion_matrix
 
         if normalize not in (None, "true", "pred", "all"):
-            raise InputError(f"normalize is {normalize!r}; expected 'true', 'pred', 'all', or None for counts.")
+            raise InputError("normalize", normalize=normalize)
         truth, given = _values(y_true), _values(y_pred)
         if len(truth) != len(given) or not truth:
-            raise InputError(
-                f"y_true has {len(truth)} entries and y_pred {len(given)}; expected the same number, at least 1."
-            )
+            raise InputError("predictions-length", n_true=len(truth), n_pred=len(given))
         abstained = np.array([_is_same(value, abstain_label) for value in given])
         classes = _classes(labels, truth, [value for value, no in zip(given, abstained, strict=True) if not no])
         number = {label: k for k, label in enumerate(classes.tolist())}
@@ -241,17 +239,12 @@ def _classes(labels: Any, truth: list[Any], given: list[Any]) -> NDArray[Any]:
             return np.array(sorted(found))
         except TypeError as error:
             raise InputError(
-                "y_true and y_pred hold labels of several kinds, such as "
-                f"{', '.join(repr(value) for value in list(found)[:3])}; expected strings only, or numbers only, and "
-                "abstain_label for what is no label."
+                "predictions-of-mixed-kinds", labels=", ".join(repr(value) for value in list(found)[:3])
             ) from error
     classes = _values(labels)
     unknown = found - set(classes)
     if unknown:
-        raise InputError(
-            f"{unknown.pop()!r} is not among labels {classes}; expected all labels of y_true and y_pred, except "
-            "abstain_label. Add it."
-        )
+        raise InputError("label-not-shown", label=unknown.pop(), classes=classes)
     return np.array(classes)
 
 

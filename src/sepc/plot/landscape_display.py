@@ -179,7 +179,7 @@ class LandscapeDisplay(Display):
         0  a#1  b#1       False         3    -0.2
         """
         if part not in ("overlaps", "regions"):
-            raise InputError(f"part is {part!r}; expected 'overlaps' or 'regions'.")
+            raise InputError("landscape-part", part=part)
         if part == "regions":
             columns = zip(*self.nodes, strict=True) if self.nodes else ([], [], [])
             return FrameMaker().frame(dict(zip(("name", "label", "n_records"), map(list, columns), strict=True)))

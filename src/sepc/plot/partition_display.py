@@ -347,7 +347,7 @@ def _shown(clf: Any, fitted: SEPClassifier, X: Any, y: Any) -> tuple[FloatArray,
     """Return the points to draw, in the model's units, and their classes as numbers; none with missing values."""
     if X is None:
         if y is not None:
-            raise InputError("y is given without X; expected both, or neither for the training points.")
+            raise InputError("y-without-X")
         records = fitted.model_.records
         if records is None:
             return np.empty((0, fitted.n_features_in_)), np.empty(0, int)
@@ -367,8 +367,4 @@ def _with_a_place(points: FloatArray, codes: IntArray | None) -> tuple[FloatArra
 def _require_two_features(clf: SEPClassifier, **options: bool) -> None:
     wanted = [name for name, value in options.items() if value]
     if wanted and clf.n_features_in_ != 2:
-        raise InputError(
-            f"{wanted[0]} is True, but the classifier has {clf.n_features_in_} features; expected 2. On a plane, each "
-            "point stands for many of more features, which have different labels and lie on both sides of a "
-            "hyperplane. Leave it out, or fit two features."
-        )
+        raise InputError("display-needs-plane", name=wanted[0], n_features=clf.n_features_in_)

@@ -123,10 +123,7 @@ def plane_of(model: PartitionModel, features: Any, Z: FloatArray) -> Plane:
     """
     d = len(model.features)
     if d < 2:
-        raise InputError(
-            f"the classifier has one feature, {model.features[0]!r}; expected two or more for a picture of its "
-            "regions. clf.regions() lists from where to where each reaches."
-        )
+        raise InputError("display-one-feature", feature=model.features[0])
     if features is None:
         features = (0, 1) if d == 2 else "principal"
     if isinstance(features, str) and features == "principal":
@@ -136,12 +133,10 @@ def plane_of(model: PartitionModel, features: Any, Z: FloatArray) -> Plane:
 
 def _pair(model: PartitionModel, features: Any) -> Plane:
     if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray) or len(features) != 2:
-        raise InputError(
-            f"features is {features!r}; expected two features by name or number, such as (0, 1), or 'principal'."
-        )
+        raise InputError("display-features", features=features)
     i, j = (_number(model, feature) for feature in features)
     if i == j:
-        raise InputError(f"features is {features!r}, one feature twice; expected two different ones.")
+        raise InputError("display-feature-twice", features=features)
     basis = np.eye(len(model.features))[:, [i, j]]
     return Plane(basis, model.scale[[i, j]], model.mean[[i, j]], (model.features[i], model.features[j]))
 
@@ -153,7 +148,7 @@ def _number(model: PartitionModel, feature: Any) -> int:
     if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < d:
         return int(feature)
     some = ", ".join(map(repr, model.features[:5])) + (", ..." if d > 5 else "")
-    raise InputError(f"features holds {feature!r}; expected a number from 0 to {d - 1} or a name among {some}.")
+    raise InputError("display-unknown-feature", feature=feature, last=d - 1, names=some)
 
 
 def principal_plane(Z: FloatArray, unit: str) -> Plane:
@@ -161,10 +156,7 @@ def principal_plane(Z: FloatArray, unit: str) -> Plane:
     from sklearn.decomposition import PCA
 
     if len(Z) < 2:
-        raise InputError(
-            f"there are {len(Z)} points to find principal directions of; expected two or more. The classifier keeps no "
-            "training records: pass X, or two features."
-        )
+        raise InputError("too-few-principal-points", n_points=len(Z))
     found = PCA(2, svd_solver="full").fit(Z)
     names = [
         f"principal direction {k} ({percent(float(share))})\nin {unit}"

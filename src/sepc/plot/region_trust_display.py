@@ -91,7 +91,7 @@ class RegionTrustDisplay(Display):
         """
         require_positive(max_regions, "max_regions")
         if (X is None) != (y is None):
-            raise InputError("only one of X and y is given; expected both, or neither for the training points.")
+            raise InputError("only-one-of-X-and-y")
         arguments = _of_training(clf, cls.__name__) if X is None else _of_points(clf, X, y, cls.__name__)
         return cls(*arguments)._pooled(max_regions).plot(ax)
 
@@ -187,10 +187,7 @@ def _of_points(clf: Any, X: Any, y: Any, display: str) -> tuple[Any, ...]:
 def _of_training(clf: Any, display: str) -> tuple[Any, ...]:
     """Take the counts of training points from `regions`; of one-vs-rest problems, not the regions of the rest."""
     if isinstance(last_step(clf), SEPEnsembleClassifier):
-        raise InputError(
-            "X and y are not given, and clf is an ensemble, whose trust belongs to points, not to regions. Pass test "
-            "points and their labels."
-        )
+        raise InputError("ensemble-needs-points")
     fitted = partitioned(clf, display)
     regions, classes = fitted.regions(), fitted.classes_
     names, labels, own, others, trust = (

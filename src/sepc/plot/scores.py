@@ -18,10 +18,7 @@ def predictions(clf: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return np.asarray(clf.predict(X)), np.asarray(clf.trust_score(X))
     if hasattr(clf, "predict_proba"):
         return np.asarray(clf.predict(X)), np.asarray(clf.predict_proba(X)).max(axis=1)
-    raise InputError(
-        f"clf is a {type(clf).__name__}, which has neither trust_score nor predict_proba; expected one of them, to "
-        "know how sure it is. Call from_predictions(y_true, y_pred, confidence) with a score of your own."
-    )
+    raise InputError("clf-without-confidence", type=type(clf).__name__)
 
 
 def last_step(clf: Any) -> Any:
@@ -33,10 +30,7 @@ def partitioned(clf: Any, display: str) -> SEPClassifier:
     """Return the SEPClassifier: `clf` itself, or the last step of a pipeline."""
     last = last_step(clf)
     if not isinstance(last, SEPClassifier):
-        raise InputError(
-            f"clf is a {type(last).__name__}; {display} shows the regions of one partition, so it expects a "
-            "SEPClassifier, or a pipeline that ends in one. RegionTrustDisplay takes ensembles, too."
-        )
+        raise InputError("display-needs-partition", type=type(last).__name__, display=display)
     check_is_fitted(last)
     return last
 
@@ -56,10 +50,7 @@ def assessed(clf: Any, X: Any, display: str) -> Any:
     last = last_step(clf)
     if hasattr(last, "assess"):
         return last.assess(prepared(clf, X))
-    raise InputError(
-        f"clf is a {type(last).__name__}, which has no regions; {display} expects a SEPClassifier or a "
-        "SEPEnsembleClassifier, or a pipeline that ends in one."
-    )
+    raise InputError("display-needs-regions", type=type(last).__name__, display=display)
 
 
 def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -67,18 +58,15 @@ def labels_of(y: Any, n: int, classes: NDArray[Any]) -> NDArray[np.int64]:
     require_labels(y)
     labels = np.asarray(y).ravel()
     if len(labels) != n:
-        raise InputError(f"y has {len(labels)} labels and X {n} rows; expected one label for each row.")
+        raise InputError("labels-and-rows", n_labels=len(labels), n_rows=n)
     numbers = {label: k for k, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in numbers]
     if unknown:
-        raise InputError(
-            f"y holds {unknown[0]!r}, which the classifier was not trained on; expected labels among "
-            f"{classes.tolist()}. Leave such rows out."
-        )
+        raise InputError("label-not-trained", label=unknown[0], classes=classes.tolist())
     return np.array([numbers[label] for label in labels.tolist()], dtype=np.int64)
 
 
 def require_positive(value: Any, name: str) -> None:
     """Refuse anything but a whole number of at least 1."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} is {value!r}; expected a whole number, at least 1.")
+        raise InputError("not-a-positive-integer", name=name, value=value)

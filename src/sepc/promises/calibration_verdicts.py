@@ -48,9 +48,9 @@ class CalibrationVerdicts(NamedTuple):
         missing = [name for name in ("predict", "trust_score") if not callable(getattr(clf, name, None))]
         if missing:
             raise InputError(
-                f"clf is {clf if isinstance(clf, type) else type(clf).__name__}, without {' and '.join(missing)}; "
-                "expected a fitted classifier with both. Pass an SEPClassifier; of a pipeline its last step, with "
-                "X_cal transformed by the steps before."
+                "clf-without-methods",
+                type=clf if isinstance(clf, type) else type(clf).__name__,
+                missing=" and ".join(missing),
             )
         labels = known_labels(X_cal, y_cal)
         main_region, key = None, None
@@ -62,10 +62,7 @@ class CalibrationVerdicts(NamedTuple):
             trust, predicted = np.asarray(clf.trust_score(X_cal)), np.asarray(clf.predict(X_cal))
             eligible = np.full(trust.shape, True)
         if trust.shape != (len(labels),) or not ((trust >= 0.0) & (trust <= 1.0)).all():
-            raise InputError(
-                f"trust_score returned an array of shape {trust.shape}; expected {len(labels)} numbers between 0 and "
-                "1. Scale other scores into this range, for all records alike."
-            )
+            raise InputError("trust-shape", shape=trust.shape, n_records=len(labels))
         known = np.asarray(getattr(clf, "classes_", predicted))
         # Without classes_, a classifier may know labels that it has not predicted here.
         _require_known(labels, known.tolist(), unknown_labels if hasattr(clf, "classes_") else "wrong")
@@ -84,14 +81,7 @@ class CalibrationVerdicts(NamedTuple):
 
 def _require_known(labels: Sequence[Any], known: Sequence[Any], unknown_labels: str) -> None:
     if set(known).isdisjoint(labels):
-        raise InputError(
-            f"y_cal holds {labels[0]!r}, and none of the labels that the classifier knows, such as {known[0]!r}; "
-            "expected labels of the same kind. Encode y_cal as the training labels were."
-        )
+        raise InputError("calibration-labels-of-another-kind", label=labels[0], known=known[0])
     unknown = [label for label in labels if label not in set(known)]
     if unknown and unknown_labels == "error":
-        raise InputError(
-            f"y_cal holds {unknown[0]!r}, which the classifier does not know, in {len(unknown)} of {len(labels)} "
-            "records; expected labels that it was fitted to. Correct the label, fit with records of it, or pass "
-            "unknown_labels='wrong' to count such records as wrong, which they will be in use."
-        )
+        raise InputError("calibration-label-unknown", label=unknown[0], n_unknown=len(unknown), n_records=len(labels))

@@ -55,10 +55,7 @@ class Groups:
         columns = [str(name) for name in groups.columns] if hasattr(groups, "columns") else None
         values = np.asarray(_as_array(groups) if isinstance(groups, list | tuple) else groups)
         if values.ndim not in (1, 2) or len(values) != n:
-            raise InputError(
-                f"groups has the shape {values.shape}; expected {n} rows, one for each record: a group each, or a "
-                "table of yes and no with a column for each group. Take the groups of the same records."
-            )
+            raise InputError("groups-shape", shape=values.shape, n_records=n)
         if values.ndim == 1:
             return cls(np.array([_text(value) for value in values.tolist()], dtype=object))
         names = columns or [f"group {j}" for j in range(values.shape[1])]
@@ -90,9 +87,7 @@ def _as_array(groups: Sequence[Any]) -> NDArray[Any]:
     if not len(groups) or not isinstance(groups[0], list | tuple):
         return np.fromiter(groups, dtype=object, count=len(groups))
     if len({len(row) if isinstance(row, list | tuple) else -1 for row in groups}) > 1:
-        raise InputError(
-            "groups has rows of different lengths; expected a table of yes and no with the same groups in each row."
-        )
+        raise InputError("groups-ragged")
     return np.array(groups, dtype=object)
 
 
@@ -109,10 +104,7 @@ def _require_clear_names(names: list[str]) -> None:
     unclear = [n for n in names if " & " in n or n.endswith(" only") or n == NO_GROUP or names.count(n) > 1]
     if unclear or not names:
         found = f"the group {unclear[0]!r}" if unclear else "no column"
-        raise InputError(
-            f"groups has {found}; expected names that differ, without ' & ', not ending in ' only' and other than "
-            f"{NO_GROUP!r}, from which names of combinations are made. Rename it."
-        )
+        raise InputError("group-name", found=found, no_group=NO_GROUP)
 
 
 def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
@@ -127,10 +119,7 @@ def _yes_or_no(values: NDArray[Any], names: list[str]) -> BoolArray:
     bad = np.argwhere(~(is_yes | is_no))
     if len(bad):
         row, column = bad[0].tolist()
-        raise InputError(
-            f"groups has {values[row, column]!r} in row {row} of the column {names[column]!r}; expected True or False, "
-            "for a table of groups that may overlap. Give one column of names where each record has one group."
-        )
+        raise InputError("group-value", value=values[row, column], row=row, column=names[column])
     return np.asarray(is_yes)
 
 
@@ -150,10 +139,7 @@ class Parts:
     def of(self, label: NDArray[Any], main_region: NDArray[Any] | None, groups: Any) -> NDArray[np.int64]:
         """Return the part of each record, by its prediction, shape (n,); -1 where it is in none."""
         if groups is not None and self.by not in (GROUP, GROUPS):
-            raise InputError(
-                f"groups were given for a promise by {self.by}; expected none. Leave groups out, or make a promise "
-                "with select_min_trust(..., by=groups)."
-            )
+            raise InputError("groups-for-another-promise", by=self.by)
         if self.by == ALL:
             return np.zeros(len(label), dtype=np.int64)
         number = {name: k for k, name in enumerate(self.names)}
@@ -173,17 +159,11 @@ class Parts:
 
     def _groups(self, groups: Any, n: int) -> Groups:
         if groups is None:
-            raise InputError(
-                "the promise goes by groups, and none were given; expected those of the records. Pass groups=, as "
-                "select_min_trust got them by."
-            )
+            raise InputError("groups-needed")
         found = Groups.of(groups, n)
         if found.columns != self.columns:
             was, now = (", ".join(columns) or "one group for each record" for columns in (self.columns, found.columns))
-            raise InputError(
-                f"groups has {now}; expected what the promise was made by: {was}. Give the same groups in the same "
-                "order."
-            )
+            raise InputError("groups-changed", now=now, was=was)
         return found
 
 
@@ -195,9 +175,5 @@ def texts_of(label: NDArray[Any]) -> NDArray[np.object_]:
 def required_regions(main_region: NDArray[Any] | None) -> NDArray[Any]:
     """Return the regions of verdicts; raise an error where they have none."""
     if main_region is None or (len(main_region) and main_region[0] is None):
-        raise InputError(
-            "by='region' needs a region that gives each label its probability, and this classifier names none: an "
-            "ensemble has many for each label, other readings than trust='local' and 'raw' count records, and on a "
-            "device regions are not looked up. Use an SEPClassifier with NumPy arrays, or by='label'."
-        )
+        raise InputError("by-region-needs-regions")
     return main_region

@@ -146,12 +146,9 @@ def preview_promise(
     """
     require_share(confidence, "confidence", 0.95)
     if by is not None and not (isinstance(by, str) and by == LABEL):
-        raise InputError(
-            f"by is {repr_in_short(by)}; expected None or 'label': of regions and groups the training records tell "
-            "nothing new. Keep calibration records apart, and pass them to select_min_trust."
-        )
+        raise InputError("preview-by", by=repr_in_short(by))
     if not len(sizes) or not all(isinstance(n, Integral) and n >= 1 for n in sizes):
-        raise InputError(f"sizes is {sizes!r}; expected numbers of calibration records, such as (100, 400).")
+        raise InputError("preview-sizes", sizes=sizes)
     cal = _held_out(clf)
     request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs)
     records, names = request.records(cal), request.parts.names
@@ -190,11 +187,7 @@ def _held_out(clf: Any) -> CalibrationVerdicts:
     elif hasattr(model, "held_out_probabilities"):
         points, proba = model.held_out_probabilities()
     if not len(points):
-        raise InputError(
-            f"{type(clf).__name__} has no verdicts on records that were left out; expected a fitted SEPClassifier with "
-            "trust='local', an SEPEnsembleClassifier, or a pipeline of one, with its training records. Use "
-            "select_min_trust with calibration records."
-        )
+        raise InputError("preview-without-verdicts", type=type(clf).__name__)
     decision = decide_by_probability(proba, policy=model.policy)
     truth = model.records.codes[points]
     return CalibrationVerdicts(

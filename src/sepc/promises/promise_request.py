@@ -67,20 +67,17 @@ class _Limits(NamedTuple):
         given = {None if key is None else str(plain(key)): value for key, value in self.limits.items()}
         unknown = [key for key in given if key is not None and key not in keys]
         if unknown:
-            raise InputError(f"{what} names {unknown[0]!r}; expected some of {', '.join(map(repr, keys))}, or None.")
+            raise InputError("limit-of-unknown-part", name=what, part=unknown[0], parts=", ".join(map(repr, keys)))
         missing = [key for key in keys if key not in given and None not in given]
         if missing:
-            raise InputError(
-                f"{what} has no entry for {missing[0]!r}; expected one for each of {', '.join(map(repr, keys))}. Add "
-                "it, or give an entry for None, which stands for all others."
-            )
+            raise InputError("limit-without-entry", name=what, part=missing[0], parts=", ".join(map(repr, keys)))
         return [self._checked(given.get(key, given.get(None)), f"{what}[{key!r}]") for key in keys]
 
     def _checked(self, value: Any, name: str) -> float:
         if self.matrix is None:
             require_share(value, name, 0.05)
         elif isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= value < np.inf:
-            raise InputError(f"{name} is {value!r}; expected a number of 0 or more, in the units of costs.")
+            raise InputError("cost-limit", name=name, value=value)
         return float(value)
 
 
@@ -113,18 +110,12 @@ def _parts_and_limits(
     if isinstance(by, str) and by == REGION:
         return _by_region(clf, cal, limits, confidence)
     if isinstance(by, str) or not hasattr(by, "__len__"):
-        raise InputError(
-            f"by is {repr_in_short(by)}; expected 'label', 'region', or the groups of the calibration records: a "
-            "vector with one for each, or a table of yes and no."
-        )
+        raise InputError("promise-by", by=repr_in_short(by))
     groups = Groups.of(by, len(cal.trust))
     names = groups.names()
     if any(name is None for name in names.tolist()):
         row = [name is None for name in names.tolist()].index(True)
-        raise InputError(
-            f"by has no group in row {row}; expected one for each calibration record. Fill it in, or give such records "
-            "a group of their own."
-        )
+        raise InputError("promise-by-gap", row=row)
     found = sorted(set(names.tolist()))
     if not groups.columns:
         return Parts(GROUP, tuple(found)), [limits.criterion(limit) for limit in limits.of(found)]
@@ -159,23 +150,14 @@ def _by_region(clf: Any, cal: CalibrationVerdicts, limits: _Limits, confidence: 
 def _cost_matrix(clf: Any, costs: Any, unknown_labels: str) -> FloatArray:
     """Return ``costs[true, given]``, as passed or as stated to the classifier."""
     if unknown_labels != "error":
-        raise InputError(
-            "max_cost needs a price for each true label, and there is none for labels that the classifier does not "
-            "know; expected unknown_labels='error'. Bound the error with max_error to count them as wrong."
-        )
+        raise InputError("unknown-labels-without-price")
     model = model_of(clf)
     policy = getattr(model, "policy", None)
     if costs is not None:
         if not hasattr(clf, "classes_"):
-            raise InputError(
-                f"costs are by label, and {type(clf).__name__} has no classes_ to tell their order; expected a fitted "
-                "classifier with classes_. Bound the error with max_error."
-            )
+            raise InputError("costs-without-classes", type=type(clf).__name__)
         classes = np.asarray(clf.classes_)
         policy = Policy.of(classes, np.ones(len(classes), dtype=np.int64), None, costs)
     if policy is None or policy.costs is None:
-        raise InputError(
-            f"max_cost needs to know what errors cost, and {type(clf).__name__} was not told; expected costs. Pass "
-            "costs={true: {given: cost}}, or a classifier under(costs=...)."
-        )
+        raise InputError("max-cost-without-costs", type=type(clf).__name__)
     return np.asarray(policy.costs)

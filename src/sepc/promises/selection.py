@@ -97,16 +97,14 @@ def select_min_trust(
     """
     require_share(confidence, "confidence", 0.95)
     if unknown_labels not in ("error", "wrong"):
-        raise InputError(f"unknown_labels is {unknown_labels!r}; expected one of error, wrong.")
+        raise InputError("unknown-labels", unknown_labels=unknown_labels)
     if costs is not None and max_cost is None:
-        raise InputError("costs came without max_cost; expected what an accepted label may cost. Pass max_cost=, too.")
+        raise InputError("costs-without-max-cost")
     cal = CalibrationVerdicts.of(clf, X_cal, y_cal, unknown_labels)
     if by is None and max_cost is None:
         require_share(max_error, "max_error", 0.05)
     if max_cost is not None and max_error != 0.05:
-        raise InputError(
-            f"max_error is {max_error!r} and max_cost {max_cost!r}; expected one of them. Make a promise for each."
-        )
+        raise InputError("max-error-and-max-cost", max_error=max_error, max_cost=max_cost)
     request = promise_request(clf, cal, by, float(confidence), max_error, max_cost, costs, unknown_labels)
     records, parts = request.records(cal, by), request.parts
     prior = getattr(getattr(model_of(clf), "policy", None), "prior", None)

@@ -189,16 +189,10 @@ class TrustThreshold(Promise):
     def limits(self, assessment: Assessment, groups: Any = None) -> FloatArray:
         """Return the least trust at which each label is accepted, shape (n,); infinite without a promise."""
         if self.part:
-            raise InputError(
-                f"this is what is promised of {self.part} alone; expected the promises of all parts, which know what "
-                "each record needs. Pass what select_min_trust returned."
-            )
+            raise InputError("promise-of-one-part", part=self.part)
         require_key(self.key, assessment.model_key)
         if not self.parts and self.min_trust is None:
-            raise InputError(
-                "the promise has no threshold, as select_min_trust found none that keeps it; expected one. Accept no "
-                "label, or ask for a promise that can be kept."
-            )
+            raise InputError("promise-without-threshold")
         trusts = [np.inf if one.min_trust is None else one.min_trust for one in self.thresholds]
         return np.asarray(np.array([*trusts, np.inf])[self.part_of(assessment, groups)])
 
@@ -314,7 +308,4 @@ def stated_of(clf: Any) -> dict[str, Any] | None:
 def warn_if_stated_otherwise(min_trust: Any, clf: Any) -> None:
     """Warn if a promise was made with other class priors or costs than the classifier's now."""
     if isinstance(min_trust, Promise) and getattr(min_trust, "stated", None) != stated_of(clf):
-        warn(
-            "the promise does not hold here: it was made with other shares of the classes, or other costs. Find one "
-            "with select_min_trust of the classifier under these, and with calibration records from where they hold."
-        )
+        warn("promise-does-not-hold")

@@ -47,7 +47,7 @@ def baseline_results(
     classes, codes = np.unique(np.asarray(y_train), return_inverse=True)
     truth = class_numbers(y_test, classes)
     if not len(truth):
-        raise InputError("there are no test records; expected at least one, to compare baselines on.")
+        raise InputError("no-test-records")
     impute = SimpleImputer(strategy="median", keep_empty_features=True)
     # 300 iterations suffice for standardised features; if not, the last one is good enough for a comparison.
     logistic = make_pipeline(impute, StandardScaler(), LogisticRegression(max_iter=300))

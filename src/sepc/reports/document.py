@@ -174,7 +174,7 @@ def report(
     With a trust of at least 0.9 it accepts all of them.
     """
     if max_records is not None and (type(max_records) is not int or max_records < 0):
-        raise InputError(f"max_records is {max_records!r}; expected a whole number of records, 0 or more, such as 200.")
+        raise InputError("max-records", max_records=max_records)
     subject = Subject.of(clf, X_test, y_test)
     if min_trust is None:
         min_trust = 0.0 if subject.has_costs else DEFAULT_TRUST
@@ -199,7 +199,5 @@ def report(
 def _form_of(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
-        raise InputError(
-            f"path is {os.fspath(path)!r}; expected a name that ends in .html, .md or .json, which says what to write."
-        )
+        raise InputError("report-path", path=os.fspath(path))
     return _SUFFIXES[suffix]

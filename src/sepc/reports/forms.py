@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from sepc.common.messages import message
 from sepc.common.templates import template_environment
 from sepc.model.acceptance import LOW_TRUST
 from sepc.plot.style import COLOURS, MARKERS
@@ -120,7 +121,7 @@ def _values(content: dict[str, Any], verdict: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _environment(needed_for: str) -> "jinja2.Environment":
     filters: dict[str, Callable[..., str]] = {"cell": cell, "number": number, "exact": exact, "md": escaped}
-    return template_environment("sepc.reports", filters, needed_for, "JSON needs nothing more.")
+    return template_environment("sepc.reports", filters, needed_for, message("json-needs-nothing"))
 
 
 def _text(name: str) -> str:

@@ -188,10 +188,7 @@ def _classifier_of(clf: Any) -> TrustClassifier:
     classifier = steps[-1][1] if steps else clf
     able = all(hasattr(clf, name) for name in ("assess", "explain", "regions"))
     if not isinstance(classifier, TrustClassifier) or not able:
-        raise InputError(
-            f"clf is a {type(clf).__name__}; expected a SEPClassifier, a SEPEnsembleClassifier or a table pipeline of "
-            "sepc. Of another pipeline, report on the last step: sepc.report(clf[-1], clf[:-1].transform(X), y)."
-        )
+        raise InputError("report-clf", type=type(clf).__name__)
     return classifier
 
 
@@ -216,7 +213,4 @@ def _ids(X: Any) -> list[int | str]:
 
 def _require_a_known_label(true_labels: list[Any], classes: list[Any]) -> None:
     if not set(true_labels) & set(classes):
-        raise InputError(
-            f"y_test has no label that the classifier knows: {true_labels[0]!r} is the first, expected some of "
-            f"{classes[:5]!r}. Pass labels of the same kind as in training, text or numbers."
-        )
+        raise InputError("report-labels-unknown", label=true_labels[0], classes=classes[:5])

@@ -92,6 +92,4 @@ def _require_array_api_compat() -> None:
     try:
         import array_api_compat  # noqa: F401
     except ImportError as error:
-        raise SepcError(
-            "arrays on devices need array-api-compat, which is not installed. Run: pip install array-api-compat"
-        ) from error
+        raise SepcError("array-api-missing") from error

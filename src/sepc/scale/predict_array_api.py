@@ -34,22 +34,13 @@ from sepc.scale.array_api import (
 def device_points(clf: Any, X: Array) -> "DevicePoints":
     """Return points of an array that stays on its device, checked there, for a fitted classifier."""
     if not isinstance(clf.model_, PartitionModel):
-        raise InputError(
-            f"X is an array of {type(X).__module__.partition('.')[0]}; {type(clf).__name__} reads NumPy arrays and "
-            "data frames alone. Convert it with numpy.asarray, or use SEPClassifier."
-        )
+        raise InputError("array-not-read", library=type(X).__module__.partition(".")[0], type=type(clf).__name__)
     if clf.model_.policy is not None:
-        raise InputError(
-            f"X is an array of {type(X).__module__.partition('.')[0]}, and class_prior or costs are given; these are "
-            "for NumPy arrays, data frames and Dask alone. Convert it with numpy.asarray."
-        )
+        raise InputError("array-with-policy", library=type(X).__module__.partition(".")[0])
     place = Place.of(X)
     xp = place.xp
     if "float64" not in xp.__array_namespace_info__().dtypes(device=place.device, kind="real floating"):
-        raise InputError(
-            f"X is on the device {place.device}, which has no numbers of double precision; the geometry needs them. "
-            "Move X to a device that has, or convert it with numpy.asarray."
-        )
+        raise InputError("device-without-doubles", device=str(place.device))
     X = validate_data(clf, X, reset=False, dtype=xp.float64, ensure_all_finite=False)
     model = clf.model_
     _require_numbers(X, place, getattr(clf, "feature_names_in_", None))

@@ -81,10 +81,7 @@ class DaskAssessment(Assessment):
 
     def _evaluated(self, question: Callable[..., Any], terms: Terms, *args: Any) -> da.Array:
         if terms.groups is not None:
-            raise InputError(
-                "groups are looked up for records in memory, and these are on Dask; expected none. Ask the assessment "
-                "that compute() returns."
-            )
+            raise InputError("groups-with-dask")
         terms = terms._replace(min_trust=min_trust_of(self, terms.min_trust))
         answer = question(self._nothing, terms, *args)  # wrong arguments are refused now
         return self._chunks.map_blocks(partial(_evaluated, question, terms, args), meta=answer, dtype=answer.dtype)
@@ -138,11 +135,7 @@ class DaskAssessment(Assessment):
 def _by_chunk(ask: Callable[..., Any], clf: Any, X: Any, model: FittedModel) -> da.Array:
     """Return an array whose chunks are what `ask` makes of those of `X` with a model."""
     if getattr(X, "ndim", None) != 2:
-        raise InputError(
-            f"X is a {type(X).__name__} of Dask with {getattr(X, 'ndim', 'unknown')} dimensions; expected a Dask array "
-            "or data frame with one row per point. Reshape one feature with .reshape(-1, 1), one point with "
-            ".reshape(1, -1)."
-        )
+        raise InputError("dask-dimensions", type=type(X).__name__, n_dimensions=getattr(X, "ndim", "unknown"))
     validate_data(clf, X if isinstance(X, da.Array) else X._meta, reset=False, skip_check_array=True)
     names = getattr(clf, "feature_names_in_", None)
     nothing = np.empty(0, dtype=object)

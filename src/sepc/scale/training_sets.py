@@ -107,11 +107,9 @@ def _n_invalid(chunk: Chunk) -> IntArray:
 def require_shape(shape: Sequence[Any], n_labels: int | None) -> None:
     """Raise an `InputError` unless there are two dimensions, and a label for each row."""
     if len(shape) != 2:
-        raise InputError(f"X has {len(shape)} dimensions; expected two, one row per record. Reshape it.")
+        raise InputError("training-dimensions", n_dimensions=len(shape))
     if n_labels is not None and shape[0] == shape[0] and shape[0] != n_labels:
-        raise InputError(
-            f"X has {shape[0]} rows, y has {n_labels} labels; expected as many. Take both from one source."
-        )
+        raise InputError("training-rows", n_rows=shape[0], n_labels=n_labels)
 
 
 def sorted_classes(found: Sequence[NDArray[Any]]) -> NDArray[Any]:

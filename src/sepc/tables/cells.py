@@ -17,7 +17,7 @@ from sepc.common.typing import LARGEST_COORDINATE, BoolArray, FloatArray, IntArr
 try:
     import pandas as pd
 except ImportError as error:  # pragma: no cover
-    raise SepcError("raw tables need pandas, which is not installed. Run: pip install pandas") from error
+    raise SepcError("tables-need-pandas") from error
 
 NUMBER, BOOL, DATE, TEXT = "number", "bool", "date", "text"
 MISSING, OTHER = "(missing)", "(other)"
@@ -29,21 +29,11 @@ NUMBER_RULE = f"a finite number, of at most {LARGEST_COORDINATE:g}"
 
 
 class CellError(InputError):
-    """Error of a cell that holds what its column cannot; `row` is the number of the data row, from 1."""
-
-    def __init__(self, column: str, value: Any, row: int, rule: str) -> None:
-        super().__init__(
-            f"column {column!r} holds {value!r} in data row {row} (the first is 1); expected {rule}. "
-            "Correct the value, or leave it empty."
-        )
-        self.column, self.value, self.row, self.rule = column, value, row, rule
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.column, self.value, self.row, self.rule)
+    """Error of a cell that holds what its column cannot; its field `row` is the number of the data row, from 1."""
 
     def moved(self, rows: int) -> "CellError":
         """Return the error for a table of which this number of rows was read before."""
-        return CellError(self.column, self.value, self.row + rows, self.rule)
+        return CellError(self.code, **self.fields | {"row": self.fields["row"] + rows})
 
 
 class Table(NamedTuple):
@@ -60,19 +50,13 @@ def read_table(X: Any) -> Table:
     names = list(map(str, X.column_names if is_arrow else getattr(X, "columns", ())))
     duplicates = sorted({name for name in names if names.count(name) > 1})
     if duplicates:
-        raise InputError(
-            f"the table has several columns named {', '.join(map(repr, duplicates))}; expected each name once. "
-            "Rename or drop the others."
-        )
+        raise InputError("table-columns-duplicated", columns=", ".join(map(repr, duplicates)))
     frame = as_frame(X)
     if frame is None:
         array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
         return Table({f"x{j}": column for j, column in enumerate(array.T)}, False, len(array))
     if not len(names) or not len(frame):
-        raise InputError(
-            f"the table has {len(frame)} rows and {len(names)} columns; expected at least one of each. "
-            "Check the file, or the filter on its rows."
-        )
+        raise InputError("table-empty", n_rows=len(frame), n_columns=len(names))
     return Table({str(column.name): column.to_native() for column in frame.iter_columns()}, True, len(frame))
 
 
@@ -177,7 +161,7 @@ def are_long_names(texts: Iterable[str]) -> bool:
 
 
 def _no_complex_numbers() -> InputError:
-    return InputError("Complex data not supported: expected real numbers, texts or dates. Use two columns instead.")
+    return InputError("complex-data")
 
 
 def _floats(series: Any) -> FloatArray:
@@ -258,4 +242,4 @@ def _shown(value: float, kind: str) -> Any:
 def _require_none(bad: BoolArray, name: str, value: Callable[[int], Any], rule: str) -> None:
     if bad.any():
         row = int(bad.argmax())
-        raise CellError(name, value(row), row + 1, rule)
+        raise CellError("cell-value", column=name, value=value(row), row=row + 1, rule=rule)

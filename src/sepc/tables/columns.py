@@ -210,7 +210,7 @@ class Column:
         except InputError:
             number = np.nan
         if np.isnan(number):
-            raise InputError(f"the range of {self.name} ends at {end!r}; expected a {self.kind}, as in the column.")
+            raise InputError("range-end-kind", name=self.name, end=end, kind=self.kind)
         if not self.whole and (self.kind == DATE or self.decimals < 0):
             return number - self.origin
         steps = 10.0 ** (0 if self.whole else self.decimals)
@@ -281,12 +281,12 @@ class Column:
     def from_dict(cls, values: Mapping[str, Any]) -> "Column":
         """Return the column that `to_dict` described; raise an `InputError` if it cannot be one."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
-            raise InputError(f"a column is described by {values!r}; expected what Column.to_dict returns.")
+            raise InputError("column-state", values=values)
         wrong = [name for name, value in values.items() if not _is_sound(cls.__annotations__[name], value)]
         if wrong or values["kind"] not in KINDS:
-            raise InputError(f"the column {values['name']!r} has unusable fields: {wrong or ['kind']}.")
+            raise InputError("column-fields", name=values["name"], fields=wrong or ["kind"])
         if values["kind"] == CATEGORY and not 2 <= len(set(values["levels"])) == len(values["levels"]):
-            raise InputError(f"the category {values['name']!r} needs two or more different levels.")
+            raise InputError("category-levels", name=values["name"])
         return cls(**{**values, "levels": tuple(values["levels"]), "pooled": tuple(values["pooled"])})
 
 

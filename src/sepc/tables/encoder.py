@@ -125,7 +125,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         self._check_parameters()
         table = read_table(X)
         if table.n_rows < 2:
-            raise InputError("the table has 1 sample; expected at least two rows, to learn what differs between them.")
+            raise InputError("one-sample")
         # At least 10 rows, or 5 % of a table with less than 200.
         least = ceil(max(2, min(10, 0.05 * table.n_rows), float(self.min_share) * table.n_rows))
         limits = Limits(least, int(self.max_levels), bool(self.keep_gaps))
@@ -134,7 +134,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         _require_features(columns)
         for column in columns:
             if column.reason.startswith(WRITTEN_TEXTS):
-                warn(f"column {column.name!r} is left out: {column.reason}.")
+                warn("column-left-out", name=column.name, reason=column.reason)
         gap_counts = np.bincount(_number_of_gaps(columns, table.columns, in_training=True))
         self._set_columns(columns, gap_counts, table.has_names)
         return self
@@ -149,25 +149,25 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if isinstance(self.min_share, bool) or not (isinstance(self.min_share, Real) and 0.0 <= self.min_share < 1.0):
-            raise InputError(f"min_share is {self.min_share!r}; expected a share from 0 to below 1, such as 0.01.")
+            raise InputError("min-share", min_share=self.min_share)
         if isinstance(self.max_levels, bool) or not (isinstance(self.max_levels, Integral) and self.max_levels >= 1):
-            raise InputError(f"max_levels is {self.max_levels!r}; expected a whole number, at least 1, such as 20.")
+            raise InputError("max-levels", max_levels=self.max_levels)
 
     def _categories(self, names: list[str]) -> set[str]:
         """Return the names of the columns that are to be categories."""
         given = () if self.categorical_features is None else self.categorical_features
         if isinstance(given, (str, Integral)) or not isinstance(given, Iterable):
-            raise InputError(
-                f"categorical_features is {given!r}; expected a list of columns, by names or numbers, such as [0, 3]."
-            )
+            raise InputError("categorical-features", categorical_features=given)
         found = set()
         for column in given:
             is_number = isinstance(column, Integral) and not isinstance(column, bool)
             name = names[int(column)] if is_number and 0 <= int(column) < len(names) else column
             if name not in names:
                 raise InputError(
-                    f"categorical_features names {column!r}, which is no column; expected some of "
-                    f"{shortened(map(repr, names), _NAMES_SHOWN)}, or numbers from 0 to {len(names) - 1}."
+                    "categorical-features-unknown",
+                    column=column,
+                    names=shortened(map(repr, names), _NAMES_SHOWN),
+                    last=len(names) - 1,
                 )
             found.add(str(name))
         return found
@@ -222,9 +222,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         if missing:
             needed = [column.name for column in self.columns_ if column.kind != LEFT_OUT]
             raise InputError(
-                f"the table has no column {', '.join(map(repr, missing))}; expected "
-                f"{shortened(map(repr, needed), _NAMES_SHOWN)}, in any order. Add what is missing; empty cells are "
-                "allowed."
+                "table-columns-missing",
+                columns=", ".join(map(repr, missing)),
+                expected=shortened(map(repr, needed), _NAMES_SHOWN),
             )
         return table
 
@@ -251,7 +251,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         features = np.asarray(X, dtype=np.float64)
         d = len(self.get_feature_names_out())
         if features.ndim != 2 or features.shape[1] != d:
-            raise InputError(f"X has shape {features.shape}; expected (n, {d}), features as transform returns them.")
+            raise InputError("features-shape", shape=features.shape, n_features=d)
         raw = {column.name: column.decode(features[:, at]) for column, at in feature_slices(self.columns_)}
         return FrameMaker.like(X).frame(raw, rows=True)
 
@@ -350,9 +350,9 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         names = [column.name for column in self.columns_]
         if input_features is not None and list(input_features) != names:
             raise InputError(
-                "input_features is not equal to feature_names_in_: got "
-                f"{shortened(map(repr, input_features), _NAMES_SHOWN)}, expected "
-                f"{shortened(map(repr, names), _NAMES_SHOWN)}. Leave it out."
+                "input-features",
+                given=shortened(map(repr, input_features), _NAMES_SHOWN),
+                expected=shortened(map(repr, names), _NAMES_SHOWN),
             )
         return np.array(feature_names(self.columns_), dtype=object)
 
@@ -433,7 +433,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         expected = {"min_share", "max_levels", "named", "columns", "gap_counts"}
         known = isinstance(state, Mapping) and set(state) - {"text_notation", "categorical_features"} == expected
         if not known or not isinstance(state["columns"], (list, tuple)):
-            raise InputError("the state of a table encoder is damaged; expected what TableEncoder.to_dict returns.")
+            raise InputError("encoder-state")
         columns = tuple(Column.from_dict(values) for values in state["columns"])
         encoder = cls(
             min_share=state["min_share"],
@@ -443,7 +443,7 @@ class TableEncoder(LinkedToSite, TransformerMixin, BaseEstimator):
         )
         encoder._check_parameters()
         if len({column.name for column in columns}) < len(columns):
-            raise InputError("the state of a table encoder names a column twice; expected each name once.")
+            raise InputError("encoder-column-twice")
         encoder._categories([column.name for column in columns])
         _require_features(columns)
         encoder._set_columns(columns, _checked_gap_counts(state["gap_counts"], columns), bool(state["named"]))
@@ -468,14 +468,11 @@ def _checked_gap_counts(counts: Any, columns: tuple[Column, ...]) -> IntArray:
     # Sums of counts up to 2^48 stay exact.
     whole = isinstance(counts, (list, tuple)) and all(type(n) is int and 0 <= n <= 1 << 48 for n in counts)
     if not whole or not 0 < len(counts) <= len(columns) + 1 or not any(counts):
-        raise InputError(
-            f"the state of a table encoder counts training rows by {counts!r}; expected a whole number of rows without "
-            "a gap, with one, and so on, at most one for each column."
-        )
+        raise InputError("encoder-counts", counts=counts)
     return np.array(counts, dtype=np.int64)
 
 
 def _require_features(columns: tuple[Column, ...]) -> None:
     if not feature_slices(columns):
         why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:_NAMES_SHOWN])
-        raise InputError(f"no column of the table tells its rows apart ({why}); expected at least one that does.")
+        raise InputError("table-without-differences", reason=why)

@@ -40,7 +40,7 @@ class ColumnNotation:
     def from_dict(cls, values: Any) -> "ColumnNotation":
         """Return the notation that `to_dict` described; raise an `InputError` if it cannot be one."""
         if not isinstance(values, Mapping) or set(values) != {"decimal", "thousands", "unit", "date"}:
-            raise InputError(f"a notation is described by {values!r}; expected what ColumnNotation.to_dict returns.")
+            raise InputError("notation-state", values=values)
         notation = cls(**values)
         sound = (
             notation.decimal in (None, *DECIMALS)
@@ -49,7 +49,7 @@ class ColumnNotation:
             and isinstance(notation.unit, str)
         )
         if not sound or (notation.decimal is not None and notation.decimal == notation.thousands):
-            raise InputError(f"a notation has unusable fields: {dict(values)!r}.")
+            raise InputError("notation-fields", fields=dict(values))
         return notation
 
 
@@ -78,9 +78,9 @@ class TextNotation:
         """Return the notation that `to_dict` described; raise an `InputError` if it cannot be one."""
         known = isinstance(values, Mapping) and set(values) == {"separator", "columns"}
         if not known or not isinstance(values["columns"], Mapping):
-            raise InputError("the notation of a file is damaged; expected what TextNotation.to_dict returns.")
+            raise InputError("file-notation-state")
         separator = values["separator"]
         if separator is not None and not (isinstance(separator, str) and len(separator) == 1):
-            raise InputError(f"the separator of a file is {separator!r}; expected one character.")
+            raise InputError("separator-not-one-character", separator=separator)
         columns = {str(name): ColumnNotation.from_dict(column) for name, column in values["columns"].items()}
         return cls(separator, columns)

@@ -147,10 +147,7 @@ class TablePipeline(LinkedToSite, Pipeline):
     def _encoder(self) -> TableEncoder:
         if len(self.steps) == 2 and isinstance(self.steps[0][1], TableEncoder):
             return self.steps[0][1]
-        raise InputError(
-            f"the pipeline has the steps {', '.join(name for name, _ in self.steps)}; expected a TableEncoder and a "
-            "classifier. Call make_table_pipeline(classifier); use sklearn.pipeline.Pipeline for other steps."
-        )
+        raise InputError("pipeline-steps", steps=", ".join(name for name, _ in self.steps))
 
     def trust_score(self, X: Any) -> FloatArray:
         """Return the trust in the predicted label, shape (n,).
@@ -507,8 +504,5 @@ def labels(y: Any) -> Any:
     if array.ndim == 1:
         missing = np.flatnonzero(as_series(array).isna())
         if len(missing):
-            raise InputError(
-                f"y has {len(missing)} missing label(s) of {len(array)}, the first in data row {missing[0] + 1} (from "
-                "1); expected a label for each record. Drop the records without one, from X too."
-            )
+            raise InputError("table-labels-missing", n_missing=len(missing), n_rows=len(array), row=missing[0] + 1)
     return array

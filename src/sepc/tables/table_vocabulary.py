@@ -84,7 +84,7 @@ class TableVocabulary(Vocabulary):
         """Return the ends of a range of one column as values of its feature."""
         column = self._columns[word.name]
         if word.is_level or not column.varies:
-            raise InputError(f"{word.name} has a range; expected one of a column of numbers or dates only.")
+            raise InputError("range-of-category", name=word.name)
         lowest, highest = column.ends(low, high)
         require_range(word.name, low, high, lowest <= highest)
         return lowest, highest

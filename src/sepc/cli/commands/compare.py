@@ -33,7 +33,7 @@ def run(options: Namespace) -> None:
     """Print both results and the differences; write the rows on which the labels differ."""
     if options.output is not None:
         if options.output == PIPE:
-            raise UsageError("-o - would mix rows with the comparison, which goes the same way; expected a file.")
+            raise UsageError("compare-output-mixes")
         format_of(options.output)
         require_writable(options.output, options.model, options.other, options.data)
     models = [read_model(path) for path in (options.model, options.other)]

@@ -38,7 +38,7 @@ COLUMNS = {
 def run(options: Namespace) -> None:
     """Print explanations, or write them to a file."""
     if options.output is None and not options.row:
-        raise UsageError("neither --row nor -o is given; expected the rows to explain, or -o FILE for all of them.")
+        raise UsageError("explain-no-rows-asked")
     if options.output is not None:
         _form_of(options.output)
         require_writable(options.output, options.model, options.data)
@@ -89,9 +89,9 @@ def rows_of(source: Source, rows: list[int]) -> Iterator[tuple[int, pa.RecordBat
         if rows and max(wanted) <= seen:
             return
     if rows and not seen:
-        raise InputError(f"{source.name} has column names but no rows; there is no row {max(wanted)} to explain.")
+        raise InputError("explain-file-without-rows", name=source.name, row=max(wanted))
     if rows:
-        raise InputError(f"{source.name} has {seen} rows; expected a row from 1 to {seen}, not {max(wanted)}.")
+        raise InputError("explain-row-beyond", name=source.name, n_rows=seen, row=max(wanted))
 
 
 def _form_of(path: str) -> str:

@@ -31,11 +31,9 @@ def run(options: Namespace) -> None:
     """Print the report of a monitor, and write a model partitioned again if predictions were wrong."""
     require_writable(options.output, options.model, options.data)
     if options.labels is not None and options.probability is not None:
-        raise UsageError(
-            "--labels and --probability both came; expected one of them: how the labelled rows were chosen."
-        )
+        raise UsageError("labels-and-probability-options")
     if options.output is None and (options.forget or options.window or options.half_life):
-        raise UsageError("--forget, --window and --half-life are about a new model; expected -o MODEL with them.")
+        raise UsageError("forgetting-needs-output")
     model = read_model(options.model)
     data = read_labelled_for(model, options, getattr(model.promise, "group_column", None) or None)
     monitor = _observed(model, data, options)
@@ -117,10 +115,7 @@ def _chances(data: LabelledTable, name: str) -> FloatArray:
     require_columns([name], data.table.column_names, data.name)
     column = data.table.column(name)
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)) or column.null_count:
-        raise InputError(
-            f"column {name!r} holds something else than numbers, or has gaps; expected for each labelled row the "
-            "chance with which it was chosen to be labelled. Correct the column, or leave --probability out."
-        )
+        raise InputError("probability-column-not-numbers", name=name)
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
@@ -153,10 +148,7 @@ def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
         require_writable(options.state, options.model, options.data)
         monitor = FeedbackMonitor.resume(model, options.state)
     except MissingRecordsError as error:
-        raise InputError(
-            f"{options.model} holds a model without its training records; expected them there, to compare with. "
-            "Fit a model without --no-training-rows."
-        ) from error
+        raise InputError("model-without-records-to-compare", path=options.model) from error
     assert monitor.log is not None
     n = sum(len(batch.records) for batch in monitor.log.batches)
     say(f"{options.state}: {many(n, 'row')} observed before" if n else f"{options.state}: nothing observed before")
@@ -209,8 +201,12 @@ def _status_of_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[
         before = "all" if batch.all_labelled else None if batch.chance is None else "probability"
         if before != chosen_by:
             raise InputError(
-                f"{log.path} holds the same {many(len(labels), 'row')} since {batch.day}, {_OPTION_TEXTS[before]}, "
-                f"and now {_OPTION_TEXTS[chosen_by]}; expected what was said then. Say the same, or start a new file."
+                "batch-seen-otherwise",
+                path=log.path,
+                rows=many(len(labels), "row"),
+                day=batch.day,
+                before=_OPTION_TEXTS[before],
+                now=_OPTION_TEXTS[chosen_by],
             )
         _note_known(log, len(labels), batch.day)
         return "known"

@@ -93,11 +93,9 @@ def _require_promise(options: Namespace) -> None:
     if options.max_error is None:
         for name in ("by", "confidence", "calibration"):
             if getattr(options, name) is not None:
-                raise UsageError(
-                    f"--{name} is about a promise; expected --max-error with it, such as --max-error 0.05."
-                )
+                raise UsageError("option-without-max-error", name=name)
     elif options.by == options.target and options.by not in PARTS:
-        raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
+        raise UsageError("by-names-target", target=options.target)
 
 
 def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
@@ -130,18 +128,16 @@ def make_classifier(options: Namespace) -> Any:
     if not options.ensemble:
         return SEPClassifier(**given, **({"trust": options.trust} if options.trust else {}))
     if options.trust:
-        raise UsageError("--trust is for a single partition; expected either --trust or --ensemble.")
+        raise UsageError("trust-with-ensemble")
     if options.n_imp == "auto":
-        raise UsageError("--n-imp auto is for a single partition; expected --n-imp with a number for --ensemble.")
+        raise UsageError("n-imp-auto-with-ensemble")
     return SEPEnsembleClassifier(**given, random_state=options.random_state)
 
 
 def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
     """Set `n_imp` by cross-validation of the training rows; return the values tried."""
     if data.weights is not None:
-        raise UsageError(
-            "--n-imp auto compares rows that count alike; expected --n-imp with a number beside --sample-weight."
-        )
+        raise UsageError("n-imp-auto-with-weights")
     features = TableEncoder().fit(data.table).transform(data.table)
     with step_progress("choosing n_imp") as on_step:
         path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
@@ -199,8 +195,7 @@ def hold_out(data: LabelledTable, share: float, seed: int) -> tuple[LabelledTabl
     if not held_out.any():
         counts = np.unique(data.labels, return_counts=True)[1]
         raise InputError(
-            f"{100 * share:g} % of each class is no row at all: the largest class of {data.name} has "
-            f"{many(int(counts.max()), 'row')}. Keep a larger share back, have more rows, or test with another file."
+            "test-share-too-small", percent=100 * share, name=data.name, largest=many(int(counts.max()), "row")
         )
     return data.rows(~held_out), data.rows(held_out)
 
@@ -221,10 +216,7 @@ def split_for_promise(data: LabelledTable, share: float, seed: int) -> tuple[Lab
     kept[order] = np.diff(np.floor(np.arange(len(first) + 1) * share + rng.random())) > 0
     rows = kept[different]
     if not rows.any() or len(set(data.labels[~rows].tolist())) < 2:
-        raise InputError(
-            f"{data.name} has too few different rows to keep {100 * share:g} % of them for a promise; expected some on "
-            "either side, of two labels at least. Use more rows, or another --calibration."
-        )
+        raise InputError("calibration-too-few-rows", name=data.name, percent=100 * share)
     return data.rows(~rows), data.rows(rows)
 
 

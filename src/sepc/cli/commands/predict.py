@@ -45,11 +45,11 @@ def run(options: Namespace) -> None:
     """Write a file of predictions."""
     output = options.output or PIPE
     if options.json and output == PIPE:
-        raise UsageError("--json prints what was done, and verdicts go the same way; expected -o FILE for these.")
+        raise UsageError("json-needs-output")
     format_of(output)
     require_writable(output, options.model, options.data)
     if options.per_class and options.coverage is None:
-        raise UsageError("--per-class is about sets of labels; expected --coverage with it.")
+        raise UsageError("per-class-needs-coverage")
     model = with_policy(read_model(options.model), options)
     sets = None if options.coverage is None else _LabelSetColumns(model, options.coverage, options.per_class)
     with open_for_model(options, model) as (source, predictor):
@@ -138,10 +138,7 @@ class Acceptance:
         if self.group_column is not None:
             require_columns([self.group_column], names, source)
         elif self.promise is not None and self.promise.by in (GROUP, GROUPS):
-            raise InputError(
-                "the model keeps a promise by groups that are no column of a table, as Python has made it; expected "
-                "another one. Pass --min-trust to accept by trust, or make a promise with sepc promise --by COLUMN."
-            )
+            raise InputError("model-promise-groups-no-column")
 
     def refusals(self, a: Assessment, groups: Any) -> NDArray[np.object_]:
         """Return why labels are not accepted, shape (n,); None where they are."""
@@ -294,10 +291,7 @@ class _LabelSetColumns:
 
     def __init__(self, model: Any, coverage: float, per_class: bool) -> None:
         if classifier_of(model)._calibration is None:
-            raise InputError(
-                "the model was fitted without rows to calibrate sets of labels with; expected some that it has not "
-                "learned from. Fit it with --holdout or --test."
-            )
+            raise InputError("no-rows-for-sets")
         self.coverage, self.per_class = coverage, per_class
         labels = [str(plain(label)) for label in model.classes_]
         marks = ("|" * n for n in count(1))

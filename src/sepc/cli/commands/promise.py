@@ -43,18 +43,18 @@ def run(options: Namespace) -> None:
     if not kept:
         note_no_promise(model, promise, **limit)
         if options.output is not None:
-            raise InputError(f"{options.output} is not written: there is nothing to promise.")
+            raise InputError("nothing-to-promise", path=options.output)
 
 
 def _terms(options: Namespace, before: Any) -> tuple[str | None, float, dict[str, Any]]:
     """Return parts, confidence and limit: by options, else as the model has promised before."""
     if options.by == options.target and options.by not in PARTS:
-        raise UsageError(f"--by names {options.target!r}, the column of the labels; expected --by label.")
+        raise UsageError("by-names-target", target=options.target)
     by, confidence = options.by, options.confidence
     if by is None and before is not None and before.parts:
         by = before.by if before.by in (LABEL, REGION) else before.group_column or None
         if by is None:
-            raise UsageError("the model keeps a promise by groups that are no column of a table; expected --by.")
+            raise UsageError("promise-by-groups-needs-by")
     if confidence is None:
         confidence = 0.95 if before is None else float(before.confidence)
     return None if by == ALL else by, confidence, _limit(options, before)
@@ -68,9 +68,7 @@ def _limit(options: Namespace, before: Any) -> dict[str, Any]:
         return {"max_error": 0.05 if options.max_error is None else options.max_error}
     limits = {part.limit for part in before.thresholds}
     if len(limits) > 1:
-        raise UsageError(
-            "the model keeps a promise with limits that differ by part; expected --max-error or --max-cost, for all."
-        )
+        raise UsageError("promise-limits-differ")
     if before.bounds == "error":
         return {"max_error": limits.pop()}
     return {"max_cost": limits.pop(), "costs": None if options.costs else before.costs}
@@ -107,10 +105,7 @@ def make_promise(
     """
     groups = None if group_column(by) is None else data.groups
     if groups is not None and None in (values := groups.tolist()):
-        raise InputError(
-            f"{data.name}: column {by!r} has no value in row {values.index(None) + 1}; expected the group of each "
-            "row that the promise is made from. Fill it in, or take these rows out."
-        )
+        raise InputError("by-column-gap", name=data.name, column=by, row=values.index(None) + 1)
     parts = by if groups is None else groups
     found = select_min_trust(model, model_rows(model, data), data.labels, confidence=confidence, by=parts, **limit)
     return replace(found, made_from=made_from, group_column=found.group_column if groups is None else str(by))

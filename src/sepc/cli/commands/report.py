@@ -18,7 +18,7 @@ _SUFFIXES = (".html", ".htm", ".md", ".markdown", ".json")
 def run(options: Namespace) -> None:
     """Write a report on labelled data that the model has not seen."""
     if Path(options.output).suffix not in _SUFFIXES:
-        raise UsageError(f"{options.output}: expected a report that ends in {', '.join(_SUFFIXES)}.")
+        raise UsageError("report-suffix", path=options.output, suffixes=", ".join(_SUFFIXES))
     require_writable(options.output, options.data, *(path for path in (options.model, options.test) if path))
     model, test = _model_and_test(options)
     with step_progress("explaining verdicts") as on_step:
@@ -84,7 +84,7 @@ def _require_one_model(options: Namespace) -> None:
     }
     given = [name for name, value in fit_options.items() if value]
     if options.model and given:
-        raise UsageError(f"{given[0]} is for a model that is to be fitted; expected either it or --model.")
+        raise UsageError("option-needs-fit", option=given[0])
 
 
 def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, LabelledTable]:

@@ -39,7 +39,7 @@ class EnsembleSettings(NamedTuple):
         impurity_count(self.n_imp, 1)
         n = self.n_estimators
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise InputError(f"n_estimators is {n!r}; expected a whole number of members, at least 1, such as 16.")
+            raise InputError("n-estimators", n_estimators=n)
         self.sizes(1)
 
     def sizes(self, d: int) -> list[int]:
@@ -51,10 +51,7 @@ class EnsembleSettings(NamedTuple):
             return [min(int(size), d)]
         if isinstance(size, Real) and not isinstance(size, Integral) and 0.0 < size <= 1.0:
             return [max(1, round(float(size) * d))]
-        raise InputError(
-            f"max_features is {size!r}; expected 'auto', a number of features (an int, 1 or more) or a share (a "
-            "float, above 0 and at most 1)."
-        )
+        raise InputError("max-features", max_features=size)
 
 
 class FittedEnsemble(NamedTuple):

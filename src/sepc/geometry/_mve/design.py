@@ -51,10 +51,7 @@ SMALL_PRODUCTS = 6 * 10**6
 def check_units(unit: FloatArray) -> None:
     """Raise `InputError` where a feature has the unit 0: its values differ by too little to be measured."""
     if np.count_nonzero(unit) < len(unit):
-        raise InputError(
-            f"feature {int(np.argmin(unit))} has values that differ, but with a standard deviation below "
-            f"{SMALLEST_SPREAD:g}; expected at least that, or equal values. Rescale the feature."
-        )
+        raise InputError("spread-too-small", feature=int(np.argmin(unit)), smallest=SMALLEST_SPREAD)
 
 
 class Design:
