@@ -254,8 +254,8 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
     accepted = a.accepted(promise)
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
-    code = "promise-tested" if n_accepted else "promise-accepts-none"
-    return message(code, accepted=(n_accepted, n), right=(right, n_accepted))
+    accepted_of, right_of = (n_accepted, n), (right, n_accepted)
+    return message("promise-tested" if n_accepted else "promise-accepts-none", accepted=accepted_of, right=right_of)
 
 
 def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:

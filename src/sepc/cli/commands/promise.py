@@ -145,6 +145,6 @@ def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:
     except InputError:  # a model without held-out records
         outlook = message("more-may-help")
     else:
-        code = "estimate" if promise.by in (ALL, LABEL) else "estimate-together"
-        outlook = message(code, rows="; ".join(preview.lines()))
+        is_whole = promise.by in (ALL, LABEL)
+        outlook = message("estimate" if is_whole else "estimate-together", rows="; ".join(preview.lines()))
     note("no-promise", outlook=outlook)
