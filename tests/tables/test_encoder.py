@@ -210,4 +210,4 @@ def test_texts_that_are_something_else_in_another_notation_are_not_dropped_in_si
     table = pd.DataFrame({"other": np.arange(len(written)) % 7.0, "written": written})
     with pytest.warns(SepcWarning, match=f"column 'written' is left out: texts that look like {told}; convert them"):
         encoder = TableEncoder().fit(table)
-    assert "texts that look like" in " ".join(encoder.notes)
+    assert any(note.startswith("written: ") for note in encoder.notes)
