@@ -23,33 +23,20 @@ MESSAGES = {
     "other-sheets": "{name} has {n} sheets with values; the first, {sheet!r}, is read.",
     "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
     "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",
-    "similar-labels": (
-        "column {column!r} has labels that are nearly the same and count as different classes: {labels}."
-    ),
+    "similar-labels": "column {column!r} has labels that are nearly the same and count as different classes: {labels}.",
     "read-as": "{columns}: {example!r} is read as {value} ({notation})",
     # fit
-    "n-imp-tried": (
-        "n_imp={best:g} by {n_folds}-fold cross-validation of the rows to learn from: the largest whose aurc, the "
-        "share of\nerrors among accepted labels on average over all thresholds, is within one standard error of the "
-        "least"
-    ),
-    "no-label-sets": (
-        "sets of labels cannot be calibrated, since the test rows have labels that the model has not learned."
-    ),
+    "n-imp-tried": "n_imp={best:g} by {n_folds}-fold cross-validation of the rows to learn from: the largest whose aurc, the share of\nerrors among accepted labels on average over all thresholds, is within one standard error of the least",
+    "no-label-sets": "sets of labels cannot be calibrated, since the test rows have labels that the model has not learned.",
     "unknown-labels": "{name} has labels that the model has not learned; they count as wrong: {labels}.",
     "training-rows": "training rows",
     "held-back": "{share:g} % of the rows, held back",
-    "right-on-learned": (
-        "{rows}: right on {right:of} (this flatters: it learned from them; --test or --holdout say more)"
-    ),
+    "right-on-learned": "{rows}: right on {right:of} (this flatters: it learned from them; --test or --holdout say more)",
     "right-on": "{rows}: right on {right:of}",
     "baselines": "for comparison, the same rows: {baselines}",
     "baseline": "{name} on {right:of}",
     "rows-accepted": "with a trust of at least {min_trust:g}: {accepted:of} accepted, right on {right:of}",
-    "worse-than-baseline": (
-        "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly "
-        "less than the {baseline}: {accuracy:percent}."
-    ),
+    "worse-than-baseline": "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly less than the {baseline}: {accuracy:percent}.",
     "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
     "promise-accepts-none": "by its promise: {accepted:of} accepted",
     # inspect
@@ -63,52 +50,31 @@ MESSAGES = {
     "raw-trust": "trust=raw is not calibrated",
     "counting-trust": "trust={method} counts records",
     "none-left-out": "too few records to leave some of them out",
-    "calibrated-by-weights": (
-        "calibrated by the weights of its members; {n:many record} that {n:was} left out tell how typical a record is"
-    ),
-    "calibrated": (
-        "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}, "
-        "{background:percent} of the probability is the background's"
-    ),
+    "calibrated-by-weights": "calibrated by the weights of its members; {n:many record} that {n:was} left out tell how typical a record is",
+    "calibrated": "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}, {background:percent} of the probability is the background's",
     "moved-towards": " and moved by up to {by:.2g} towards label {label}",
     "no-typicality": "how typical rows are is not known, so that none is strange by its values: {why}.",
-    "no-regions": (
-        "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class is "
-        "judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or more rows."
-    ),
+    "no-regions": "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or more rows.",
     "more-regions": "and {n} more regions: sepc inspect --json shows all",
     # predict
     "renamed-columns": "the table has columns of our names already; ours are called {names}.",
     "renamed-column": "{name} for {usual}",
-    "promised-otherwise": (
-        "the promise does not hold here: it was made with other shares of the classes, or other costs."
-    ),
-    "promised-for-typicality": (
-        "the promise does not hold with --min-typicality {given:g}: it was made for rows that are accepted with "
-        "{made:g}."
-    ),
+    "promised-otherwise": "the promise does not hold here: it was made with other shares of the classes, or other costs.",
+    "promised-for-typicality": "the promise does not hold with --min-typicality {given:g}: it was made for rows that are accepted with {made:g}.",
     "by-trust": "a trust of at least {min_trust:g}",
     "by-void-promise": "the thresholds of the promise of {date}, which does not hold here,",
-    "by-promise": (
-        "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:g})"
-    ),
+    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:g})",
     "by-promise-of-parts": "the promise of {date} by {by} (with a confidence of {confidence:percent})",
     "by-asking-cost": "an expected cost no larger than that of asking a person",
     "by-cost": "an expected cost no larger than that of others",
     "no-rows": "the table has column names but no rows; the answer has none either.",
-    "predicted": (
-        "{n:many row}; {n_accepted:,} ({share:percent}) accepted with {condition} and a typicality of at least "
-        "{min_typicality:g}"
-    ),
+    "predicted": "{n:many row}; {n_accepted:,} ({share:percent}) accepted with {condition} and a typicality of at least {min_typicality:g}",
     "refused": "refused: {refusals}",
     "refused-since": "{n:,} ({share:percent}) since {reason}",
     "labels": "labels: {labels}",
     "reasons": "reasons: {reasons}",
     "unseen-values": "column {column!r} has values that the model has never seen: {values}.",
-    "label-sets": (
-        "label sets that hold the true label in {coverage:percent} of rows like those held back, {within}: {n_one:,} "
-        "with one label, {n_several:,} with several, {n_empty:,} empty"
-    ),
+    "label-sets": "label sets that hold the true label in {coverage:percent} of rows like those held back, {within}: {n_one:,} with one label, {n_several:,} with several, {n_empty:,} empty",
     "within-classes": "within each class",
     "over-all": "over all",
     "always-in-sets": "too few rows were held back for such a promise, so that every set holds {labels}.",
@@ -118,19 +84,11 @@ MESSAGES = {
     # promise
     "rows-of": "{n:many row} of {name}",
     "rows-kept-back": "{n:many row} of {name} that were kept back",
-    "promised-on-learned": (
-        "the model has learned from {n:many row} like these ({rows}). If they are the same records, the promise does "
-        "not hold: take others."
-    ),
-    "meaning-of-by": (
-        "--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it."
-    ),
+    "promised-on-learned": "the model has learned from {n:many row} like these ({rows}). If they are the same records, the promise does not hold: take others.",
+    "meaning-of-by": "--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it.",
     "promise": "promise of {made}: {terms}",
     "promise-from": "{date}, from {source}",
-    "promise-by": (
-        "promise by {by} of {made}; all together with a confidence of {confidence:percent}; {n_accepted:,} of {n:,} "
-        "rows accepted:"
-    ),
+    "promise-by": "promise by {by} of {made}; all together with a confidence of {confidence:percent}; {n_accepted:,} of {n:,} rows accepted:",
     "no-promise": "nothing can be promised; {outlook}.",
     "more-may-help": "more calibration rows, a larger limit or a better model may allow one",
     "estimate": "an estimate: {rows}",
@@ -152,9 +110,7 @@ MESSAGES = {
     "compared": "{name}: {n:,} rows, without labels (--target names them)",
     "labels-differ": "The labels differ in {rows:of}",
     "labels-differ-right": ("The labels differ in {rows:of}: A is right in {a:,}, B in {b:,}, neither in {neither:,}"),
-    "better-by-mcnemar": (
-        "{p} by the exact test of McNemar: {model} is right more often, and chance hardly explains it"
-    ),
+    "better-by-mcnemar": "{p} by the exact test of McNemar: {model} is right more often, and chance hardly explains it",
     "chance-by-mcnemar": "{p} by the exact test of McNemar: chance can explain the difference",
     "p-value": "p = {p:.2g}",
     "small-p-value": "p below 0.0001",
@@ -167,20 +123,10 @@ MESSAGES = {
     "has-taken-rows": "{path} has taken these rows into the training records, partitioned afresh",
     "watched-by-chance": "alarm on errors: labelled rows were chosen with the chances in column {column}",
     "watched-by-all": "alarm on errors: every row was to get a label (--labels all)",
-    "errors-not-watched": (
-        "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to "
-        "get a label, pass --labels all; if some were chosen, --probability COL with the chance of each."
-    ),
-    "learned-before": (
-        "the model has learned from {n:many row} of these ({rows}), which says nothing of how it does on new ones."
-    ),
-    "repeated-once": (
-        "{n:many row} repeat an earlier one, label included ({rows}): each is counted once, with the row that it "
-        "repeats."
-    ),
-    "repeated": (
-        "{n:many row} repeat an earlier one, label included ({rows}): each counts by itself; --once counts it once."
-    ),
+    "errors-not-watched": "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to get a label, pass --labels all; if some were chosen, --probability COL with the chance of each.",
+    "learned-before": "the model has learned from {n:many row} of these ({rows}), which says nothing of how it does on new ones.",
+    "repeated-once": "{n:many row} repeat an earlier one, label included ({rows}): each is counted once, with the row that it repeats.",
+    "repeated": "{n:many row} repeat an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
     "observed-before": "{path}: {n:many row} observed before",
     "nothing-observed": "{path}: nothing observed before",
     "batch-cut-off": "{path} ends in a batch that was cut off; it goes on from the last one that is whole.",
