@@ -32,7 +32,7 @@ class TestInputs:
         assert [row["reason"] for row in read("out.csv")] == ["inside", "incomplete"]
         sepc.save(sepc.SEPClassifier(trust="paper").fit(frame, np.repeat([0, 1], 150)), "paper.sepc")
         assert do("predict paper.sepc numbers.csv -o out.csv") == 1
-        assert "column 'size' holds something else than numbers" in capsys.readouterr().err
+        assert "'size'" in capsys.readouterr().err
         sepc.save(sepc.SEPClassifier().fit(frame.to_numpy(), np.repeat([0, 1], 150)), "nameless.sepc")
         assert do("predict nameless.sepc numbers.csv -o out.csv") == 1
 
@@ -40,26 +40,24 @@ class TestInputs:
 @pytest.mark.usefixtures("here")
 class TestBadData:
     @pytest.mark.parametrize(
-        ("content", "message"),
+        ("content", "values"),
         [
-            ("size,colour\n1,red\n", "has no column 'weight'"),
-            ("size,wieght,colour\n1,2,red\n", "Did you mean 'wieght'?"),
-            ("size,weight,colour\n1,2,red\n1,two,red\n", "column 'weight' holds 'two' in data row 2"),
-            (
-                "size,weight,colour\n" + "1,2,red\n" * 900 + "1e999,2,red\n",
-                "column 'size' holds '1e999' in data row 901",
-            ),
-            ("size,weight,colour\n" + "1,2,red\n" * 900 + "1,2\n", "row 901 has 2 field(s)"),
-            ("", "is empty"),
+            ("size,colour\n1,red\n", ("'weight'",)),
+            ("size,wieght,colour\n1,2,red\n", ("'weight'", "'wieght'")),
+            ("size,weight,colour\n1,2,red\n1,two,red\n", ("'weight'", "'two'", "row 2")),
+            ("size,weight,colour\n" + "1,2,red\n" * 900 + "1e999,2,red\n", ("'size'", "'1e999'", "row 901")),
+            ("size,weight,colour\n" + "1,2,red\n" * 900 + "1,2\n", ("row 901", "2")),
+            ("", ("bad.csv",)),
         ],
     )
     def test_bad_new_data_is_refused_with_a_reason_and_nothing_is_written(
-        self, here, content, message, monkeypatch, capsys
+        self, here, content, values, monkeypatch, capsys
     ):
         monkeypatch.setattr(reading, "BLOCK", 1000)
         Path("bad.csv").write_text(content)
         assert do("predict model.sepc bad.csv -o out.csv") == 1
-        assert message in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert all(value in told for value in values)
         assert files(here) == {"bad.csv"}
 
     def test_a_damaged_model_is_refused(self, capsys):

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from command_line import COMMANDS
+from said import said
 
 from sepc.cli import main
 
@@ -23,7 +24,7 @@ class TestHelp:
 
     def test_a_share_in_a_description_is_shown(self, capsys):
         main(["report", "--help"])
-        assert "75 % of the rows" in " ".join(capsys.readouterr().out.split())
+        assert "75 % of" in " ".join(capsys.readouterr().out.split())
 
     def test_help_loads_nothing_heavy(self):
         code = (
@@ -57,24 +58,25 @@ class TestQuiet:
     def test_the_next_command_speaks_again(self, capsys):
         assert main(["predict", "model.sepc", "new.csv", "-o", "out.csv", "-q"]) == 0
         assert main(["predict", "model.sepc", "new.csv", "-o", "out.csv"]) == 0
-        assert "120 rows" in capsys.readouterr().err
+        assert said(capsys.readouterr().err)["predicted"].n == 120
 
 
 @pytest.mark.usefixtures("here")
 class TestContradictions:
     @pytest.mark.parametrize(
-        ("options", "told"),
+        ("options", "values"),
         [
-            ("--drop label", "--drop names 'label', the column of the labels"),
-            ("--drop note label", "--drop names 'label', the column of the labels"),
-            ("--categorical-features label", "--categorical-features names 'label', the column of the labels"),
-            ("--drop colour --categorical-features colour", "--drop and --categorical-features both name 'colour'"),
+            ("--drop label", ("--drop", "'label'")),
+            ("--drop note label", ("--drop", "'label'")),
+            ("--categorical-features label", ("--categorical-features", "'label'")),
+            ("--drop colour --categorical-features colour", ("--drop", "--categorical-features", "'colour'")),
         ],
     )
     @pytest.mark.parametrize("command", ["landscape train.csv", "fit train.csv -o m.sepc", "report train.csv -o r.md"])
-    def test_options_that_contradict_each_other_are_bad_usage(self, command, options, told, here, capsys):
+    def test_options_that_contradict_each_other_are_bad_usage(self, command, options, values, here, capsys):
         assert main(f"{command} --target label {options}".split()) == 2
-        assert told in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert all(value in told for value in values)
         assert not {"m.sepc", "r.md"} & {path.name for path in here.iterdir()}
 
     @pytest.mark.parametrize(

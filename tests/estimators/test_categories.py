@@ -125,7 +125,7 @@ class TestTables:
         term = next(t for t in told.against.terms if t.feature == "housing")
         assert (term.value, term.term > 0) == ("rent", told.label == 1)
         assert term.share > 0.5 > 0.1 > term.rival_share
-        assert f"housing (rent: {100 * term.share:.1f} % of" in told.text
+        assert f"housing (rent: {100 * term.share:.1f} %" in told.text
 
     def test_terms_add_up_to_the_log_odds(self, groups):
         clf, X, _ = groups

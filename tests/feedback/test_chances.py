@@ -44,8 +44,8 @@ class TestChances:
         state = monitor.error_drift
         assert (state.n, state.n_unstated, state.alarm) == (0, len(X), False)
         assert monitor.report().n_labelled == len(X)
-        assert f"{len(X)} labelled records took no part, since it was not said how they were chosen" in repr(state)
-        assert "labels='all', or by the probability" in repr(state)
+        assert f"{len(X)} labelled records" in repr(state)
+        assert "labels='all'" in repr(state)
         monitor.observe(X, other, labels="all")
         assert monitor.error_drift.n == len(X)
         assert monitor.error_drift.n_unstated == len(X)

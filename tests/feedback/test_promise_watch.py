@@ -54,12 +54,12 @@ def test_a_promise_that_is_kept_does_not_ring_and_one_that_is_broken_does(clf, a
         monitor.observe(X[rows], Y[rows], labels="all", **groups)
         broken.observe(X[rows], flipped(rows, np.full(100, True)), labels="all", **groups)
     assert not monitor.promise_drift.alarm
-    assert "is not refuted by" in repr(monitor.promise_drift)
+    assert monitor.promise_drift.broken == ()
     state = broken.promise_drift
     assert state.alarm
     assert state.broken
-    assert "no longer holds" in repr(state)
-    assert "no longer holds" in repr(broken.report())
+    assert str(found.made_on) in repr(state)
+    assert repr(state) in repr(broken.report())
     accepted = sum(
         x is not None
         for x in clf.predict_or_abstain(X[1100:2600], found, **({"groups": SITE[1100:2600]} if by_site else {}))
@@ -80,7 +80,8 @@ def test_the_part_that_is_broken_is_named_and_since_when(clf):
     assert (state.alarm, state.broken) == (True, ("ill",))
     before = sum(x is not None for x in clf.predict_or_abstain(X[1100:1900], clf.promise))
     assert abs(state.since - before) <= 100
-    assert f"the promise of {clf.promise.made_on} no longer holds in label ill since about label" in repr(state)
+    assert f" {clf.promise.made_on} " in repr(state)
+    assert " ill " in repr(state)
 
 
 def test_false_alarms_are_no_more_frequent_than_stated_with_an_audit_of_few():

@@ -46,8 +46,6 @@ class TestEnsemble:
         assert monitor.drift.n_models == 3
         report = monitor.report()
         assert report.n_outside == np.count_nonzero(ensemble.assess(X[1::2]).typicality < 0.01)
-        assert "strange" in repr(report)
-        assert "ellipsoid" not in repr(report)
         assert monitor.observe(X[1::2] + 5.0).drift.alarm
         json.dumps(monitor.report().to_dict(), allow_nan=False)
 
@@ -75,7 +73,6 @@ class TestEnsemble:
         assert changes.n_added == audit.chosen.sum()
         assert changes.ellipsoids is None
         assert changes.appeared == ()
-        assert "ellipsoid" not in repr(changes)
         assert json.loads(json.dumps(changes.to_dict()))["ellipsoids"] is None
 
     def test_a_saved_monitor_goes_on(self, iris, tmp_path):

@@ -35,6 +35,12 @@ def findings(frame, y):
     return {finding.title: finding for finding in landscape(features, y, columns=columns).findings}
 
 
+def about(found, *columns):
+    """Return the finding whose title begins with these columns."""
+    (finding,) = (one for title, one in found.items() if title.split()[: len(columns)] == [*columns])
+    return finding
+
+
 def test_a_plain_table_has_none(table):
     assert findings(*table) == {}
 
@@ -51,8 +57,9 @@ class TestDependences:
         frame, y = table
         frame["site_name"] = frame["site"].map({"A": "Aachen", "B": "Bonn", "C": "Celle"})
         (finding,) = findings(frame, y).values()
-        assert (finding.code, finding.title) == ("linear-dependence", "site and site_name say the same")
-        assert "for example site_name" in finding.remedy
+        assert finding.code == "linear-dependence"
+        assert finding.title.startswith("site and site_name ")
+        assert " site_name" in finding.remedy
 
     def test_numbers_that_depend_on_a_category_are_told(self, table):
         frame, y = table
@@ -74,34 +81,35 @@ class TestLeaks:
     def test_a_category_that_equals_the_label(self, table):
         frame, y = table
         frame["outcome"] = np.where(y == "bad", "default", "paid")
-        finding = findings(frame, y)["outcome equals the label"]
+        finding = about(findings(frame, y), "outcome")
         assert (finding.code, finding.severity) == ("label-leak", "problem")
-        assert f"all {N} records" in finding.evidence
+        assert f" {N} records" in finding.evidence
         assert "--drop outcome" in finding.remedy
 
     def test_a_number_that_nearly_equals_the_label(self, table):
         frame, y = table
         flipped = np.arange(N) % 100 == 0
         frame["code"] = np.where((y == "bad") ^ flipped, 2, 1)
-        assert "396 of 400 records" in findings(frame, y)["code nearly equals the label"].evidence
+        assert "396 of 400 records" in about(findings(frame, y), "code").evidence
 
     def test_a_noisy_copy_of_the_label(self, table):
         frame, y = table
         frame["score"] = (y == "bad") + np.random.default_rng(1).normal(scale=0.01, size=N)
-        assert findings(frame, y)["score equals the label"].severity == "problem"
+        finding = about(findings(frame, y), "score")
+        assert (finding.code, finding.severity) == ("label-leak", "problem")
 
     def test_a_column_that_only_one_label_has(self, table):
         frame, y = table
         frame["days_overdue"] = np.where(y == "bad", np.random.default_rng(1).integers(1, 90, N), 0)
         frame["written_off"] = np.where(y == "bad", 7.5 * frame["age"], np.nan)
         found = findings(frame, y)
-        assert {"days_overdue equals the label", "written_off equals the label"} <= set(found)
+        assert {about(found, name).code for name in ("days_overdue", "written_off")} == {"label-leak"}
 
     def test_three_classes(self):
         rng = np.random.default_rng(0)
         y = rng.integers(3, size=300)
         frame = pd.DataFrame({"x": rng.normal(size=300), "copy": 10.0 * y + rng.normal(scale=0.1, size=300)})
-        assert "copy equals the label" in findings(frame, y)
+        assert about(findings(frame, y), "copy").code == "label-leak"
 
     def test_a_measurement_that_separates_is_a_note_at_most(self):
         for seed in range(40):
@@ -118,26 +126,25 @@ class TestLeaks:
 
 class TestIds:
     @pytest.mark.parametrize(
-        ("ids", "title"),
+        "ids",
         [
-            (np.arange(10001, 10001 + N), "customer_id is a running number"),
-            (np.random.default_rng(3).permutation(N) + 1, "customer_id is a running number"),
-            (7 + 13 * np.arange(N), "customer_id is a running number"),
-            (np.random.default_rng(3).integers(1e8, 1e9, N), "customer_id is another number in each record"),
+            np.arange(10001, 10001 + N),
+            np.random.default_rng(3).permutation(N) + 1,
+            7 + 13 * np.arange(N),
+            np.random.default_rng(3).integers(1e8, 1e9, N),
         ],
     )
-    def test_a_number_that_names_the_record(self, table, ids, title):
+    def test_a_number_that_names_the_record(self, table, ids):
         frame, y = table
-        finding = findings(frame.assign(customer_id=ids), y)[title]
+        finding = about(findings(frame.assign(customer_id=ids), y), "customer_id")
         assert (finding.code, finding.severity) == ("id-as-feature", "warning")
         assert "--drop customer_id" in finding.remedy
 
     def test_an_id_in_a_file_sorted_by_label_is_a_problem(self, table):
         frame, y = table
         y = np.sort(y)
-        (finding,) = (one for one in findings(frame.assign(number=np.arange(N)), y).values() if "number" in one.title)
-        assert finding.severity == "problem"
-        assert "sorted by it" in finding.evidence
+        finding = about(findings(frame.assign(number=np.arange(N)), y), "number")
+        assert (finding.code, finding.severity) == ("id-as-feature", "problem")
 
     @pytest.mark.parametrize("amounts", [np.random.default_rng(3).integers(0, 10**9, N), np.arange(N) / 7.0])
     def test_amounts_are_no_ids(self, table, amounts):
@@ -152,8 +159,8 @@ class TestSubgroups:
         frame["income"] += np.where(y == "good", 3000.0, 0.0)
         here = frame["site"] == "C"
         y = np.where(here, rng.choice(["bad", "good"], N), y)
-        finding = findings(frame, y)["records contradict each other most where site = C"]
-        assert finding.code == "contradictions-in-subgroup"
+        (finding,) = (one for one in findings(frame, y).values() if one.code == "contradictions-in-subgroup")
+        assert finding.title.endswith(" site = C")
         assert f"{np.count_nonzero(here)} records" in finding.evidence
 
     def test_levels_of_a_plain_array_are_groups(self):
@@ -161,8 +168,8 @@ class TestSubgroups:
         group = rng.integers(3, size=600)
         y = np.where(group == 2, rng.integers(2, size=600), np.arange(600) % 2)
         frame = pd.DataFrame({"x": 6.0 * (np.arange(600) % 2) + rng.normal(size=600), "group": group})
-        found = {finding.title for finding in landscape(frame, y).findings}
-        assert "records contradict each other most where group = 2" in found
+        found = {finding.code: finding.title for finding in landscape(frame, y).findings}
+        assert found["contradictions-in-subgroup"].endswith(" group = 2")
 
 
 def test_columns_must_name_features():

@@ -125,7 +125,7 @@ def test_disjoint_sets_are_taken_whole_with_the_hyperplane_between_them():
     normal, offset = P.hyperplanes[0]
     assert (A @ normal > offset).all()
     assert (B @ normal < offset).all()
-    assert P.stopped == "at most 3 points, the number of features, remained of A and B"
+    assert " 3 points" in P.stopped
 
 
 def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():

@@ -77,7 +77,7 @@ class TestConfusion:
     def test_nothing_answered_is_no_error(self):
         display = ConfusionDisplay.from_predictions([0, 1], [None, None], ax=axes())
         assert display.matrix.tolist() == [[0, 0, 1], [0, 0, 1]]
-        assert "(0 % answered)" in display.ax_.get_xlabel()
+        assert "0 %" in display.ax_.get_xlabel()
 
     @pytest.mark.parametrize(
         ("arguments", "options", "refusal"),

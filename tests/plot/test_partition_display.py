@@ -56,7 +56,6 @@ class TestPartition:
             )
         for line, (_, _, members) in zip(display.ellipses_, regions_of(clf), strict=True):
             assert drawn(line).contains_points(placed[members]).all()
-        assert "in standard deviations" in display.ax_.get_xlabel()
         share = 100 * directions.explained_variance_ratio_[0]
         assert f"{share:.1f} %" in display.ax_.get_xlabel()
 

@@ -1,6 +1,7 @@
 """Thresholds that keep what they promise."""
 
 import json
+import re
 from itertools import product
 from types import SimpleNamespace
 
@@ -203,17 +204,17 @@ class TestThreshold:
     def test_it_is_honest_where_nothing_can_be_promised(self):
         few = chosen(np.linspace(0.0, 1.0, 50), np.zeros(50))
         assert few.min_trust is None
-        assert "No threshold can promise an error of at most 5 % with a confidence of 95 %" in few.message
-        assert "50 calibration records are too few; 87 would be enough if none of them is wrong" in few.message
+        assert (few.status, few.n_more) == ("too few records", 37)
+        assert all(number in few.message for number in ("5 %", "95 %", "50 ", "87 "))
         bad = chosen(np.linspace(0.0, 1.0, 500), np.ones(500))
-        assert bad.min_trust is None
-        assert "too many of the surest of the 500 calibration records are wrong" in bad.message
+        assert (bad.min_trust, bad.status) == (None, "too many wrong")
+        assert "500 " in bad.message
 
     def test_it_is_ready_for_json_and_readable(self):
         found = chosen(np.linspace(0.0, 1.0, 200), np.arange(200) < 10)
         assert json.loads(json.dumps(found.to_dict()))["n_calibration"] == 200
-        assert repr(found).startswith(f"TrustThreshold(min_trust={found.min_trust}, {found.n_accepted} of 200 accepted")
-        assert f"at least {found.min_trust!r} at most 5 % are wrong, with a confidence of 95 %" in found.message
+        assert repr(found).startswith(f"TrustThreshold(min_trust={found.min_trust}, {found.n_accepted} of 200 ")
+        assert all(number in found.message for number in (repr(found.min_trust), "5 %", "95 %"))
         assert found == chosen(np.linspace(0.0, 1.0, 200), np.arange(200) < 10)
 
     @pytest.mark.parametrize("library", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["numpy", "pandas", "polars"])
@@ -243,14 +244,14 @@ class TestThreshold:
         given = clf.predict_or_abstain(np.vstack([held_out, strange]), min_trust=found.min_trust)
         assert sum(label is not None for label in given) == found.n_accepted
         refused = found.n_calibration - np.count_nonzero(clf.assess(held_out).accepted(0.0))
-        assert f"{refused} of the {found.n_calibration} are refused at any trust" in found.message
+        assert re.search(rf"\b{refused} .*\b{found.n_calibration} ", found.message)
 
     def test_it_says_so_where_no_record_can_be_accepted(self):
         X, y = load_breast_cancer(return_X_y=True)
         clf = SEPClassifier().fit(X[::2], y[::2])
         found = select_min_trust(clf, 1000.0 * X[1::2], y[1::2])
         assert (found.min_trust, found.n_accepted, found.coverage) == (None, 0, 0.0)
-        assert "all 284 calibration records are refused at any trust" in found.message
+        assert " 284 " in found.message
 
     def test_raw_tables_are_promised_what_they_accept(self):
         table, y = patients(n=600)

@@ -395,7 +395,7 @@ class TestAnyModel:
         found = select_min_trust(clf, *cal, max_error=0.1, by="label")
         assert json.loads(json.dumps(found.to_dict()))["parts"][0]["part"] == "ill"
         assert found.to_frame()["min_trust"].tolist() == [part.min_trust for part in found.parts.values()]
-        assert "with a confidence of 95 %" in found._repr_html_()
+        assert "95 %" in found._repr_html_()
         with pytest.raises(KeyError):
             found.parts["maybe"]
 

@@ -56,10 +56,12 @@ def test_all_forms_tell_the_same(wdbc_report, tmp_path):
 
 def test_which_records_are_told_one_by_one_is_said_where_some_are_not(iris, iris_clf):
     _, X_test, _, y_test = iris
-    rule = "wrong ones and those of little trust first, the others evenly by trust"
-    for max_records, is_said in ((4, True), (len(X_test), False)):
-        told = report(iris_clf, X_test, y_test, max_records=max_records)
-        assert [rule in form for form in (told.html(), told.markdown())] == [is_said, is_said]
+    n, sentences = len(X_test), []
+    for max_records in (4, n - 1, n):
+        text = report(iris_clf, X_test, y_test, max_records=max_records).markdown()
+        (told,) = re.findall(rf"^{max_records} of {n} .*$", text, re.MULTILINE)
+        sentences.append(told.removeprefix(f"{max_records} "))
+    assert sentences[0] == sentences[1] != sentences[2]
 
 
 @pytest.mark.parametrize("X_test", [[[0.5]], [[0.5], [7.0], [-40.0]]])

@@ -31,7 +31,7 @@ def test_without_a_promise_there_is_no_section(clf):
     clf.sign(None)
     made = report(clf, X[TEST], Y[TEST], max_records=0)
     assert made.to_dict()["promise"] is None
-    assert "What is promised" not in made.html() + made.markdown()
+    assert 'id="promise"' not in made.html()
 
 
 @pytest.mark.parametrize("by", [None, "label", "region", "site"])
@@ -67,7 +67,7 @@ def test_its_numbers_are_those_of_numpy(clf, by):
     page = made.html()
     assert len(re.findall(r'id="promise-limit-\d+"', page)) == sum(text == "at most 10 %" for text in promised.values())
     assert '<a href="#promise">' in page
-    assert "## What is promised" in made.markdown()
+    assert found["text"] in made.markdown()
     json.dumps(found)
 
 
@@ -83,8 +83,9 @@ def test_costs_are_told_as_costs(clf):
 def test_groups_that_are_not_told_are_asked_for(clf):
     signed(clf, max_error=0.1, by=SITE[CAL])
     made = report(clf, X[TEST], Y[TEST], max_records=0)
-    assert "the report was not told those of the test records" in made.markdown()
-    assert made.to_dict()["promise"]["bars"] == []
+    content = made.to_dict()["promise"]
+    assert content["bars"] == []
+    assert content["text"] in made.markdown()
     made.html()
 
 

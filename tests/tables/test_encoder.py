@@ -222,4 +222,4 @@ def test_texts_that_are_something_else_in_another_notation_are_not_dropped_in_si
         encoder = TableEncoder().fit(table)
     (one,) = caught
     assert f"look like {told}" in one.message.fields["reason"]
-    assert "texts that look like" in " ".join(encoder.notes)
+    assert any(note.startswith("written: ") for note in encoder.notes)

@@ -56,4 +56,4 @@ def test_without_records_the_value_at_the_centre_is_told(fitted, tmp_path):
     save(clf, tmp_path / "model.sepc", training_rows=False)
     places = " ".join(load(tmp_path / "model.sepc").regions()["where"])
     assert " %" not in places
-    assert "status: mostly A1" in places
+    assert re.search("status: [a-z]* ?A1", places)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from sepc.cli.console import UsageError, be_quiet, complain, note
+from sepc.cli.console import UsageError, be_quiet, complain, note_text
+from sepc.cli.messages import message
 from sepc.cli.parser import make_parser
 from sepc.common.errors import SepcError, SepcWarning
 
@@ -49,10 +50,10 @@ def _report_error(error: BaseException, options: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # SIGPIPE, which not every system has
     if isinstance(error, KeyboardInterrupt):
-        complain("sepc: interrupted; nothing was written")
+        complain(message("interrupted"))
         return 128 + signal.SIGINT
     if isinstance(error, _Stopped):
-        complain("sepc: stopped; nothing was written")
+        complain(message("stopped"))
         return 128 + error.signal
     complain(f"sepc {options.command}: {_message(error, options)}")
     return 2 if isinstance(error, UsageError) else 1
@@ -61,9 +62,9 @@ def _report_error(error: BaseException, options: Namespace) -> int:
 def _message(error: BaseException, options: Namespace) -> str:
     if isinstance(error, ModuleNotFoundError):
         extra = "xlsx" if error.name == "openpyxl" else "cli"
-        return f"this needs {error.name}, which is not installed. Run: pip install 'sepc[{extra}]'"
+        return message("not-installed", module=error.name, extra=extra)
     if isinstance(error, MemoryError):
-        return "out of memory. Give it fewer rows or columns; sepc predict works through files of any size."
+        return message("out-of-memory")
     if isinstance(error, OSError) and error.strerror:
         # An error in writing names no file.
         name = error.filename or getattr(options, "output", None) or "standard output"
@@ -98,5 +99,5 @@ def _stopped_by_signals() -> Iterator[None]:
 def _warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", SepcWarning)
-        warnings.showwarning = lambda message, *_, **__: note(str(message))
+        warnings.showwarning = lambda warning, *_, **__: note_text(str(warning))
         yield

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
+from sepc.cli.messages import message
 from sepc.common.errors import SepcError
 
 _quiet = False
@@ -42,15 +43,21 @@ def complain(text: str) -> None:
     print(_lines(text), file=sys.stderr, flush=True)
 
 
-def say(text: str) -> None:
+def say(code: str, **fields: Any) -> None:
     """Print a message for a person to the standard error stream."""
     if not _quiet:
-        complain(text)
+        complain(message(code, **fields))
 
 
-def note(text: str) -> None:
+def note(code: str, **fields: Any) -> None:
     """Print a message that needs attention."""
-    say(f"note: {on_one_line(text)}")
+    note_text(message(code, **fields))
+
+
+def note_text(text: str) -> None:
+    """Print a sentence that needs attention, from outside of the command line."""
+    if not _quiet:
+        complain(f"note: {on_one_line(text)}")
 
 
 def show(text: str) -> None:

@@ -15,6 +15,7 @@ from pyarrow import compute
 
 from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
+from sepc.cli.messages import message
 from sepc.cli.reading import Source, open_table
 from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
@@ -154,10 +155,7 @@ def _note_similar(labels: Sequence[str], name: str) -> None:
         alike.setdefault(_normalized(label), []).append(label)
     doubtful = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
     if doubtful:
-        note(
-            f"column {name!r} has labels that are nearly the same and count as different classes: "
-            f"{shortened(doubtful, 3)}."
-        )
+        note("similar-labels", column=name, labels=shortened(doubtful, 3))
 
 
 def _normalized(label: str) -> Any:
@@ -207,7 +205,7 @@ def _require_different_uses(target: str, drop: Sequence[str], category: Sequence
 
 def _all_rows(source: Source) -> pa.Table:
     batches, n_rows = [], 0
-    with progress(f"reading {source.name}", source.position, source.size) as show_progress:
+    with progress(message("reading", name=source.name), source.position, source.size) as show_progress:
         for batch in source.batches:
             batches.append(batch)
             n_rows += batch.num_rows
@@ -220,10 +218,10 @@ def _all_rows(source: Source) -> pa.Table:
 def _names_without(source: Source, without: Sequence[str]) -> list[str]:
     names = source.schema.names
     if "" in names:
-        note(f"{source.name} has a column without a name, number {names.index('') + 1}; it is left out.")
+        note("unnamed-column", name=source.name, number=names.index("") + 1)
     wanted = [name for name in names if name and name not in without]
     if wanted and all(_looks_like_data(wanted)):
-        note(f"the columns of {source.name} have numbers for names, such as {wanted[0]}: is its first line data?")
+        note("numbers-for-names", name=source.name, column=wanted[0])
     if not wanted:
         raise InputError("no-column-to-learn-from", name=source.name)
     return wanted

@@ -236,7 +236,8 @@ def note_notations(
     for notation, examples in alike.items():
         words = {example: _in_words(notation, example, signs) for example in examples.values()}
         example = max(words, key=lambda one: len(words[one]))
-        note(f"{shortened(examples, 6)}: {example!r} is read as {_value(example, notation)} ({words[example]})")
+        columns_of_it, value = shortened(examples, 6), _value(example, notation)
+        note("read-as", columns=columns_of_it, example=example, value=value, notation=words[example])
 
 
 def _example(known: pa.Array, notation: ColumnNotation) -> str:

@@ -173,7 +173,7 @@ def _end(reader: Any, text: "Utf8Stream") -> None:
 def _with_ended_quotes(batches: Iterator[pa.RecordBatch], text: "Utf8Stream") -> Iterator[pa.RecordBatch]:
     yield from batches
     if text.n_quotes % 2:
-        note(f"{text.name} has an odd number of quotes: one of them may have swallowed rows.")
+        note("odd-quotes", name=text.name)
 
 
 def _with_rows(batches: Iterator[pa.RecordBatch], errors: "_ReadErrors") -> Iterator[pa.RecordBatch]:

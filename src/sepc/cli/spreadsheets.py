@@ -29,7 +29,7 @@ def read_sheet(file: BinaryIO, name: str) -> pa.Table:
     if not filled:
         raise InputError("file-empty", name=name)
     if len(filled) > 1:
-        note(f"{name} has {len(filled)} sheets with values; the first, {filled[0].title!r}, is read.")
+        note("other-sheets", name=name, n=len(filled), sheet=filled[0].title)
     _require_results(file, filled[0], name)
     first, *rows = _rows(filled[0])
     width = max(k for row in (first, *rows) for k, cell in enumerate(row, 1) if cell is not None)

@@ -267,6 +267,12 @@ class Explanation(TextExplanation):
             f"{'give' if same > 1 else 'gives'} the same label."
         )
 
+    @property
+    def rule_disagrees(self) -> bool:
+        """Whether the region that the paper's rule looks at holds more records of other labels than of this one."""
+        own, others = self.counts.values()
+        return others > own
+
     def _by_the_paper(self) -> str:
         own, others = self.counts.values()
         if self.missing is not None:
@@ -280,7 +286,7 @@ class Explanation(TextExplanation):
             same = "this" if own else "another"
             decides = f"By the paper's rule {self.rule} {self._nearest_record} decides, which is of {same} label."
             return f"{_NO_ELLIPSOID} {decides}"
-        otherwise = ", which speaks against the label" if others > own else ""
+        otherwise = ", which speaks against the label" if self.rule_disagrees else ""
         place = _regions_by_rule(self.rule, self.region, self.grows)
         return (
             f"By the paper's rule {self.rule} {place} {own} {self.counted} {plural('record', own)} of {self.label} and "

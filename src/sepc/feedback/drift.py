@@ -173,17 +173,26 @@ class Drift:
         return f". {took} to be labelled: by labels='all', or by the probability of each"
 
     @property
-    def _why(self) -> str:
-        """Why there is no alarm, and what it would take; empty if there is one, or chance explains the rise."""
+    def why_not(self) -> str | None:
+        """Why a rise raises no alarm: "below-limit", "near-limit" or "few-records"; None without such a rise."""
         if self.alarm or not self.share > self.interval[1]:
+            return None
+        if self.n_needed is not None:
+            return "few-records"
+        return "below-limit" if self.share <= self.limit else "near-limit"
+
+    @property
+    def _why(self) -> str:
+        """Why there is no alarm, and what it would take."""
+        if self.why_not is None:
             return ""
-        if self.share <= self.limit and self.n_needed is None:
+        if self.why_not == "below-limit":
             return (
                 f". Why not: it takes more than {percent(self.limit)}, which {self.n_held_out} held-out records leave "
                 "possible without any change; more training records would bring this limit down"
             )
         so_far = f". Why not: the evidence for a rise is {self.evidence:.2g} so far, and {self.threshold:g} is needed"
-        if self.n_needed is None:
+        if self.why_not == "near-limit":
             return f"{so_far}; the share is too near to {percent(self.limit)}, the limit, for that"
         return f"{so_far}; about {self.n_needed:,} more records with the same share would raise the alarm"
 

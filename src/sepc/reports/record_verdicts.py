@@ -44,20 +44,21 @@ def verdicts(
         explanation = subject.clf.explain(subject.record(row))
         near = explanation.neighbours if training_rows else ()
         # Before the text is made, which names them, too.
-        why = replace(explanation, neighbours=tuple(n._replace(row=n.row + rows_from) for n in near)).to_dict()
-        found.append(_verdict(subject, row, why, training_rows))
-        values.update({str(near["row"]): near["values"] for near in why["neighbours"]})
+        explanation = replace(explanation, neighbours=tuple(n._replace(row=n.row + rows_from) for n in near))
+        found.append(_verdict(subject, row, explanation, training_rows))
+        values.update({str(near.row): near.values for near in explanation.neighbours})
         if on_step is not None:
             on_step(done, len(rows))
     aligned = {row: [short(held.get(name)) for name in subject.columns] for row, held in values.items()}
     return {"verdicts": found, "neighbours": dict(sorted(aligned.items(), key=lambda item: int(item[0])))}
 
 
-def _verdict(subject: Subject, row: int, why: dict[str, Any], training_rows: bool) -> dict[str, Any]:
+def _verdict(subject: Subject, row: int, explanation: Any, training_rows: bool) -> dict[str, Any]:
+    why = explanation.to_dict()
     change, text = why["counterfactual"], why["text"]
     members = sorted(why.get("voices", []), key=lambda member: -abs(member["evidence"]))
     if change is not None and not training_rows and _is_a_training_record(subject, change["point"]):
-        change, text = None, _without_its_change(text)
+        change, text = None, _without_its_change(explanation)
     return {
         "record": row,
         "text": text,
@@ -97,6 +98,7 @@ def _is_a_training_record(subject: Subject, point: dict[str, Any]) -> bool:
     return bool((np.abs(subject.training[0] - subject.units(point)).max(axis=1) < 1e-6).any())
 
 
-def _without_its_change(text: str) -> str:
-    before, _, _ = text.rpartition("The smallest change found")
-    return f"{before}The smallest change found leads to a training record, which is not told here."
+def _without_its_change(explanation: Any) -> str:
+    others = set(replace(explanation, counterfactual=None).sentences())
+    told = [sentence for sentence in explanation.sentences() if sentence and sentence in others]
+    return " ".join([*told, "The smallest change found leads to a training record, which is not told here."])

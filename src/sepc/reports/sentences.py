@@ -38,17 +38,17 @@ def trust_in_words(bands: list[dict[str, Any]]) -> str:
         trust = band["words"] if parts else f"a trust of {band['words']}"
         rightly = f"{n_right:,} {'was' if n_right == 1 else 'were'} right ({percent(n_right / n)})"
         parts.append(f"{start} {many(n, 'label')} with {trust}, {rightly}")
-    too_much = [band["words"] for band in bands if band["trust"] > band["interval"][1]]
-    too_little = [band["words"] for band in bands if band["trust"] < band["interval"][0]]
-    if not too_much and not too_little:
-        verdict = "That is what such a trust claims, within chance."
-    else:
-        verdict = " ".join(
-            f"The trust claims too {how} where it is {' and '.join(which)}."
-            for how, which in (("much", too_much), ("little", too_little))
-            if which
-        )
-    return f"{'; '.join(parts)}. {verdict}"
+    claims = {how: [band["words"] for band in bands if claim(band) == how] for how in ("too much", "too little")}
+    verdict = " ".join(
+        f"The trust claims {how} where it is {' and '.join(which)}." for how, which in claims.items() if which
+    )
+    return f"{'; '.join(parts)}. {verdict or 'That is what such a trust claims, within chance.'}"
+
+
+def claim(band: dict[str, Any]) -> str | None:
+    """Return "too much" or "too little" where the mean trust of a band is above or below the interval, else None."""
+    low, high = band["interval"]
+    return "too much" if band["trust"] > high else "too little" if band["trust"] < low else None
 
 
 def claim_warning(n_right: int, n_accepted: int, min_trust: float) -> str | None:

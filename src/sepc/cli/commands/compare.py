@@ -15,6 +15,7 @@ from sepc.cli.cell_values import CellParser
 from sepc.cli.commands.predict import added_names, answer_delimiter
 from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
 from sepc.cli.labelled_tables import open_by_options, parse_labels, require_columns
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import BatchPredictor, least_trust, notation_of, read_model
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -45,7 +46,7 @@ def run(options: Namespace) -> None:
     groups = frequent_subgroups(found.differ.astype(np.float64), rows.level_columns())
     if options.output is not None:
         rows.write(options.output, found)
-        say(f"{np.count_nonzero(found.differ):,} rows on which the labels differ written to {options.output}")
+        say("differing-written", n=int(np.count_nonzero(found.differ)), path=options.output)
     if options.json:
         files = {"model_a": options.model, "model_b": options.other, "data": source.name}
         results = {"min_trust": least_trust(options), **found.to_dict(), "groups": [g._asdict() for g in groups]}
@@ -171,10 +172,10 @@ class Comparison:
 
 def _in_words(p_value: float, only_right: tuple[int, int]) -> str:
     """Return the result of McNemar's test in words."""
-    better = "A" if only_right[0] > only_right[1] else "B"
-    p = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p below 0.0001"
-    surely = f"{better} is right more often, and chance hardly explains it"
-    return f"{p} by the exact test of McNemar: {surely if p_value < 0.05 else 'chance can explain the difference'}"
+    p = message("p-value", p=p_value) if p_value >= 0.0001 else message("small-p-value")
+    if p_value >= 0.05:
+        return message("chance-by-mcnemar", p=p)
+    return message("better-by-mcnemar", p=p, model="A" if only_right[0] > only_right[1] else "B")
 
 
 class _ComparedRows:
@@ -217,9 +218,9 @@ class _ComparedRows:
     def note_learned(self) -> None:
         """Print a note if a model was fitted to rows of the table."""
         numbers = [(name, self.n_learned[one]) for name, one in zip("AB", self.predictors, strict=True)]
-        learned = [f"{name} has learned from {n:,} of these rows" for name, n in numbers if n]
+        learned = [message("one-learned", model=name, n=n) for name, n in numbers if n]
         if learned:
-            note(f"{', '.join(learned)}: results on them flatter, and the comparison with them.")
+            note("compared-learned", models=", ".join(learned))
 
     def comparison(self) -> Comparison:
         """Return both models' predictions beside the true labels; labels are compared as texts."""
@@ -239,7 +240,7 @@ class _ComparedRows:
         truth = np.array([None if label is None else str(plain(label)) for label in labels.tolist()], dtype=object)
         unknown = {label for label in truth.tolist() if label is not None} - known
         if unknown:
-            note(f"{self.source.name} has labels that neither model knows; both are wrong there: {', '.join(unknown)}.")
+            note("labels-unknown-to-both", name=self.source.name, labels=", ".join(unknown))
         return truth
 
     def _table(self) -> pa.Table:
@@ -281,34 +282,33 @@ def _texts(labels: Any) -> NDArray[Any]:
 def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgroup]) -> str:
     content = found.to_dict()
     n, n_labelled, n_differ = content["n"], content["n_labelled"], content["n_differ"]
-    labelled = f"{n_labelled:,} with a label" if options.target else "without labels (--target names them)"
     lines = [
         f"A  {options.model}",
         f"B  {options.other}",
-        f"{name}: {n:,} rows, {labelled}",
+        message("compared-labelled" if options.target else "compared", name=name, n=n, n_labelled=n_labelled),
         "",
         aligned(_result_rows(content, least_trust(options))),
         "",
-        f"The labels differ in {_share(n_differ, n)}{_who(content)}",
+        _labels_differ(content),
     ]
     if content["p_value"] is not None and n_differ:
         lines.append(_in_words(content["p_value"], found.only_right))
     if n_differ:
         n_more = len(content["pairs"]) - _SHOWN
-        more = [f"and {n_more} more pairs of labels"] if n_more > 0 else []
+        more = [message("more-pairs", n=n_more)] if n_more > 0 else []
         lines += ["", aligned(_pair_rows(content)), *more, "", *_differing_rows(found)]
     if groups:
         named = shortened((group.text for group in groups), 5, "groups", between="; ")
-        lines += ["", f"They differ most where {named}"]
+        lines += ["", message("differ-most", groups=named)]
     return "\n".join(lines)
 
 
-def _who(content: dict[str, Any]) -> str:
-    a, b = content["only_a_right"], content["only_b_right"]
+def _labels_differ(content: dict[str, Any]) -> str:
+    a, b, rows = content["only_a_right"], content["only_b_right"], (content["n_differ"], content["n"])
     if a is None or not content["n_differ"]:
-        return ""
+        return message("labels-differ", rows=rows)
     neither = sum(pair["neither"] for pair in content["pairs"])
-    return f": A is right in {a:,}, B in {b:,}, neither in {neither:,}"
+    return message("labels-differ-right", rows=rows, a=a, b=b, neither=neither)
 
 
 def _result_rows(content: dict[str, Any], min_trust: float) -> list[dict[str, Any]]:
@@ -352,8 +352,8 @@ def _differing_rows(found: Comparison) -> list[str]:
         }
         for i in order[:_SHOWN]
     ]
-    more = [f"and {len(order) - _SHOWN:,} more: -o FILE writes all"] if len(order) > _SHOWN else []
-    return ["Rows on which they differ, those first where both are surest", aligned(rows), *more]
+    more = [message("more-differing-rows", n=len(order) - _SHOWN)] if len(order) > _SHOWN else []
+    return [message("differing-rows"), aligned(rows), *more]
 
 
 def _share(n: int, of: int) -> str:

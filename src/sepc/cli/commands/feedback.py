@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, require_columns
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import columns_of, learned_from, read_labelled_for, read_model
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
@@ -41,7 +42,7 @@ def run(options: Namespace) -> None:
     new, changes = _repartitioned(options, monitor)
     if new is not None:
         save(new, options.output)
-        say(f"model written to {options.output}")
+        say("model-written", path=options.output)
     if options.json:
         show_json(
             {
@@ -59,8 +60,7 @@ def run(options: Namespace) -> None:
 
 
 def _remedy(options: Namespace) -> str:
-    which = "-o MODEL takes" if options.output is None else f"{options.output} has taken"
-    return f"{which} these rows into the training records, partitioned afresh"
+    return message("will-take-rows" if options.output is None else "has-taken-rows", path=options.output)
 
 
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
@@ -98,15 +98,12 @@ def _truth(data: LabelledTable, options: Namespace) -> dict[str, Any]:
     """Return labels, and how the rows were chosen for them, as arguments of a monitor; print which were used."""
     if options.probability is not None:
         chances = _chances(data, options.probability)
-        say(f"alarm on errors: labelled rows were chosen with the chances in column {options.probability}")
+        say("watched-by-chance", column=options.probability)
         return {"y_true": data.labels, "probability": chances, "groups": data.groups}
     if options.labels is not None:
-        say("alarm on errors: every row was to get a label (--labels all)")
+        say("watched-by-all")
         return {"y_true": data.labels, "labels": options.labels, "groups": data.groups}
-    note(
-        "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to "
-        "get a label, pass --labels all; if some were chosen, --probability COL with the chance of each."
-    )
+    note("errors-not-watched")
     return {"y_true": data.labels, "groups": data.groups}
 
 
@@ -123,10 +120,7 @@ def _note_learned(model: Any, features: Any) -> None:
     known = learned_from(model, features)
     if known is not None and known.any():
         rows = (np.flatnonzero(known) + 1).tolist()
-        note(
-            f"the model has learned from {many(len(rows), 'row')} of these ({shortened(rows, 10)}), which says "
-            "nothing of how it does on new ones."
-        )
+        note("learned-before", n=len(rows), rows=shortened(rows, 10))
 
 
 def _repeated(features: Any, data: LabelledTable) -> BoolArray:
@@ -137,8 +131,7 @@ def _repeated(features: Any, data: LabelledTable) -> BoolArray:
 
 def _note_repeated(repeated: BoolArray, once: bool) -> None:
     rows = (np.flatnonzero(repeated) + 1).tolist()
-    what = "is counted once, with the row that it repeats" if once else "counts by itself; --once counts it once"
-    note(f"{many(len(rows), 'row')} repeat an earlier one, label included ({shortened(rows, 10)}): each {what}.")
+    note("repeated-once" if once else "repeated", n=len(rows), rows=shortened(rows, 10))
 
 
 def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
@@ -151,9 +144,9 @@ def _monitor(model: Any, options: Namespace) -> FeedbackMonitor:
         raise InputError("model-without-records-to-compare", path=options.model) from error
     assert monitor.log is not None
     n = sum(len(batch.records) for batch in monitor.log.batches)
-    say(f"{options.state}: {many(n, 'row')} observed before" if n else f"{options.state}: nothing observed before")
+    say("observed-before" if n else "nothing-observed", path=options.state, n=n)
     if monitor.log.n_lost:
-        note(f"{options.state} ends in a batch that was cut off; it goes on from the last one that is whole.")
+        note("batch-cut-off", path=options.state)
     return monitor
 
 
@@ -163,9 +156,9 @@ def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, A
         return None, None
     found = monitor.report()
     if not found.n_wrong:
-        say(f"no verdict was wrong: there is nothing to learn, and {options.output} is not written")
+        say("nothing-to-learn", path=options.output)
         return None, None
-    with step_progress("trying how much to forget") as on_step:
+    with step_progress(message("trying-to-forget")) as on_step:
         return monitor.repartition(forget=_forgetting(options), on_step=on_step)
 
 
@@ -213,7 +206,7 @@ def _status_of_labelled(log: ObservationLog, rows: Counter[bytes], labels: list[
     waiting = sum((_row_counts(batch.records) for batch in log.batches if batch.labels is None), Counter())
     waiting -= sum((_row_counts(batch.records) for batch in log.batches if batch.seen), Counter())
     if rows <= waiting:
-        note(f"{log.path} holds {many(len(labels), 'row')} like these without labels; now only their labels count.")
+        note("only-labels-new", path=log.path, n=len(labels))
         return "seen without labels"
     return "new"
 
@@ -224,4 +217,4 @@ def _row_counts(records: FloatArray) -> Counter[bytes]:
 
 
 def _note_known(log: ObservationLog, n: int, day: str) -> None:
-    note(f"{log.path} holds the same {many(n, 'row')} since {day}; they are not counted again.")
+    note("known-rows", path=log.path, n=n, day=day)

@@ -16,12 +16,24 @@ from sepc.cli.commands.promise import (
     note_other_meaning,
     promise_text,
 )
-from sepc.cli.console import UsageError, aligned, counted, is_watched, note, say, show, show_json, step_progress
+from sepc.cli.console import (
+    UsageError,
+    aligned,
+    counted,
+    is_watched,
+    note,
+    note_text,
+    say,
+    show,
+    show_json,
+    step_progress,
+)
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
+from sepc.cli.messages import message
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
-from sepc.common.text import many, percent
+from sepc.common.text import many
 from sepc.estimators.classifier import SEPClassifier
 from sepc.estimators.ensemble.ensemble_classifier import SEPEnsembleClassifier
 from sepc.estimators.n_imp_selection import NImpPath, select_n_imp
@@ -69,14 +81,12 @@ def run(options: Namespace) -> None:
     promise = None if cal is None else _sign(model, cal, options)
     report["promise"] = None if promise is None else promise.to_dict()
     save(model, options.output, training_rows=not options.no_training_rows)
-    say(f"model written to {options.output}")
+    say("model-written", path=options.output)
     if options.json:
         show_json({"model": options.output, "tested_with": _tested_with(options), **report})
         return
-    for text in model["columns"].notes:
-        note(text)
-    for finding in traps:
-        note(str(finding))
+    for sentence in (*model["columns"].notes, *traps):
+        note_text(str(sentence))
     if path is not None:
         show(_path_text(path))
     show(summary_text(model, int(model["classifier"].class_count_.sum())))
@@ -84,8 +94,7 @@ def run(options: Namespace) -> None:
     if promise is not None:
         kept = kept_text(model, test) if is_new else None
         show("\n".join([*([] if kept is None else [kept]), promise_text(promise)]))
-    for text in evaluation_notes(report["test"]):
-        note(text)
+    note_evaluation(report["test"])
 
 
 def _require_promise(options: Namespace) -> None:
@@ -101,7 +110,7 @@ def _require_promise(options: Namespace) -> None:
 def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     """Make a promise from held-out rows, and sign the model with it if there is one."""
     confidence = 0.95 if options.confidence is None else options.confidence
-    made_from = f"{many(len(cal.labels), 'row')} of {cal.name} that were kept back"
+    made_from = message("rows-kept-back", n=len(cal.labels), name=cal.name)
     by = None if options.by == ALL else options.by
     # New rows, too, can have a label of which no row was left to learn from.
     promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
@@ -139,7 +148,7 @@ def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
     if data.weights is not None:
         raise UsageError("n-imp-auto-with-weights")
     features = TableEncoder().fit(data.table).transform(data.table)
-    with step_progress("choosing n_imp") as on_step:
+    with step_progress(message("choosing-n-imp")) as on_step:
         path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
     classifier.set_params(n_imp=path.best)
     return path
@@ -150,11 +159,7 @@ def _path_text(path: NImpPath) -> str:
     shown = ("n_imp", "count", "aurc", "aurc_se", "accuracy", "n_ellipsoids", "chosen")
     tried = path.to_dict()["path"]
     rows = [row | {"n_imp": f"{row['n_imp']:g}", "chosen": "*" if row["chosen"] else ""} for row in tried]
-    return (
-        f"n_imp={path.best:g} by {len(path.results[0])}-fold cross-validation of the rows to learn from: the largest "
-        "whose aurc, the share of\nerrors among accepted labels on average over all thresholds, is within one standard "
-        f"error of the least\n{aligned(rows, shown)}\n"
-    )
+    return f"{message('n-imp-tried', best=path.best, n_folds=len(path.results[0]))}\n{aligned(rows, shown)}\n"
 
 
 def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
@@ -162,7 +167,7 @@ def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
     if set(test.labels.tolist()) <= set(model.classes_.tolist()):
         model.calibrate(test.table, test.labels)
     else:
-        note("sets of labels cannot be calibrated, since the test rows have labels that the model has not learned.")
+        note("no-label-sets")
 
 
 def fit_pipeline(classifier: Any, data: LabelledTable) -> TablePipeline:
@@ -223,13 +228,13 @@ def split_for_promise(data: LabelledTable, share: float, seed: int) -> tuple[Lab
 def _note_unknown_labels(test: LabelledTable, classes: list[Any]) -> None:
     unknown = Counter(label for label in test.labels.tolist() if label not in classes)
     if unknown:
-        note(f"{test.name} has labels that the model has not learned; they count as wrong: {counted(unknown)}.")
+        note("unknown-labels", name=test.name, labels=counted(unknown))
 
 
 def _tested_with(options: Namespace) -> str:
     if options.test:
         return str(options.test)
-    return "training rows" if options.holdout is None else f"{100 * options.holdout:g} % of the rows, held back"
+    return message("training-rows") if options.holdout is None else message("held-back", share=100 * options.holdout)
 
 
 def kept_text(model: Any, data: LabelledTable) -> str | None:
@@ -241,8 +246,8 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
     accepted = a.accepted(promise)
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
-    share = f", right on {right} of {n_accepted} ({percent(right / n_accepted)})" if n_accepted else ""
-    return f"by its promise: {n_accepted} of {n} ({percent(n_accepted / n)}) accepted{share}"
+    accepted_of, right_of = (n_accepted, n), (right, n_accepted)
+    return message("promise-tested" if n_accepted else "promise-accepts-none", accepted=accepted_of, right=right_of)
 
 
 def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
@@ -271,32 +276,24 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
     """Return the results of a model as lines of text."""
-    lines = [f"{tested_with}: right on {_share(found['right'], found['rows'])}"]
-    if tested_with == "training rows":
-        lines[0] += " (this flatters: it learned from them; --test or --holdout say more)"
+    learned = tested_with == message("training-rows")
+    right, accepted = (found["right"], found["rows"]), (found["accepted"], found["rows"])
+    lines = [message("right-on-learned" if learned else "right-on", rows=tested_with, right=right)]
     if "baselines" in found:
-        others = "; ".join(f"{one['name']} on {_share(one['n_right'], one['n'])}" for one in found["baselines"])
-        lines.append(f"for comparison, the same rows: {others}")
-    lines.append(
-        f"with a trust of at least {found['min_trust']:g}: {_share(found['accepted'], found['rows'])} accepted, "
-        f"right on {_share(found['accepted_right'], found['accepted'])}"
-    )
+        others = (message("baseline", name=one["name"], right=(one["n_right"], one["n"])) for one in found["baselines"])
+        lines.append(message("baselines", baselines="; ".join(others)))
+    accepted_right = found["accepted_right"], found["accepted"]
+    lines.append(message("rows-accepted", min_trust=found["min_trust"], accepted=accepted, right=accepted_right))
     return "\n".join(lines)
 
 
-def evaluation_notes(found: dict[str, Any]) -> list[str]:
-    """Return warnings on the results of `evaluate`."""
+def note_evaluation(found: dict[str, Any]) -> None:
+    """Print notes on the results of `evaluate`."""
     low, high = found["accuracy_interval"]
-    share = percent(found["right"] / found["rows"])
-    interval = f"95 % interval {percent(low)} to {percent(high)}"
-    better = [
-        f"the model is right on {share} of these rows ({interval}), clearly less than the {one['name']}: "
-        f"{percent(one['accuracy'])}."
-        for one in found.get("baselines", [])
-        if one["accuracy"] > high
-    ]
-    return better + ([found["warning"]] if found["warning"] else [])
-
-
-def _share(n: int, of: int) -> str:
-    return f"{n} of {of} ({percent(n / of)})" if of else "none"
+    right = found["right"] / found["rows"]
+    for one in found.get("baselines", []):
+        name, accuracy = one["name"], one["accuracy"]
+        if accuracy > high:
+            note("worse-than-baseline", right=right, low=low, high=high, baseline=name, accuracy=accuracy)
+    if found["warning"]:
+        note_text(found["warning"])

@@ -8,9 +8,10 @@ import numpy as np
 
 from sepc.cli.commands.promise import promise_text
 from sepc.cli.console import aligned, counted, on_one_line, show, show_json
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
-from sepc.common.text import many, percent
+from sepc.common.text import percent
 from sepc.model.calibration import Calibration
 from sepc.model.partition_model import DensityModel, PartitionModel
 from sepc.persist import load, rules_dict
@@ -59,13 +60,13 @@ def _policy_notes(clf: Any) -> Iterator[str]:
     stated = clf.model_.policy.to_dict(clf.classes_)
     if stated["class_prior"]:
         shares = ", ".join(f"{one['label']} {percent(one['share'])}" for one in stated["class_prior"])
-        yield f"Classes are taken to be as frequent as stated: {shares}."
+        yield message("class-shares", shares=shares)
     if stated["costs"]:
-        costs = "; ".join(f"{one['cost']:g} for {one['given']} where {one['true']} is true" for one in stated["costs"])
-        yield f"Labels are those of the least expected cost: {costs}."
+        yield message("least-cost", costs="; ".join(message("cost", **one) for one in stated["costs"]))
     if stated["asking"]:
         prices = sorted({one["cost"] for one in stated["asking"]})
-        yield f"Asking a person costs {' to '.join(f'{price:g}' for price in (prices[0], prices[-1])[: len(prices)])}."
+        costs = " to ".join(f"{price:g}" for price in (prices[0], prices[-1])[: len(prices)])
+        yield message("asking-cost", costs=costs)
 
 
 def summary_text(model: Any, n_rows: int | None = None) -> str:
@@ -76,8 +77,8 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     rows = sum(summary["classes"].values()) if n_rows is None else n_rows
     return "\n".join(
         [
-            f"{summary['kind']}({parameters}), {many(n_features, 'feature')}, {many(n_regions, 'region')}",
-            f"learned from {rows:,} rows: {counted(summary['classes'])}",
+            message("model", kind=summary["kind"], parameters=parameters, n_features=n_features, n_regions=n_regions),
+            message("learned-from", n=rows, classes=counted(summary["classes"])),
             calibration_text(model),
             "",
             regions_text(model),
@@ -90,18 +91,14 @@ def calibration_text(model: Any) -> str:
     clf = classifier_of(model)
     found = _calibration_of(clf)
     if found is None:
-        return f"not calibrated: {_not_calibrated_since(clf)}"
-    if not len(found.held_out):
-        return "not calibrated: too few records to leave some of them out"
-    held_out = f"{many(len(found.held_out), 'record')} that {'was' if len(found.held_out) == 1 else 'were'} left out"
+        return message("not-calibrated", why=_not_calibrated_since(clf))
+    if not (n := len(found.held_out)):
+        return message("not-calibrated", why=message("none-left-out"))
     if not isinstance(clf.model_, PartitionModel):
-        return f"calibrated by the weights of its members; {held_out} tell how typical a record is"
+        return message("calibrated-by-weights", n=n)
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
-    towards = f" and moved by up to {moved:.2g} towards label {on_one_line(most)}" if moved >= 0.005 else ""
-    return (
-        f"calibrated by {held_out}; log odds are divided by {found.temperature:.2g}{towards}, "
-        f"{percent(found.unexplained)} of the probability is the background's"
-    )
+    towards = message("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
+    return message("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
 
 
 def no_typicality(model: Any) -> str | None:
@@ -110,8 +107,8 @@ def no_typicality(model: Any) -> str | None:
     found = _calibration_of(clf)
     if found is not None and len(found.held_out):
         return None
-    why = _not_calibrated_since(clf) if found is None else "it had too few records to leave some of them out"
-    return f"how typical rows are is not known, so that none is strange by its values: {why}."
+    why = _not_calibrated_since(clf) if found is None else f"it had {message('none-left-out')}"
+    return message("no-typicality", why=why)
 
 
 def _calibration_of(clf: Any) -> Calibration | None:
@@ -125,7 +122,7 @@ def _calibration_of(clf: Any) -> Calibration | None:
 
 def _not_calibrated_since(clf: Any) -> str:
     method = clf.model_.trust
-    return "trust=raw is not calibrated" if method == "raw" else f"trust={method} counts records"
+    return message("raw-trust") if method == "raw" else message("counting-trust", method=method)
 
 
 def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
@@ -143,16 +140,12 @@ def regions_text(model: Any) -> str:
     """Return the first regions as a table of text."""
     frame = model.regions()
     if not len(frame):
-        return (
-            "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class "
-            "is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or "
-            "more rows."
-        )
+        return message("no-regions")
     hidden = {"where"}
     if "component" in frame and frame["component"].to_list() == frame["region"].to_list():
         hidden.add("component")  # no components were merged
     names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
     n_more = len(rows) - _REGIONS_SHOWN
-    more = [f"and {n_more} more regions: sepc inspect --json shows all"] if n_more > 0 else []
+    more = [message("more-regions", n=n_more)] if n_more > 0 else []
     return "\n".join([aligned(rows[:_REGIONS_SHOWN]), *more])

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from sepc.cli.console import note, show, show_json, step_progress
+from sepc.cli.console import note_text, show, show_json, step_progress
 from sepc.cli.labelled_tables import read_labelled_table, require_labels
 from sepc.landscapes.data_landscape import landscape
 from sepc.tables import TableEncoder
@@ -25,5 +25,5 @@ def run(options: Namespace) -> None:
         show_json({**found.to_dict(), "contradictions": rows, "columns": encoder.notes})
         return
     for text in encoder.notes:
-        note(text)
+        note_text(text)
     show(repr(found))

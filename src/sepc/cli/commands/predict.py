@@ -12,14 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sepc.cli.commands.inspect import no_typicality
-from sepc.cli.console import UsageError, counted, note, progress, say, show_json
+from sepc.cli.console import UsageError, counted, note, note_text, progress, say, show_json
 from sepc.cli.labelled_tables import require_columns
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, with_policy
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
 from sepc.common.errors import InputError, SepcWarning
 from sepc.common.frames import plain
-from sepc.common.text import many, percent, shortened
+from sepc.common.text import shortened
 from sepc.model.acceptance import DEFAULT_TRUST, REFUSALS
 from sepc.model.assessment import Assessment
 from sepc.model.calibration import STRANGE
@@ -58,9 +59,9 @@ def run(options: Namespace) -> None:
         predictions = _CountedPredictions(predictor, acceptance, sets)
         names = added_names(source.schema.names, predictions.types)
         _write(output, source, list(names.values()), predictions)
-    changed = [f"{name} for {ours}" for ours, name in names.items() if ours != name]
+    changed = [message("renamed-column", name=name, usual=usual) for usual, name in names.items() if usual != name]
     if changed:
-        note(f"the table has columns of our names already; ours are called {', '.join(changed)}.")
+        note("renamed-columns", names=", ".join(changed))
     predictions.print_summary()
     if options.json:
         show_json({"output": output, "columns": names, **predictions.to_dict()})
@@ -116,12 +117,9 @@ class Acceptance:
         assert self.promise is not None
         self.holds = self.promise.stated == stated_of(model) and self.min_typicality == STRANGE
         if self.promise.stated != stated_of(model):
-            note("the promise does not hold here: it was made with other shares of the classes, or other costs.")
+            note("promised-otherwise")
         if self.min_typicality != STRANGE:
-            note(
-                f"the promise does not hold with --min-typicality {self.min_typicality:g}: it was made for rows that "
-                f"are accepted with {STRANGE:g}."
-            )
+            note("promised-for-typicality", given=self.min_typicality, made=STRANGE)
 
     @property
     def min_trust(self) -> float:
@@ -159,18 +157,14 @@ class Acceptance:
     def in_words(self) -> str:
         """Return the condition on accepted labels, in words."""
         if self.promise is None:
-            return f"a trust of at least {self.min_trust:g}"
+            return message("by-trust", min_trust=self.min_trust)
         if not self.holds:
-            return f"the thresholds of the promise of {self.promise.made_on}, which does not hold here,"
+            return message("by-void-promise", date=self.promise.made_on)
+        fields: dict[str, Any] = {"date": self.promise.made_on, "confidence": self.promise.confidence}
         if not self.promise.parts:
-            return (
-                f"the promise of {self.promise.made_on} ({self.promise.limit_in_words()}, with a "
-                f"confidence of {percent(self.promise.confidence)}; a trust of at least {self.promise.min_trust:g})"
-            )
-        by = self.promise.group_column or self.promise.by
-        return (
-            f"the promise of {self.promise.made_on} by {by} (with a confidence of {percent(self.promise.confidence)})"
-        )
+            limit, min_trust = self.promise.limit_in_words(), self.promise.min_trust
+            return message("by-promise", limit=limit, min_trust=min_trust, **fields)
+        return message("by-promise-of-parts", by=self.promise.group_column or self.promise.by, **fields)
 
 
 class _CountedPredictions:
@@ -231,24 +225,28 @@ class _CountedPredictions:
     def print_summary(self) -> None:
         """Print counts and notes."""
         if not self.n_rows:
-            note("the table has column names but no rows; the answer has none either.")
+            note("no-rows")
             return
-        share = self.n_accepted / self.n_rows
         say(
-            f"{many(self.n_rows, 'row')}; {self.n_accepted:,} ({percent(share)}) accepted with {self._least} and a "
-            f"typicality of at least {self.acceptance.min_typicality:g}"
+            "predicted",
+            n=self.n_rows,
+            n_accepted=self.n_accepted,
+            share=self.n_accepted / self.n_rows,
+            condition=self._least,
+            min_typicality=self.acceptance.min_typicality,
         )
         if self.refused:
-            say(f"refused: {'; '.join(self._refused_in_words())}")
+            say("refused", refusals="; ".join(self._refused_in_words()))
         why = no_typicality(self.predictor.model)
         if self.acceptance.min_typicality > 0.0 and why is not None:
-            note(why)
-        say(f"labels: {counted(self.labels)}")
-        say(f"reasons: {counted(dict(self.reasons.most_common()))}")
+            note_text(why)
+        say("labels", labels=counted(self.labels))
+        say("reasons", reasons=counted(dict(self.reasons.most_common())))
         if self.sets is not None:
             self.sets.print_summary()
         for column, values in self.unseen.items():
-            note(_in_words(column, values))
+            named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), 5)
+            note("unseen-values", column=column, values=named)
 
     @property
     def _least(self) -> str:
@@ -256,13 +254,13 @@ class _CountedPredictions:
         trusted = self.acceptance.in_words()
         if not self.predictor.has_costs:
             return trusted
-        cheap = "an expected cost no larger than that of " + ("asking a person" if self.predictor.can_ask else "others")
+        cheap = message("by-asking-cost" if self.predictor.can_ask else "by-cost")
         by_cost_alone = self.acceptance.promise is None and self.acceptance.given_trust is None
         return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
         named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]
-        return [f"{n:,} ({percent(n / self.n_rows)}) since {words}" for n, words in named]
+        return [message("refused-since", n=n, share=n / self.n_rows, reason=words) for n, words in named]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
@@ -279,11 +277,6 @@ class _CountedPredictions:
             "unseen": {column: dict(values) for column, values in self.unseen.items()},
             **({} if self.sets is None else {"label_sets": self.sets.to_dict()}),
         }
-
-
-def _in_words(column: str, values: Counter[str]) -> str:
-    named = shortened((f"{value!r} ({n})" for value, n in values.most_common()), 5)
-    return f"column {column!r} has values that the model has never seen: {named}."
 
 
 class _LabelSetColumns:
@@ -309,15 +302,16 @@ class _LabelSetColumns:
 
     def print_summary(self) -> None:
         """Print counts and notes."""
-        within = "within each class" if self.per_class else "over all"
-        several = sum(n for size, n in self.sizes.items() if size > 1)
         say(
-            f"label sets that hold the true label in {percent(self.coverage)} of rows like those held back, "
-            f"{within}: {self.sizes[1]:,} with one label, {several:,} with several, {self.sizes[0]:,} empty"
+            "label-sets",
+            coverage=self.coverage,
+            within=message("within-classes" if self.per_class else "over-all"),
+            n_one=self.sizes[1],
+            n_several=sum(n for size, n in self.sizes.items() if size > 1),
+            n_empty=self.sizes[0],
         )
         if self.always:
-            named = ", ".join(map(str, self.always))
-            note(f"too few rows were held back for such a promise, so that every set holds {named}.")
+            note("always-in-sets", labels=", ".join(map(str, self.always)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""

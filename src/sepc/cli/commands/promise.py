@@ -9,10 +9,11 @@ import numpy as np
 
 from sepc.cli.console import UsageError, note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, require_labels
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import learned_from, read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
-from sepc.common.text import many, percent, shortened
+from sepc.common.text import shortened
 from sepc.persist import save
 from sepc.promises import TrustThreshold, preview_promise, select_min_trust
 from sepc.promises.parts import ALL, LABEL, REGION
@@ -30,12 +31,12 @@ def run(options: Namespace) -> None:
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
     _note_learned(model, data)
-    made_from = f"{many(len(data.labels), 'row')} of {data.name}"
+    made_from = message("rows-of", n=len(data.labels), name=data.name)
     promise = make_promise(model, data, made_from, by, confidence, **limit)
     kept = promise.is_kept
     if kept and options.output is not None:
         save(model.sign(promise), options.output)
-        say(f"model written to {options.output}")
+        say("model-written", path=options.output)
     if options.json:
         show_json({"model": options.output if kept else None, "promise": promise.to_dict()})
     else:
@@ -79,10 +80,7 @@ def _note_learned(model: Any, data: LabelledTable) -> None:
     known = learned_from(model, features)
     if known is not None and known.any():
         rows = (np.flatnonzero(known) + 1).tolist()
-        note(
-            f"the model has learned from {many(len(rows), 'row')} like these ({shortened(rows, 10)}). If they are "
-            "the same records, the promise does not hold: take others."
-        )
+        note("promised-on-learned", n=len(rows), rows=shortened(rows, 10))
 
 
 def group_column(by: str | None) -> str | None:
@@ -93,7 +91,7 @@ def group_column(by: str | None) -> str | None:
 def note_other_meaning(by: str | None, columns: Sequence[str]) -> None:
     """Print a note on the meaning of ``--by`` where a column has the same name."""
     if by in PARTS and by in columns:
-        note(f"--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it.")
+        note("meaning-of-by", by=by)
 
 
 def make_promise(
@@ -118,12 +116,18 @@ def model_rows(model: Any, data: LabelledTable) -> Any:
 
 def promise_text(promise: TrustThreshold) -> str:
     """Return a promise as lines of text."""
-    source = f" of {promise.made_on}" + (f", from {promise.made_from}" if promise.made_from else "")
+    made = promise.made_on
+    if promise.made_from:
+        made = message("promise-from", date=made, source=promise.made_from)
     if not promise.parts:
-        return f"promise{source}: {promise.message}"
-    head = (
-        f"promise by {promise.group_column or promise.by}{source}; all together with a confidence of "
-        f"{percent(promise.confidence)}; {promise.n_accepted:,} of {promise.n_calibration:,} rows accepted:"
+        return message("promise", made=made, terms=promise.message)
+    head = message(
+        "promise-by",
+        by=promise.group_column or promise.by,
+        made=made,
+        confidence=promise.confidence,
+        n_accepted=promise.n_accepted,
+        n=promise.n_calibration,
     )
     return "\n".join([head, *(f"  {line}" for line in promise.lines())])
 
@@ -134,8 +138,8 @@ def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:
     try:
         preview = preview_promise(model, confidence=promise.confidence, by=by, **limit)
     except InputError:  # a model without held-out records
-        more = "more calibration rows, a larger limit or a better model may allow one"
+        outlook = message("more-may-help")
     else:
-        other = "" if promise.by in (ALL, LABEL) else " for all labels together"
-        more = f"an estimate{other}: {'; '.join(preview.lines())}"
-    note(f"nothing can be promised; {more}.")
+        is_whole = promise.by in (ALL, LABEL)
+        outlook = message("estimate" if is_whole else "estimate-together", rows="; ".join(preview.lines()))
+    note("no-promise", outlook=outlook)

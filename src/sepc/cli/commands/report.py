@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
-from sepc.cli.console import UsageError, note, say, step_progress
+from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
+from sepc.cli.messages import message
 from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
@@ -21,7 +22,7 @@ def run(options: Namespace) -> None:
         raise UsageError("report-suffix", path=options.output, suffixes=", ".join(_SUFFIXES))
     require_writable(options.output, options.data, *(path for path in (options.model, options.test) if path))
     model, test = _model_and_test(options)
-    with step_progress("explaining verdicts") as on_step:
+    with step_progress(message("explaining")) as on_step:
         made = report(
             with_policy(model, options),
             test.frame(),
@@ -34,23 +35,16 @@ def run(options: Namespace) -> None:
             groups=test.groups,
         )
     for text in made.to_dict()["warnings"]:
-        note(text)
+        note_text(text)
     made.write(options.output)
-    say(f"report written to {options.output}; it {_row_names(options)}")
+    training = message("no-training-record" if options.no_training_rows else "training-records")
+    say("report-written", path=options.output, training=training)
 
 
 def _title(options: Namespace) -> str:
     """Return a title of the tested file's name and the label column."""
     path = options.test or options.data
     return f"{'Standard input' if path == '-' else Path(path).name}: {options.target}"
-
-
-def _row_names(options: Namespace) -> str:
-    """Return how records are named in the report, in words."""
-    test = "names test records by their rows in the file"
-    if options.no_training_rows:
-        return f"{test}, from 1, and shows no training record"
-    return f"{test}, and training records by their rows among those that the model has learned from, both from 1"
 
 
 def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
@@ -66,11 +60,11 @@ def _model_and_test(options: Namespace) -> tuple[Any, LabelledTable]:
     train, test = _split(options, data)
     if options.n_imp == "auto":
         best = set_n_imp(classifier, train, options.random_state).best
-        say(f"n_imp={best:g}, by cross-validation of the rows to learn from")
+        say("n-imp-chosen", best=best)
     model = fit_pipeline(classifier, train)
     for text in model["columns"].notes:
-        note(text)
-    say(f"fitted to {len(train.labels)} of the rows, tested with {_tested_with(options, test)}")
+        note_text(text)
+    say("fitted-and-tested", n=len(train.labels), tested_with=_tested_with(options, test))
     return model, test.with_labels_of(model.classes_)
 
 
@@ -98,6 +92,5 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
 
 def _tested_with(options: Namespace, test: LabelledTable) -> str:
     if options.test:
-        return f"the {len(test.labels)} of {options.test}"
-    drawn = f"{100 * _HELD_BACK:g} % of each class, drawn with the seed {options.random_state}"
-    return f"the other {len(test.labels)}: {drawn}"
+        return message("rows-of-file", n=len(test.labels), path=options.test)
+    return message("rows-drawn", n=len(test.labels), share=100 * _HELD_BACK, seed=options.random_state)

@@ -1,0 +1,158 @@
+"""Texts that commands print: each once, by its code, with named fields."""
+
+from string import Formatter
+from typing import Any
+
+from sepc.common.text import many, percent
+
+# Besides those of Python, fields have the formats of `_Fields`.
+MESSAGES = {
+    # all commands
+    "interrupted": "sepc: interrupted; nothing was written",
+    "stopped": "sepc: stopped; nothing was written",
+    "not-installed": "this needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
+    "out-of-memory": "out of memory. Give it fewer rows or columns; sepc predict works through files of any size.",
+    "model-written": "model written to {path}",
+    # progress
+    "reading": "reading {name}",
+    "choosing-n-imp": "choosing n_imp",
+    "trying-to-forget": "trying how much to forget",
+    "explaining": "explaining verdicts",
+    # tables that are read
+    "odd-quotes": "{name} has an odd number of quotes: one of them may have swallowed rows.",
+    "other-sheets": "{name} has {n} sheets with values; the first, {sheet!r}, is read.",
+    "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
+    "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",
+    "similar-labels": "column {column!r} has labels that are nearly the same and count as different classes: {labels}.",
+    "read-as": "{columns}: {example!r} is read as {value} ({notation})",
+    # fit
+    "n-imp-tried": "n_imp={best:g} by {n_folds}-fold cross-validation of the rows to learn from: the largest whose aurc, the share of\nerrors among accepted labels on average over all thresholds, is within one standard error of the least",
+    "no-label-sets": "sets of labels cannot be calibrated, since the test rows have labels that the model has not learned.",
+    "unknown-labels": "{name} has labels that the model has not learned; they count as wrong: {labels}.",
+    "training-rows": "training rows",
+    "held-back": "{share:g} % of the rows, held back",
+    "right-on-learned": "{rows}: right on {right:of} (this flatters: it learned from them; --test or --holdout say more)",
+    "right-on": "{rows}: right on {right:of}",
+    "baselines": "for comparison, the same rows: {baselines}",
+    "baseline": "{name} on {right:of}",
+    "rows-accepted": "with a trust of at least {min_trust:g}: {accepted:of} accepted, right on {right:of}",
+    "worse-than-baseline": "the model is right on {right:percent} of these rows (95 % interval {low:percent} to {high:percent}), clearly less than the {baseline}: {accuracy:percent}.",
+    "promise-tested": "by its promise: {accepted:of} accepted, right on {right:of}",
+    "promise-accepts-none": "by its promise: {accepted:of} accepted",
+    # inspect
+    "model": "{kind}({parameters}), {n_features:many feature}, {n_regions:many region}",
+    "learned-from": "learned from {n:,} rows: {classes}",
+    "class-shares": "Classes are taken to be as frequent as stated: {shares}.",
+    "least-cost": "Labels are those of the least expected cost: {costs}.",
+    "cost": "{cost:g} for {given} where {true} is true",
+    "asking-cost": "Asking a person costs {costs}.",
+    "not-calibrated": "not calibrated: {why}",
+    "raw-trust": "trust=raw is not calibrated",
+    "counting-trust": "trust={method} counts records",
+    "none-left-out": "too few records to leave some of them out",
+    "calibrated-by-weights": "calibrated by the weights of its members; {n:many record} that {n:was} left out tell how typical a record is",
+    "calibrated": "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}, {background:percent} of the probability is the background's",
+    "moved-towards": " and moved by up to {by:.2g} towards label {label}",
+    "no-typicality": "how typical rows are is not known, so that none is strange by its values: {why}.",
+    "no-regions": "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or more rows.",
+    "more-regions": "and {n} more regions: sepc inspect --json shows all",
+    # predict
+    "renamed-columns": "the table has columns of our names already; ours are called {names}.",
+    "renamed-column": "{name} for {usual}",
+    "promised-otherwise": "the promise does not hold here: it was made with other shares of the classes, or other costs.",
+    "promised-for-typicality": "the promise does not hold with --min-typicality {given:g}: it was made for rows that are accepted with {made:g}.",
+    "by-trust": "a trust of at least {min_trust:g}",
+    "by-void-promise": "the thresholds of the promise of {date}, which does not hold here,",
+    "by-promise": "the promise of {date} ({limit}, with a confidence of {confidence:percent}; a trust of at least {min_trust:g})",
+    "by-promise-of-parts": "the promise of {date} by {by} (with a confidence of {confidence:percent})",
+    "by-asking-cost": "an expected cost no larger than that of asking a person",
+    "by-cost": "an expected cost no larger than that of others",
+    "no-rows": "the table has column names but no rows; the answer has none either.",
+    "predicted": "{n:many row}; {n_accepted:,} ({share:percent}) accepted with {condition} and a typicality of at least {min_typicality:g}",
+    "refused": "refused: {refusals}",
+    "refused-since": "{n:,} ({share:percent}) since {reason}",
+    "labels": "labels: {labels}",
+    "reasons": "reasons: {reasons}",
+    "unseen-values": "column {column!r} has values that the model has never seen: {values}.",
+    "label-sets": "label sets that hold the true label in {coverage:percent} of rows like those held back, {within}: {n_one:,} with one label, {n_several:,} with several, {n_empty:,} empty",
+    "within-classes": "within each class",
+    "over-all": "over all",
+    "always-in-sets": "too few rows were held back for such a promise, so that every set holds {labels}.",
+    # explain
+    "explained-row": "Row {row}. {text}",
+    "rows-explained": "{n:many row} explained in {path}",
+    # promise
+    "rows-of": "{n:many row} of {name}",
+    "rows-kept-back": "{n:many row} of {name} that were kept back",
+    "promised-on-learned": "the model has learned from {n:many row} like these ({rows}). If they are the same records, the promise does not hold: take others.",
+    "meaning-of-by": "--by {by} goes by the model's own {by}, not by the column of that name; rename the column to go by it.",
+    "promise": "promise of {made}: {terms}",
+    "promise-from": "{date}, from {source}",
+    "promise-by": "promise by {by} of {made}; all together with a confidence of {confidence:percent}; {n_accepted:,} of {n:,} rows accepted:",
+    "no-promise": "nothing can be promised; {outlook}.",
+    "more-may-help": "more calibration rows, a larger limit or a better model may allow one",
+    "estimate": "an estimate: {rows}",
+    "estimate-together": "an estimate for all labels together: {rows}",
+    # report
+    "report-written": "report written to {path}; it names test records by their rows in the file, {training}",
+    "no-training-record": "from 1, and shows no training record",
+    "training-records": ("and training records by their rows among those that the model has learned from, both from 1"),
+    "n-imp-chosen": "n_imp={best:g}, by cross-validation of the rows to learn from",
+    "fitted-and-tested": "fitted to {n} of the rows, tested with {tested_with}",
+    "rows-of-file": "the {n} of {path}",
+    "rows-drawn": "the other {n}: {share:g} % of each class, drawn with the seed {seed}",
+    # compare
+    "differing-written": "{n:,} rows on which the labels differ written to {path}",
+    "compared-learned": "{models}: results on them flatter, and the comparison with them.",
+    "one-learned": "{model} has learned from {n:,} of these rows",
+    "labels-unknown-to-both": "{name} has labels that neither model knows; both are wrong there: {labels}.",
+    "compared-labelled": "{name}: {n:,} rows, {n_labelled:,} with a label",
+    "compared": "{name}: {n:,} rows, without labels (--target names them)",
+    "labels-differ": "The labels differ in {rows:of}",
+    "labels-differ-right": ("The labels differ in {rows:of}: A is right in {a:,}, B in {b:,}, neither in {neither:,}"),
+    "better-by-mcnemar": "{p} by the exact test of McNemar: {model} is right more often, and chance hardly explains it",
+    "chance-by-mcnemar": "{p} by the exact test of McNemar: chance can explain the difference",
+    "p-value": "p = {p:.2g}",
+    "small-p-value": "p below 0.0001",
+    "more-pairs": "and {n} more pairs of labels",
+    "differ-most": "They differ most where {groups}",
+    "differing-rows": "Rows on which they differ, those first where both are surest",
+    "more-differing-rows": "and {n:,} more: -o FILE writes all",
+    # feedback
+    "will-take-rows": "-o MODEL takes these rows into the training records, partitioned afresh",
+    "has-taken-rows": "{path} has taken these rows into the training records, partitioned afresh",
+    "watched-by-chance": "alarm on errors: labelled rows were chosen with the chances in column {column}",
+    "watched-by-all": "alarm on errors: every row was to get a label (--labels all)",
+    "errors-not-watched": "labelled rows have no part in the alarm on errors: it is not said how they were chosen. If every row was to get a label, pass --labels all; if some were chosen, --probability COL with the chance of each.",
+    "learned-before": "the model has learned from {n:many row} of these ({rows}), which says nothing of how it does on new ones.",
+    "repeated-once": "{n:many row} repeat an earlier one, label included ({rows}): each is counted once, with the row that it repeats.",
+    "repeated": "{n:many row} repeat an earlier one, label included ({rows}): each counts by itself; --once counts it once.",
+    "observed-before": "{path}: {n:many row} observed before",
+    "nothing-observed": "{path}: nothing observed before",
+    "batch-cut-off": "{path} ends in a batch that was cut off; it goes on from the last one that is whole.",
+    "nothing-to-learn": "no verdict was wrong: there is nothing to learn, and {path} is not written",
+    "only-labels-new": "{path} holds {n:many row} like these without labels; now only their labels count.",
+    "known-rows": "{path} holds the same {n:many row} since {day}; they are not counted again.",
+}
+
+
+class _Fields(Formatter):
+    """Formatter that knows also "percent" for a share, "of" for a pair of counts, "many row" and "was" for a count."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        kind, _, noun = format_spec.partition(" ")
+        if kind == "percent":
+            return percent(value)
+        if kind == "of":
+            n, of = value
+            return f"{n:,} of {of:,} ({percent(n / of)})" if of else "none"
+        if kind == "many":
+            return many(value, noun)
+        if kind == "was":
+            return "was" if value == 1 else "were"
+        return format(value, format_spec)
+
+
+def message(code: str, **fields: Any) -> str:
+    """Return a text, by its code."""
+    return _Fields().vformat(MESSAGES[code], (), fields)
