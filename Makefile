@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test docs paper pictures bench clean
+.PHONY: demo test docs package paper pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -26,6 +26,14 @@ test: $(VENV)/.sepc-test
 docs: $(VENV)/.sepc-docs
 	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
 	$(RUN) docs/check_site.py docs/_build/html
+
+# Wheel and sdist, in dist, each tried in an empty environment; with what goes into a release beside them.
+package: $(VENV)/.sepc-package
+	rm -rf dist
+	$(RUN) -m build
+	$(RUN) -m twine check --strict dist/*
+	$(RUN) .ci/check_dist.py dist
+	$(RUN) .ci/smoke.py dist/*
 
 # The paper's experiments with all their seeds, and the page on them; `python -m paper` takes a few seeds.
 paper: $(VENV)/.sepc-all
