@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test docs package paper pictures bench clean
+.PHONY: demo test docs dist package release-files paper pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -27,13 +27,25 @@ docs: $(VENV)/.sepc-docs
 	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
 	$(RUN) docs/check_site.py docs/_build/html
 
-# Wheel and sdist, in dist, each tried in an empty environment; with what goes into a release beside them.
-package: $(VENV)/.sepc-package
+# Wheel and sdist, in dist.
+dist: $(VENV)/.sepc-package
 	rm -rf dist
+	$(VENV)/bin/towncrier build --draft --version next
 	$(RUN) -m build
 	$(RUN) -m twine check --strict dist/*
 	$(RUN) .ci/check_dist.py dist
+
+# The same, each installed into an empty environment and tried there.
+package: dist
 	$(RUN) .ci/smoke.py dist/*
+
+# What a release has beside them: a bill of materials of the wheel with all its dependencies, and checksums.
+release-files: $(VENV)/.sepc-package
+	rm -rf build/environment
+	$(PYTHON) -m venv build/environment
+	build/environment/bin/python -m pip install --quiet "$$(ls $(CURDIR)/dist/*.whl)[all]"
+	$(VENV)/bin/cyclonedx-py environment --output-reproducible --output-file dist/sepc.cdx.json build/environment
+	cd dist && rm -f SHA256SUMS && sha256sum sepc* > SHA256SUMS
 
 # The paper's experiments with all their seeds, and the page on them; `python -m paper` takes a few seeds.
 paper: $(VENV)/.sepc-all
@@ -68,7 +80,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/trust.py --seeds 1
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build dist
 
 $(RUN):
 	$(PYTHON) -m venv $(VENV)
