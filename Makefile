@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test docs paper pictures bench clean
+.PHONY: demo test docs dist package environment types release-files paper pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -26,6 +26,32 @@ test: $(VENV)/.sepc-test
 docs: $(VENV)/.sepc-docs
 	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
 	$(RUN) docs/check_site.py docs/_build/html
+
+# Wheel and sdist, in dist.
+dist: $(VENV)/.sepc-package
+	rm -rf dist
+	$(VENV)/bin/towncrier build --draft --version next
+	$(RUN) -m build
+	$(RUN) -m twine check --strict dist/*
+	$(RUN) .ci/check_dist.py dist
+
+# The same, each installed into an empty environment and tried there, and the types that the wheel shows to its users.
+package: dist types
+	$(RUN) .ci/smoke.py dist/*
+
+# The wheel with all its dependencies.
+environment:
+	rm -rf build/environment
+	$(PYTHON) -m venv build/environment
+	build/environment/bin/python -m pip install --quiet "$$(ls $(CURDIR)/dist/*.whl)[all]"
+
+types: environment $(VENV)/.sepc-package
+	$(VENV)/bin/mypy --config-file tests/typing/mypy.ini --python-executable build/environment/bin/python tests/typing
+
+# What a release has beside wheel and sdist: a bill of materials of the wheel with all its dependencies, and checksums.
+release-files: environment $(VENV)/.sepc-package
+	$(VENV)/bin/cyclonedx-py environment --output-reproducible --output-file dist/sepc.cdx.json build/environment
+	cd dist && rm -f SHA256SUMS && sha256sum sepc* > SHA256SUMS
 
 # The paper's experiments with all their seeds, and the page on them; `python -m paper` takes a few seeds.
 paper: $(VENV)/.sepc-all
@@ -60,7 +86,7 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/trust.py --seeds 1
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build dist
 
 $(RUN):
 	$(PYTHON) -m venv $(VENV)

@@ -80,8 +80,8 @@ def _measure(seed: int) -> dict[str, float]:
     for key in READINGS:
         for size in _SIZES:
             X, _, y, _ = _split(load_iris(_FORMS[size][0]), seed)
-            p = PaperClassifier(_N_IMP, key).fit(X, y).partitions_
-            found |= {f"r_{key}.{size}_{name}": n_ellipsoids(one, 0) for name, one in zip(_CLASSES, p, strict=True)}
+            parts = PaperClassifier(_N_IMP, key).fit(X, y).partitions_
+            found |= {f"r_{key}.{size}_{name}": n_ellipsoids(p, 0) for name, p in zip(_CLASSES, parts, strict=True)}
     X, X_test, y, y_test = _split(load_iris(), seed)
     return found | acceptance(X, y, X_test, y_test, _N_IMP)
 

@@ -3,23 +3,28 @@
 import sys
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn import callback
+    from sklearn.callback import CallbackSupportMixin
 except ImportError:  # scikit-learn before 1.9
+    callback = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Empty stand-in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `method` as it is."""
-        return method
 
 
 __all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
 
 _STEPS = 100
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """Let callbacks follow a fit where scikit-learn has them; its own decorator would lose the types of the method."""
+    decorated: _Method = method if callback is None else callback.with_callbacks(method)
+    return decorated
 
 
 class Progress:

@@ -5,13 +5,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "counterfactual": ["Change", "Counterfactual"],
-        "explanation": ["Explanation"],
-        "notes": ["MissingNote", "Neighbour", "PolicyNote"],
-        "places": ["FeatureShare", "RegionNote"],
-        "shares": ["FeatureTerm", "MainEvidence", "RegionShare"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -5,15 +5,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "audits": ["Audit"],
-        "drift": ["Drift", "DriftPart"],
-        "feedback_report": ["FeedbackReport"],
-        "forgetting": ["Forgetting"],
-        "monitor": ["FeedbackMonitor"],
-        "partition_changes": ["PartitionChanges"],
-        "promise_watch": ["PromiseDrift"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

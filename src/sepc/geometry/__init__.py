@@ -14,14 +14,4 @@ Examples
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "coefficient": ["overlap_coefficient"],
-        "ellipsoid": ["Ellipsoid"],
-        "hulls": ["HullPair", "nearest_points"],
-        "intersection": ["IntersectionCover", "cover_intersection"],
-        "mve": ["MVE", "min_volume_ellipsoid"],
-        "separation": ["Separation", "separate"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sepc.common.errors import InputError
-from sepc.common.typing import FloatArray
+from sepc.common.typing import BoolArray, FloatArray
 from sepc.geometry.checks import as_points, as_vector, same_features
 from sepc.geometry.chunks import chunk_slices
 
@@ -170,7 +170,7 @@ class Ellipsoid:
         """
         return self._by_chunks(self._points(points), lambda y: _row_norms(np.divide(y, self.radii, out=y)))
 
-    def contains(self, points: ArrayLike, tol: float = MEMBERSHIP_TOLERANCE) -> np.ndarray:
+    def contains(self, points: ArrayLike, tol: float = MEMBERSHIP_TOLERANCE) -> BoolArray:
         """Return which points have a gauge of at most ``1 + tol``.
 
         Parameters

@@ -5,11 +5,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "data_landscape": ["DataLandscape", "landscape"],
-        "findings": ["Finding"],
-        "fitted_landscape": ["FittedLandscape"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

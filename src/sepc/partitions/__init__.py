@@ -12,7 +12,4 @@ Partition(A 3 | B 3, n_imp=2, n_iter=1)
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={"algorithm": ["partition"], "blocks": ["Block", "Hyperplane", "Partition"]},
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

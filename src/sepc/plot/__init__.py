@@ -6,14 +6,4 @@ the picture by `frame`. Nothing but the axes that it draws on is changed. Needs 
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "confusion_display": ["ConfusionDisplay"],
-        "landscape_display": ["LandscapeDisplay"],
-        "partition_display": ["PartitionDisplay"],
-        "region_trust_display": ["RegionTrustDisplay"],
-        "reliability_display": ["ReliabilityDisplay"],
-        "risk_coverage_display": ["RiskCoverageDisplay"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -10,4 +10,4 @@ Examples
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"document": ["Report", "report"]})
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ from sepc.tables.cells import as_series
 from sepc.tables.encoder import TableEncoder
 from sepc.tables.region_places import region_places
 from sepc.tables.table_vocabulary import TableVocabulary
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = None) -> "TablePipeline":
@@ -64,8 +66,9 @@ def make_table_pipeline(classifier: Any = None, *, categorical_features: Any = N
     return TablePipeline([("columns", encoder), ("classifier", classifier)])
 
 
-def _classifier_has(name: str) -> Callable[["TablePipeline"], bool]:
-    return lambda pipeline: hasattr(pipeline[-1], name)
+def _where_classifier_has(name: str) -> Callable[[_Method], _Method]:
+    decorator: Callable[[_Method], _Method] = available_if(lambda pipeline: hasattr(pipeline[-1], name))
+    return decorator
 
 
 class TablePipeline(LinkedToSite, Pipeline):
@@ -435,7 +438,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         """
         return self[-1].landscape_
 
-    @available_if(_classifier_has("sample"))
+    @_where_classifier_has("sample")
     def sample(
         self, n: int = 1, *, label: Any = None, region: str | None = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
@@ -466,7 +469,7 @@ class TablePipeline(LinkedToSite, Pipeline):
         features, y = self[-1].sample(n, label=label, region=region, random_state=random_state)
         return self._encoder.inverse_transform(features), y
 
-    @available_if(_classifier_has("query"))
+    @_where_classifier_has("query")
     def query(self, X_pool: Any, k: int = 10) -> IntArray:
         """Return the rows of a pool whose labels would help most, the most useful first.
 

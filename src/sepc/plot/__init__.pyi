@@ -1,0 +1,15 @@
+from .confusion_display import ConfusionDisplay
+from .landscape_display import LandscapeDisplay
+from .partition_display import PartitionDisplay
+from .region_trust_display import RegionTrustDisplay
+from .reliability_display import ReliabilityDisplay
+from .risk_coverage_display import RiskCoverageDisplay
+
+__all__ = [
+    "ConfusionDisplay",
+    "LandscapeDisplay",
+    "PartitionDisplay",
+    "RegionTrustDisplay",
+    "ReliabilityDisplay",
+    "RiskCoverageDisplay",
+]

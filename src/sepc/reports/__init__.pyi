@@ -1,0 +1,3 @@
+from .document import Report, report
+
+__all__ = ["Report", "report"]
