@@ -7,7 +7,9 @@ README and the command line then run in processes that find nothing but what was
 import argparse
 import csv
 import doctest
+import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -40,7 +42,7 @@ def check_package(package: Path, folder: Path, options: argparse.Namespace) -> N
     """Install a package into an empty environment, and test it from an empty folder."""
     environment, work = folder / "environment", folder / "work"
     work.mkdir()
-    venv.create(environment, with_pip=True)
+    venv.create(environment, symlinks=sys.platform != "win32", with_pip=True)
     python = environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
     def run(*arguments: object) -> float:
@@ -53,9 +55,7 @@ def check_package(package: Path, folder: Path, options: argparse.Namespace) -> N
     installing = run("-m", "pip", "install", "--quiet", *constraint, f"{package.resolve()}[all]")
     run("-m", "pip", "check")
     using = run(Path(__file__).resolve(), "--inside", "readme")
-    print(
-        f"{package.name} with Python {sys.version.split()[0]}: installed in {installing:.0f} s, README in {using:.0f} s"
-    )
+    print(f"{package.name}: installed in {installing:.0f} s, README in {using:.0f} s", flush=True)
     assert installing + using <= options.within, f"more than {options.within:.0f} s"
     for check in ("files", "command_line"):
         run(Path(__file__).resolve(), "--inside", check)
@@ -96,8 +96,11 @@ def check_command_line() -> None:
         writer.writerows([*row, wine.target_names[code]] for row, code in zip(wine.data, wine.target, strict=True))
 
     def sepc(*arguments: str) -> str:
-        command = Path(sysconfig.get_path("scripts")) / "sepc"
-        return subprocess.run([command, *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+        command = shutil.which("sepc", path=sysconfig.get_path("scripts"))
+        utf8 = {**os.environ, "PYTHONUTF8": "1"}
+        return subprocess.run(
+            [command, *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8", env=utf8
+        ).stdout
 
     assert sepc("--version").split() == ["sepc", metadata.version("sepc")]
     sepc("fit", "wine.csv", "--target", "cultivar", "--holdout", "0.25", "-o", "wine.sepc")
