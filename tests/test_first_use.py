@@ -17,7 +17,7 @@ pytestmark = pytest.mark.first_use
 SOLVE_ALL = """
     import numpy as np
     import sepc
-    from sepc.geometry._hulls import slabs
+    from sepc.geometry._hulls import slabs, small_hulls
     from sepc.geometry import _kernels
     from sepc.geometry._mve import small_interior_point
     from numba.core.dispatcher import Dispatcher
@@ -28,7 +28,7 @@ SOLVE_ALL = """
     A, B = rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + 1
     for cap in (None, 0.01, 1.0):
         assert sepc.geometry.nearest_points(A, B, cap).gap < 1e-6
-    modules = small_interior_point, slabs, _kernels
+    modules = small_interior_point, slabs, small_hulls, _kernels
     kernels = {k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}
 """
 
@@ -149,7 +149,7 @@ def test_compiled_code_is_kept_for_later_processes_which_find_the_same(tmp_path)
 
 
 def test_one_signature_per_kernel():
-    """Read-only, writable and converted input must not compile the kernels again."""
+    """Read-only, writable and converted input must not compile the kernels again; nor must a fit."""
     code = (
         SOLVE_ALL
         + """
@@ -158,6 +158,7 @@ def test_one_signature_per_kernel():
     for points in (X, X.astype("f4"), X.T[:, ::2]):
         sepc.geometry.min_volume_ellipsoid(points)
     sepc.geometry.nearest_points(X, X + 1), sepc.geometry.nearest_points(X.astype("f4"), X[::-1][:100] + 1)
+    sepc.SEPClassifier().fit(X[:60], X[:60, 0] > rng.normal(size=60))
     print([k.__name__ for k in kernels if len(k.signatures) > 1])
     """
     )

@@ -212,7 +212,11 @@ def lift(
     d, n = columns.shape
     count = len(rows)
     # The compiler may turn ``(x - origin) - center`` into ``x - (origin + center)``, which loses digits.
-    offset = offset - center @ columns
+    moved = np.empty(n)
+    for j in range(n):
+        moved[j] = offset[j]
+        for i in range(d):
+            moved[j] -= center[i] * columns[i, j]
     block = np.empty((count, d))
     for i in range(count):
         for j in range(d):
@@ -222,7 +226,7 @@ def lift(
     Q = np.empty((n, count))
     for j in range(n):
         for i in range(count):
-            Q[j, i] = image[i, j] + offset[j]
+            Q[j, i] = image[i, j] + moved[j]
     return Q
 
 
@@ -241,7 +245,11 @@ def leverages(
     `columns` has shape (d, n). An empty `rows` stands for all rows.
     """
     d, n = columns.shape
-    offset = offset - center @ columns  # as in `lift`
+    moved = np.empty(n)  # as in `lift`
+    for j in range(n):
+        moved[j] = offset[j]
+        for i in range(d):
+            moved[j] -= center[i] * columns[i, j]
     everything = len(rows) == 0
     count = len(X) if everything else len(rows)
     step = min(BLOCK, count)
@@ -258,7 +266,7 @@ def leverages(
         for i in range(size):
             total = 0.0
             for j in range(n):
-                y = image[i, j] + offset[j]
+                y = image[i, j] + moved[j]
                 total += y * y
             out[start + i if everything else rows[start + i]] = total
             if not total <= top:  # true for NaN

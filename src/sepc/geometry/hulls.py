@@ -186,7 +186,7 @@ def nearest_of(
     if caps is None:
         caps = _default_caps(len(a), len(b))
     if len(a) + len(b) <= _FEW:
-        pair = HullPair(*nearest_of_few(_read_only(a), _read_only(b), caps, tol))
+        pair = HullPair(*nearest_of_few(a, b, caps, tol))
         if on_step is not None:
             on_step(pair.n_iter, pair.gap)
         if pair.converged:
@@ -208,13 +208,6 @@ def nearest_of(
         n_iter=search.n_iter,
         n_passes=search.n_passes,
     )
-
-
-def _read_only(points: FloatArray) -> FloatArray:
-    """Return a read-only view: kernels are compiled for these alone."""
-    view = points.view()
-    view.setflags(write=False)
-    return view
 
 
 def _default_caps(n_a: int, n_b: int) -> tuple[float, float]:

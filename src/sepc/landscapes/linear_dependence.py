@@ -13,7 +13,7 @@ from scipy.linalg import qr
 from sepc.common.typing import FloatArray, IntArray
 from sepc.geometry.chunks import chunks
 from sepc.geometry.ellipsoid import FLAT, Ellipsoid
-from sepc.geometry.passes import kernels, principal_axes
+from sepc.geometry.passes import kernels, principal_axes, read_only
 from sepc.geometry.threads import one_blas_thread
 from sepc.landscapes.constants import RESIDUAL, ROUNDING_SLACK, WORST_RESIDUAL
 
@@ -35,7 +35,7 @@ class Moments(NamedTuple):
     def of(cls, points: FloatArray) -> "Moments":
         """Return the moments of points, shape (n, d), in one pass; a constant column has a variance of exactly 0."""
         with one_blas_thread(points.size):
-            origin, mean, _, covariance = kernels().moments(points, np.ones(points.shape[1]))
+            origin, mean, _, covariance = kernels().moments(read_only(points), np.ones(points.shape[1]))
         return cls(len(points), origin + mean, covariance)
 
     @classmethod

@@ -13,8 +13,8 @@ Case                          What runs                      Why                
 ============================  =============================  ==================================  ====================
 no free set, or centroids     nothing: the centroids         they are the answer                 hull_search
 that coincide
-at most 1000                  the first round in four        the interpreter would take longer   small_hulls
-points of both sets           compiled steps; the next rows  than the work
+at most 1000                  the first round in a few       the interpreter would take longer   small_hulls
+points of both sets           calls; the next rows           than the work
                               where that cannot be
                               certified
 a set of more                 a sample first, then the       a rough normal decides most points  hull_search

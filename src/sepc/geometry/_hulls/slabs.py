@@ -1,7 +1,10 @@
-"""The smooth stage of `nearest_points`, compiled: slabs that narrow, and shares that converge to the exact ones.
+"""The smooth stage of `nearest_points`: slabs that narrow, and shares that converge to the exact ones.
 
 The state of a search is an array, so that kernels can return and resume: points may be dropped in between.
 """
+
+from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
@@ -215,183 +218,149 @@ def newton(
             w[j] += direction[j]
 
 
-@part_of_kernel
-def _half_width(score: FloatArray, first: int, last: int, width: float) -> float:
-    """Return a half-width of `width` times the mean absolute deviation of some scores."""
-    mean, spread, largest = 0.0, 0.0, 0.0
-    for i in range(first, last):
-        mean += score[i]
-        largest = max(largest, abs(score[i]))
-    mean /= last - first
-    for i in range(first, last):
-        spread += abs(score[i] - mean)
-    return width * spread / (last - first) + 1e-9 * largest + 1e-200
-
-
-@kernel
 def half_width(score: FloatArray, width: float) -> float:
     """Return a half-width of `width` times the mean absolute deviation of the scores."""
-    return _half_width(score, 0, len(score), width)
+    n = len(score)
+    deviation = np.abs(score - np.add.reduce(score) / n)
+    largest = max(np.maximum.reduce(score), -np.minimum.reduce(score))
+    return float(width * np.add.reduce(deviation) / n + 1e-9 * largest + 1e-200)
 
 
-@part_of_kernel
-def _copy(values: FloatArray, out: FloatArray) -> None:
-    """Copy values; an assignment of arrays would take seconds to compile."""
-    for i in range(len(values)):
-        out[i] = values[i]
-
-
-@part_of_kernel
 def _set_half_widths(ends: IntArray, per_side: FloatArray, score: FloatArray, width: float, least: float) -> None:
     """Set the slabs' widths relative to the spread of the scores plus `least`.
 
     They are the same on both sides, since on one of them all points may happen to have the same score.
     """
-    widest = 0.0
-    for side in range(len(per_side)):
-        widest = max(widest, _half_width(score, ends[side], ends[side + 1], width))
-    for side in range(len(per_side)):
-        per_side[side, TAU] = widest + width * least
+    widths = [half_width(score[first:last], width) for first, last in pairwise(ends.tolist())]
+    per_side[:, TAU] = max(widths, default=0.0) + width * least
 
 
-@kernel
 def begin(
     X: FloatArray, ends: IntArray, per_side: FloatArray, score: FloatArray, w: FloatArray, width: float
 ) -> FloatArray:
     """Set scores and slabs for the normal `w` and a relative half-width; return the state of the search."""
-    d, n = X.shape
-    square, largest = 0.0, 0.0
-    score[:] = 0.0
-    for j in range(d):
-        square += w[j] * w[j]
-        for i in range(n):
-            score[i] += w[j] * X[j, i]
+    np.dot(w, X, out=score)
     _set_half_widths(ends, per_side, score, width, 0.0)
-    for side in range(len(per_side)):
-        total = 0.0
-        for i in range(ends[side], ends[side + 1]):
-            total += score[i]
-            largest = max(largest, abs(score[i]))
-        per_side[side, THRESHOLD] = total / (ends[side + 1] - ends[side])
+    for row, (first, last) in zip(per_side, pairwise(ends.tolist()), strict=True):
+        row[THRESHOLD] = np.add.reduce(score[first:last]) / (last - first)
     state = np.zeros(11)
-    size = np.sqrt(square)
+    size = sqrt(w.dot(w))
     state[SIZE], state[FACTOR] = size, _NARROWING
     # Tied points stay in a slab of any width; narrower than rounding it would have no threshold.
-    if len(per_side):
-        state[FINEST] = max(1e-7 * per_side[0, TAU] / max(size, 1e-300), 1e-11 * largest / max(size, 1e-300))
+    if len(score):
+        largest = max(np.maximum.reduce(score), -np.minimum.reduce(score))
+        state[FINEST] = max(1e-7 * per_side[0, TAU], 1e-11 * largest) / max(size, 1e-300)
     return state
 
 
-@kernel
-def narrow(
-    X: FloatArray,
-    ends: IntArray,
-    per_side: FloatArray,
-    score: FloatArray,
-    centre: FloatArray,
-    share: FloatArray,
-    fixed: FloatArray,
-    w: FloatArray,
-    state: FloatArray,
-    limit: int,
-    flat: float,
-) -> bool:
+@part_of_kernel
+def _copy(values: FloatArray, out: FloatArray) -> None:
+    """Copy values; an assignment of arrays would take longer to compile."""
+    for i in range(len(values)):
+        out[i] = values[i]
+
+
+def narrow(in_play: InPlay, limit: int, flat: float) -> bool:
     """Step and narrow until the slabs hold `limit` points, or |r| <= `flat`; return whether it is to be resumed.
 
     With many points it returns before the slabs narrow, so that some may be dropped.
     """
-    n = len(share)
-    good_w, good_share = w.copy(), share.copy()
-    while state[RUNS] < 60.0:
-        if state[SHORT] == 0.0 and state[RUNS] > 0.0:
-            _copy(w, good_w)
-            _copy(share, good_share)
-            for side in range(len(per_side)):
-                per_side[side, TAU] *= state[FACTOR]
-                per_side[side, THRESHOLD] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
-            for j in range(len(w)):
-                w[j] *= state[FACTOR] if state[SHRINKS] > 0.0 else 1.0
-        # Up to 3 steps (a literal int would be compiled into a kernel of its own), or a gradient of half of r.
-        n_steps, length, square, error, _ = newton(X, ends, per_side, score, centre, share, fixed, w, 3.0, 0.5)
-        distance = np.sqrt(square)
-        state[RUNS] += 1.0
-        state[N_STEPS] += n_steps
-        state[N_READ] += (n_steps + 1) * n
-        state[DISTANCE] = distance
-        if distance <= flat:
-            return False
-        if length < 1.0:
-            state[SHORT] += 1.0
-            # After three runs without a full step the slabs are too narrow for Newton's method.
-            if state[SHORT] > 3.0 or length == 0.0:
-                _copy(good_w, w)
-                _copy(good_share, share)
-                return False
-            continue
-        state[SHORT] = 0.0
-        size, inside, rounded = 0.0, 0.0, 0.0
-        for j in range(len(w)):
-            size += w[j] * w[j]
-        for side in range(len(per_side)):
-            inside += per_side[side, INSIDE]
-            rounded += per_side[side, TAU] * min(per_side[side, INSIDE] * per_side[side, CAP], 1.0)
-        is_sharp = rounded <= 0.1 * size  # the error of the distance by smoothing
-        size = np.sqrt(size)
-        if (inside <= limit and is_sharp) or per_side[0, TAU] <= state[FINEST] * max(size, 1e-300):
-            return False
-        # Where the hulls meet, the normal shrinks in proportion to the slabs, which may then narrow faster.
-        before, factor = state[SIZE], state[FACTOR]
-        meet = abs(size - factor * before) <= 0.02 * factor * before and np.sqrt(error) <= 0.1 * distance
-        state[SIZE], state[SHRINKS] = size, 1.0 if size <= 0.5 * before else 0.0
-        state[FACTOR] = max(factor**3, 0.5 * flat / size) if meet else _NARROWING
-        if n > FEW:
-            return True
-    return False
+    resumes: bool = _search(*in_play, False, float(limit), flat, 0.0)
+    return resumes
 
 
-@kernel
-def refine(
-    X: FloatArray,
-    ends: IntArray,
-    per_side: FloatArray,
-    score: FloatArray,
-    centre: FloatArray,
-    share: FloatArray,
-    fixed: FloatArray,
-    w: FloatArray,
-    state: FloatArray,
-    flat: float,
-    tol: float,
-) -> bool:
+def refine(in_play: InPlay, flat: float, tol: float) -> bool:
     """Find the exact shares, to a gap of `tol` among these points or |r| of `flat`; return whether it is to be resumed.
 
     The proximal point method: the centres are the last shares, so that smoothing costs nothing in the limit. With many
     points it returns after each step, as `narrow` does.
     """
-    n = len(share)
-    while state[REFINEMENTS] < 16.0:
-        if state[REFINEMENTS] == 0.0:
-            square = 0.0
-            for j in range(len(w)):
-                square += w[j] * w[j]
-            _set_half_widths(ends, per_side, score, 0.1, 0.1 * square)
-        else:
-            for side in range(len(per_side)):
-                per_side[side, TAU] *= 0.5
-        _copy(share, centre)
-        n_steps, _, square, error, excess = newton(X, ends, per_side, score, centre, share, fixed, w, 10.0, _PRECISELY)
-        size = 0.0
-        for j in range(len(w)):
+    _, ends, per_side, score, *_, w, state = in_play
+    if not state[REFINEMENTS]:
+        _set_half_widths(ends, per_side, score, 0.1, 0.1 * float(w.dot(w)))
+    resumes: bool = _search(*in_play, True, 0.0, flat, tol)
+    return resumes
+
+
+@kernel
+def _search(
+    X: FloatArray,
+    ends: IntArray,
+    per_side: FloatArray,
+    score: FloatArray,
+    centre: FloatArray,
+    share: FloatArray,
+    fixed: FloatArray,
+    w: FloatArray,
+    state: FloatArray,
+    refines: bool,
+    limit: float,
+    flat: float,
+    tol: float,
+) -> bool:
+    """Do what `narrow` does, or `refine`: one kernel, since each call of `newton` is compiled for a second or more."""
+    d, n = X.shape
+    good_w, good_share = np.empty(d), np.empty(n)
+    _copy(w, good_w)
+    _copy(share, good_share)
+    while state[REFINEMENTS if refines else RUNS] < (16.0 if refines else 60.0):
+        factor, shrinking = 1.0, 1.0
+        if refines:
+            _copy(share, centre)
+            factor = 0.5 if state[REFINEMENTS] > 0.0 else 1.0
+        elif state[SHORT] == 0.0 and state[RUNS] > 0.0:
+            _copy(w, good_w)
+            _copy(share, good_share)
+            factor = state[FACTOR]
+            shrinking = factor if state[SHRINKS] > 0.0 else 1.0
+        for side in range(len(per_side)):
+            per_side[side, TAU] *= factor
+            per_side[side, THRESHOLD] *= shrinking
+        for j in range(d):
+            w[j] *= shrinking
+        # To narrow, up to 3 steps, or a gradient of half of r.
+        most, precision = (10.0, _PRECISELY) if refines else (3.0, 0.5)
+        n_steps, length, square, error, excess = newton(
+            X, ends, per_side, score, centre, share, fixed, w, most, precision
+        )
+        distance, size = np.sqrt(square), 0.0
+        for j in range(d):
             size += w[j] * w[j]
-        distance = np.sqrt(square)
-        state[REFINEMENTS] += 1.0
         state[N_STEPS] += n_steps
         state[N_READ] += (n_steps + 1) * n
         state[DISTANCE] = distance
-        is_solved = np.sqrt(error) <= 10.0 * _PRECISELY * distance
-        if distance <= flat or (is_solved and excess <= 0.1 * tol * size):
-            state[IS_DONE] = 1.0
-            return False
+        if refines:
+            state[REFINEMENTS] += 1.0
+            is_solved = np.sqrt(error) <= 10.0 * _PRECISELY * distance
+            if distance <= flat or (is_solved and excess <= 0.1 * tol * size):
+                state[IS_DONE] = 1.0
+                return False
+        else:
+            state[RUNS] += 1.0
+            if distance <= flat:
+                return False
+            if length < 1.0:
+                state[SHORT] += 1.0
+                # After three runs without a full step the slabs are too narrow for Newton's method.
+                if state[SHORT] > 3.0 or length == 0.0:
+                    _copy(good_w, w)
+                    _copy(good_share, share)
+                    return False
+                continue
+            state[SHORT] = 0.0
+            inside, rounded = 0.0, 0.0
+            for side in range(len(per_side)):
+                inside += per_side[side, INSIDE]
+                rounded += per_side[side, TAU] * min(per_side[side, INSIDE] * per_side[side, CAP], 1.0)
+            is_sharp = rounded <= 0.1 * size  # the error of the distance by smoothing
+            size = np.sqrt(size)
+            if (inside <= limit and is_sharp) or per_side[0, TAU] <= state[FINEST] * max(size, 1e-300):
+                return False
+            # Where the hulls meet, the normal shrinks in proportion to the slabs, which may then narrow faster.
+            before, factor = state[SIZE], state[FACTOR]
+            meet = abs(size - factor * before) <= 0.02 * factor * before and np.sqrt(error) <= 0.1 * distance
+            state[SIZE], state[SHRINKS] = size, 1.0 if size <= 0.5 * before else 0.0
+            state[FACTOR] = max(factor**3, 0.5 * flat / size) if meet else _NARROWING
         if n > FEW:
             return True
     return False

@@ -73,7 +73,7 @@ class Undecided:
 
         From |r| <= `close` on some of the points are enough: the hulls probably meet.
         """
-        while slabs.narrow(*self._in_play(), limit, flat):
+        while slabs.narrow(self._in_play(), limit, flat):
             if self.distance <= close and not self.is_thinned:
                 self._thin_out()
             self._drop_decided(3.0)
@@ -81,7 +81,7 @@ class Undecided:
 
     def refine(self, flat: float, tol: float) -> bool:
         """Find the exact shares; return whether the gap is at most `tol`, or |r| at most `flat`."""
-        while slabs.refine(*self._in_play(), flat, tol):
+        while slabs.refine(self._in_play(), flat, tol):
             self._drop_decided(4.0)
         self._count()
         return bool(self.state[slabs.IS_DONE])

@@ -30,7 +30,6 @@ from sepc.geometry._mve.design import (
     optimal_design,
 )
 from sepc.geometry._mve.small_interior_point import POLISHED, interior_point
-from sepc.geometry.compilation import kernel
 from sepc.geometry.ellipsoid import FLAT, ULPS, Ellipsoid
 from sepc.geometry.passes import EVERY_ROW
 
@@ -38,38 +37,20 @@ from sepc.geometry.passes import EVERY_ROW
 _GAIN = 0.07
 
 
-@kernel
 def rows_above(values: FloatArray, level: float, most: int) -> IntArray:
     """Return the positions of the values above a level, ascending; at most the `most` largest of them."""
-    low, high, n = level, level, 0
-    for i in range(len(values)):
-        n += values[i] > level
-        high = max(high, values[i])
-    if n <= most:
-        high = low
-    for _ in range(60 if n > most else 0):
-        middle, above = 0.5 * (low + high), 0
-        for i in range(len(values)):
-            above += values[i] > middle
-        if above > most:
-            low = middle
-        else:
-            high, n = middle, above
-        if above == most:
-            break
-    # All above the upper level, and the first of those between the levels.
-    rows, room, count = np.empty(min(n, most) if high == low else most, np.int64), most, 0
-    for i in range(len(values)):
-        room -= values[i] > high
-    for i in range(len(values)):
-        if values[i] > high or (values[i] > low and room > 0):
-            room -= values[i] <= high
-            rows[count] = i
-            count += 1
-    return rows[:count]
+    rows: IntArray = (values > level).nonzero()[0]
+    if len(rows) <= most:
+        return rows
+    some = values[rows]
+    left = np.partition(some, len(some) - most - 1)[len(some) - most - 1]  # the largest of those that are not chosen
+    chosen = some > left
+    # Of equal values the first.
+    chosen[(some == left).nonzero()[0][: most - np.count_nonzero(chosen)]] = True
+    largest_rows: IntArray = rows[chosen]
+    return largest_rows
 
 
-@kernel
 def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
     """Return the initial working set of few points; see the tables of this package.
 
@@ -86,22 +67,6 @@ def outer_rows(leverage: FloatArray, n: int, is_even: bool) -> IntArray:
         is_enough = len(outer) >= 4 * n and not is_even
         return outer if is_enough else rows_above(leverage, 0.9 * n, N)
     return rows_above(leverage, -1.0, size)
-
-
-@kernel
-def _entered(
-    columns: FloatArray, offset: FloatArray, inverse: FloatArray, root: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the frame transformed by ``root * inverse``, as `Design.enter` does."""
-    d, n = columns.shape
-    new_columns, new_offset = np.zeros((d, n)), np.zeros(n)
-    for k in range(n):
-        for j in range(k + 1):  # a lower triangle
-            factor = root * inverse[k, j]
-            new_offset[k] += factor * offset[j]
-            for i in range(d):
-                new_columns[i, k] += factor * columns[i, j]
-    return new_columns, new_offset
 
 
 def ellipsoid_of_few(
@@ -129,7 +94,8 @@ def ellipsoid_of_few(
                 return None
             Q, s = lift(X, rows, origin, center, columns, offset), np.empty(len(rows))
             _, inverse, mass, steps = optimal_design(interior_point, Q, u, s, 1.02, 0.3 * tol, MAX_STEPS, is_even)
-            columns, offset = _entered(columns, offset, inverse, sqrt(mass))
+            transform = inverse * sqrt(mass)
+            columns, offset = columns.dot(transform.T), transform.dot(offset)
             top = leverages(X, EVERY_ROW, origin, center, columns, offset, bound)
             gap, n_read, n_iter = top / n - 1.0, n_read + N, n_iter + steps
             if not gap > POLISHED or len(rows) == N:

@@ -150,24 +150,25 @@ def solve_factor(L: FloatArray, y: FloatArray) -> None:
 def newton_direction(Z: FloatArray, w: FloatArray, L: FloatArray, by_pairs: bool, b: FloatArray, x: FloatArray) -> None:
     """Set x to the solution of the Newton system with the right-hand side b, given its Cholesky factor."""
     n, k = Z.shape
+    y = np.empty(len(L))
     if by_pairs:
         for p in range(k):
-            x[p] = b[p]
-        solve_factor(L, x)
-        return
-    y = np.empty(n * (n + 1) // 2)
-    S = np.empty((n, n))
-    for p in range(k):
-        x[p] = b[p] / w[p]
-    moment_matrix(Z, x, S)
-    row = 0
-    for i in range(n):
-        for j in range(i + 1):
-            y[row] = S[i, j] if i == j else ROOT2 * S[i, j]
-            row += 1
+            y[p] = b[p]
+    else:
+        S = np.empty((n, n))
+        for p in range(k):
+            x[p] = b[p] / w[p]
+        moment_matrix(Z, x, S)
+        row = 0
+        for i in range(n):
+            for j in range(i + 1):
+                y[row] = S[i, j] if i == j else ROOT2 * S[i, j]
+                row += 1
     solve_factor(L, y)
     for p in range(k):
-        x[p] = b[p]
+        x[p] = y[p] if by_pairs else b[p]
+    if by_pairs:
+        return
     row = 0
     for i in range(n):
         for j in range(i + 1):
