@@ -4,14 +4,14 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from strategies import seeds
+from strategies import examples, seeds
 
 from sepc.common.errors import InputError
 from sepc.metrics import (
@@ -54,8 +54,9 @@ def expected_risks(wrong, confidence):
     return np.mean([np.cumsum(wrong[p]) for p in orders], axis=0) / np.arange(1, len(wrong) + 1)
 
 
+@pytest.mark.slow
 @given(outcomes(max_size=6, levels=2))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_ties_count_by_the_mean_over_all_orders(rows):
     _, wrong, confidence = rows
     n = len(wrong)
@@ -72,8 +73,9 @@ def test_ties_count_by_the_mean_over_all_orders(rows):
     assert values == pytest.approx(risks[np.array(accepted) - 1], abs=1e-14)
 
 
+@pytest.mark.slow
 @given(outcomes(), st.floats(0, 1))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_coverage_at_risk_is_the_last_point_below(rows, max_risk):
     coverage = coverage_at_risk(*rows, max_risk=max_risk)
     if coverage > 0:
@@ -96,7 +98,7 @@ def test_calibration_error_is_the_sum_over_bins(rows, n_bins):
 
 
 @given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_integer_weights_repeat_rows(rows, seed):
     weight = np.random.default_rng(seed).integers(0, 4, size=len(rows[0]))
     weight[0] += 1
@@ -106,7 +108,7 @@ def test_integer_weights_repeat_rows(rows, seed):
 
 
 @given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_order_of_the_rows_is_nothing(rows, seed):
     rng = np.random.default_rng(seed)
     weight, order = 1 + rng.random(len(rows[0])), rng.permutation(len(rows[0]))
@@ -123,7 +125,7 @@ def test_only_the_rank_of_the_confidence_matters(rows, transform):
 
 
 @given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_values_keep_their_bounds(rows, seed):
     y_true, wrong, confidence = rows
     perfect = np.where(wrong, -1.0, confidence)
@@ -139,8 +141,9 @@ def test_values_keep_their_bounds(rows, seed):
     assert aurc(*rows, sample_weight=weight) >= aurc(y_true, wrong, perfect, sample_weight=weight) - 1e-14
 
 
+@pytest.mark.slow
 @given(outcomes(), seeds())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_real_weights_are_smooth_and_split_at_will(rows, seed):
     rng = np.random.default_rng(seed)
     weight, part = 1 + 2 * rng.random(len(rows[0])), rng.random(len(rows[0]))
@@ -221,6 +224,7 @@ def test_one_column_equals_two(rows, metric):
     assert metric(names, p, labels=["birch", "ash"]) == metric(y, both[:, ::-1], labels=[1, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SCALARS)
 @pytest.mark.parametrize("names", [None, NAMES])
 @pytest.mark.parametrize("k", [2, 3])

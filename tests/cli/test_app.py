@@ -58,6 +58,7 @@ class TestErrors:
         assert "pip install 'sepc[cli]'" in capsys.readouterr().err
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("here")
 class TestFullDisk:
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
@@ -77,6 +78,7 @@ class TestFullDisk:
         assert done.stderr == b"sepc predict: standard output: No space left on device\n"
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("here")
 class TestInterruption:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -10,6 +10,8 @@ from command_line import as_csv, do, records, run
 
 from sepc.cli import console
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.usefixtures("here")
 class TestWords:

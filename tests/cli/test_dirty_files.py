@@ -191,6 +191,7 @@ def test_there_are_enough_of_them():
 
 @pytest.mark.usefixtures("in_folder")
 class TestDirtyFiles:
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", READ)
     def test_what_can_be_read_is_read_right_by_all_commands(self, case, capsys):
         content, extra, expected = READ[case]
@@ -217,6 +218,7 @@ class TestDirtyFiles:
         trust = verdicts[3][verdicts[0].index("sepc_trust" if case == "names of ours" else "trust")]
         assert float(trust.replace(",", ".")) == told["trust"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", READ)
     def test_reports_read_them_too(self, case):
         content, extra, _ = READ[case]

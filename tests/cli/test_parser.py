@@ -36,6 +36,7 @@ class TestHelp:
 
 @pytest.mark.usefixtures("here")
 class TestQuiet:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "line",
         [

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
-from strategies import seeds
+from strategies import examples, seeds
 
 from sepc.estimators.calibrating import _Loss, learn_calibration
 from sepc.model.calibration import STRANGE, Calibration, log_density, strange_below
@@ -19,7 +19,7 @@ def sure_of(n, n_classes, share_right, sharpness, rng):
     return joint, codes
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds())
 def test_gradient_and_hessian_of_the_loss_are_its_differences(seed):
     rng = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ def test_gradient_and_hessian_of_the_loss_are_its_differences(seed):
     np.testing.assert_allclose(hessian, found, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds())
 def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(seed):
     rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(seed):
     assert loss(at)[0] == pytest.approx(losses.sum() + drawn, rel=1e-9)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seeds())
 def test_nothing_nearby_has_less_loss(seed):
     rng = np.random.default_rng(seed)
@@ -63,7 +63,7 @@ def test_nothing_nearby_has_less_loss(seed):
     assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-9
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds())
 def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_order_of_records(seed):
     rng = np.random.default_rng(seed)
@@ -167,7 +167,7 @@ class TestCorrection:
         np.testing.assert_allclose(half, [0.5 * found.correction, found.correction])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds())
 def test_probabilities_sum_to_1_and_far_away_they_are_the_shares(seed):
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ class TestHeldOutModels:
             one = SEPClassifier().fit(X[rest], y[rest])
             assert (outside, n) == (np.count_nonzero(one.assess(X[part]).rule == "R3"), len(part))
 
+    @pytest.mark.slow
     def test_the_parts_do_not_depend_on_the_order_of_the_training_rows(self, iris):
         X, y = iris
         order = np.random.default_rng(0).permutation(len(X))

@@ -1,15 +1,15 @@
 """Rows that occur more than once, with contradictory labels."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import seeds
+from strategies import examples, seeds
 
 from sepc import landscape
 
 
 @given(seed=seeds(), n_values=st.integers(2, 6))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_contradictory_duplicates_are_counted(seed, n_values):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-n_values, n_values, size=(60, 2)).astype(float), rng.integers(3, size=60)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
+from strategies import examples
 
 from sepc.common.validation import known_share
 from sepc.model.category_shares import Categories
@@ -35,6 +36,7 @@ def joint_at(densities, point):
 
 
 class TestIntegrals:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dof", [DEGREES_OF_FREEDOM, *OTHER_DEGREES_OF_FREEDOM])
     @pytest.mark.parametrize("missing", [0, 1])
     def test_one_of_two_features(self, missing, dof):
@@ -95,7 +97,7 @@ class TestIntegrals:
         assert np.array_equal(densities.by_component(in_part[None])[0], together)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 10_000),
     d=st.integers(1, 12),

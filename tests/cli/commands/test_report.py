@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import as_csv, do, files, records
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("here")
 class TestReport:

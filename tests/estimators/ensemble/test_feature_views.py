@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from strategies import seeds
+from hypothesis import given
+from strategies import examples, seeds
 
 from sepc.estimators.ensemble.feature_views import PLAIN, SCORES, FeatureViews
 
 
 class TestViews:
-    @settings(max_examples=30)
+    @pytest.mark.slow
+    @examples(30)
     @given(seeds())
     def test_monotone_maps_leave_normal_scores_as_they_are(self, seed):
         rng = np.random.default_rng(seed)
@@ -47,7 +48,7 @@ class TestViews:
         views = FeatureViews.of(X)
         assert views(np.array([[-1e9], [1e9]]))[SCORES].ravel().tolist() == views(X)[SCORES][[0, -1], 0].tolist()
 
-    @settings(max_examples=30)
+    @examples(30)
     @given(seeds())
     def test_the_way_back_leads_to_where_a_point_came_from(self, seed):
         rng = np.random.default_rng(seed)

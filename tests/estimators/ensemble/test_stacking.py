@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_iris
-from strategies import seeds
+from strategies import examples, seeds
 
 from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble import stacking
@@ -30,14 +30,14 @@ class TestStack:
         assert 1 < stack.weights.sum() < 5
         assert stack.posterior([prediction] * 5).max() < 0.9999
 
-    @settings(max_examples=50)
+    @examples(50)
     @given(seeds())
     def test_no_weight_is_negative(self, seed):
         stack = learn_stack(*opinions_of(seed))
         assert (stack.weights >= 0).all()
         assert np.isfinite(stack.leaning).all()
 
-    @settings(max_examples=20)
+    @examples(20)
     @given(seeds())
     def test_it_is_no_worse_than_equal_weights(self, seed):
         predictions, codes = opinions_of(seed)
@@ -64,7 +64,7 @@ class TestStack:
         assert weights[0] > weights[1]
         assert weights[1] == 0.0
 
-    @settings(max_examples=20)
+    @examples(20)
     @given(seeds())
     def test_the_gradient_is_that_of_the_loss(self, seed):
         seen = []

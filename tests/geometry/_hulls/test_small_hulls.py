@@ -5,9 +5,9 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 from hull_pairs import check
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FAMILIES, point_set, seeds
+from strategies import FAMILIES, examples, point_set, seeds
 
 from sepc.geometry import hulls
 from sepc.geometry._hulls import small_hulls
@@ -21,7 +21,7 @@ def by_search(A, B, cap):
         return nearest_points(A, B, cap)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(seeds(), st.sampled_from([None, 1.0, "free"]), st.sampled_from([0.0, 1e6]))
 def test_it_finds_the_same_pair(seed, cap, offset):
     rng = np.random.default_rng(seed)
@@ -38,6 +38,7 @@ def test_it_finds_the_same_pair(seed, cap, offset):
         np.testing.assert_allclose(pair.normal, searched.normal, rtol=0.0, atol=1e-4 * searched.distance)
 
 
+@pytest.mark.slow
 def test_what_is_not_certified_is_searched_for(monkeypatch):
     """With slabs that do not narrow the shares are far from the best, and the gap says so."""
     A, B = point_set("gauss", 80, 3), point_set("gauss", 50, 3, seed=1) + 2.0

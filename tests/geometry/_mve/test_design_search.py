@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FAMILIES, point_set, seeds
+from strategies import FAMILIES, examples, point_set, seeds
 
 from sepc.geometry import mve
 from sepc.geometry._mve.design_search import ellipsoid_of_few, rows_above
@@ -18,7 +18,7 @@ def by_search(points, **how):
         return min_volume_ellipsoid(points, **how)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(seeds(), st.sampled_from([None, "flat", "copies", "few values"]))
 def test_it_finds_the_same_ellipsoid(seed, kind):
     rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def test_what_is_too_much_for_loops_is_searched_for():
     assert told[-1] == found.gap
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-15, 2.0, 7.0]), min_size=1), st.integers(0, 20))
 def test_the_largest_values_above_a_level_are_chosen(values, most):
     array = np.array(values)
