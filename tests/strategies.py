@@ -120,6 +120,11 @@ def trusts_and_errors(draw, grid: int = 20, max_size: int = 120) -> tuple[np.nda
     return trust, chance <= slope * (1 - trust)
 
 
+def weights(n: int) -> st.SearchStrategy[np.ndarray]:
+    """Return weights above 0, with at most two decimals."""
+    return hnp.arrays(np.int64, n, elements=st.integers(1, 400)).map(lambda k: k / 100.0)
+
+
 @st.composite
 def category_values(draw, sizes, n: int) -> np.ndarray:
     """Return the values of n records in categories of these sizes, as numbers from 0; some may never occur."""

@@ -38,10 +38,11 @@ def test_overlap_ratios_agree_with_monte_carlo_volumes(d):
     assert pair.cover_ratio[0] >= common / of_a * (1.0 - error)
 
 
-@given(seed=seeds(), d=st.integers(1, 5))
+@given(labelled_points(regimes=("lattice", "spread", "copies")))
 @examples(25)
-def test_overlap_counts_the_points_in_both_ellipsoids(seed, d):
-    X, y = two_classes(d, n=80, seed=seed)
+def test_overlap_counts_the_points_in_both_ellipsoids(data):
+    A, B, _ = data
+    X, y = np.concatenate([A, B]), np.repeat([0, 1], [len(A), len(B)])
     view = landscape(X, y)
     pair = view.overlaps[0]
     both = np.logical_and(*(E.contains(X) for E in view.ellipsoids))

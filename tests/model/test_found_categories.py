@@ -19,19 +19,20 @@ def found(X, mean=None, scale=None):
     return None if categories is None else [group.tolist() for group in categories.groups]
 
 
-def mixed(values=None, numbers=None):
-    rng = np.random.default_rng(0)
-    values = rng.integers([3, 4], size=(90, 2)) if values is None else values
-    # Each value occurs.
-    colour, size = np.eye(3)[np.r_[:3, values[:, 0]]], np.eye(4)[np.r_[:3, 3, values[1:, 1]]]
-    numbers = rng.random((len(colour), 2)) + 0.25 if numbers is None else numbers
-    return np.column_stack([numbers[:, 0], colour, numbers[:, 1], size, np.arange(len(colour)) % 2])
+# All values together with all others, so that no two features of different categories exclude each other.
+EVERY = np.argwhere(np.ones((3, 4, 2)))
 
 
-@given(st.integers(2, 30).flatmap(lambda n: category_values((3, 4), n)), decimals((1, 2)), st.booleans())
+def mixed(values=EVERY, offset=0.0):
+    """Return records of two numbers and three categories: at least one for each of their values together."""
+    colour, size, flag = np.vstack([EVERY, values]).T
+    numbers = np.random.default_rng(0).random((len(flag), 2)) + offset
+    return np.column_stack([numbers[:, 0], np.eye(3)[colour], numbers[:, 1], np.eye(4)[size], flag])
+
+
+@given(st.integers(1, 30).flatmap(lambda n: category_values((3, 4, 2), n)), decimals((1, 2)), st.booleans())
 def test_they_are_found_among_numbers_in_whatever_units(values, offset, standardised):
-    numbers = np.random.default_rng(0).random((len(values) + 3, 2)) + offset
-    X = mixed(values, numbers)
+    X = mixed(values, offset)
     units = (X.mean(axis=0), X.std(axis=0)) if standardised else ()
     assert found(X, *units) == [[1, 2, 3], [5, 6, 7, 8], [9]]
 

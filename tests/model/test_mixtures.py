@@ -27,13 +27,12 @@ def two_classes(cloud=None):
     n = len(cloud)
     codes = np.repeat([0, 1], [n // 3, n - n // 3])
     points = cloud + 2.0 * codes[:, None]
+    classes = [np.flatnonzero(codes == k) for k in (0, 1)]
     halves = [
-        (k, np.flatnonzero((codes == k) & ((points[:, 0] < np.median(points[codes == k, 0])) == low)))
-        for k in (0, 1)
-        for low in (True, False)
+        (k, half) for k, rows in enumerate(classes) for half in np.array_split(rows[points[rows, 0].argsort()], 2)
     ]
-    count = np.bincount(codes)
-    return points, codes, mixture_of_blocks(points, halves, count, points.mean(axis=0), points.std(axis=0))
+    unit = np.where(np.ptp(points, axis=0) > 0.0, points.std(axis=0), 1.0)
+    return points, codes, mixture_of_blocks(points, halves, np.bincount(codes), points.mean(axis=0), unit)
 
 
 def covariances(mixture):
@@ -105,7 +104,7 @@ def test_with_many_records_it_ends_where_scikit_learn_s_mixture_does():
 
 
 def test_the_log_likelihood_rises():
-    points, codes, mixture = two_classes(3)
+    points, codes, mixture = two_classes()
     heard = []
     for _ in range(6):
         joint = mixture.with_dof(DEGREES_OF_FREEDOM_IN_EM).densities.log_joint(points)

@@ -38,7 +38,8 @@ class TestFeedback:
 
     @pytest.mark.slow
     def test_an_ensemble_is_watched_by_label(self, capsys):
-        assert do("fit train.csv --target label -o m.sepc --ensemble") == 0
+        Path("few.csv").write_text(as_csv(records(80)))
+        assert do("fit few.csv --target label -o m.sepc --ensemble") == 0
         rows = [[*row[:-1], "no"] for row in records(60, seed=3)]
         Path("labelled.csv").write_text(as_csv(rows))
         capsys.readouterr()
