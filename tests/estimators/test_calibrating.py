@@ -55,9 +55,10 @@ def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(data):
     known, share, level = rng.random(len(codes)), np.array([0.5, 0.3, 0.2]), float(rng.normal(-3.0, 3.0))
     loss = _Loss(joint, codes, share, expit(level - log_density(joint)), known)
     at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
-    unexplained, correction = float(expit(at[1])), at[2:] - at[2:].mean()
+    judged = np.isin(np.arange(3), codes)  # a class without records is not corrected
+    unexplained, correction = float(expit(at[1])), np.where(judged, at[2:] - at[2:][judged].mean(), 0.0)
     calibration = Calibration(float(np.exp(at[0])), correction, unexplained, level, share, np.empty(0))
-    losses = -np.log(calibration.posterior(joint, known)[np.arange(40), codes])
+    losses = -np.log(calibration.posterior(joint, known)[np.arange(len(codes)), codes])
     drawn = at[0] ** 2 - 0.5 * np.log(unexplained) + 3.0 * correction @ correction
     assert loss(at)[0] == pytest.approx(losses.sum() + drawn, rel=1e-9)
 
