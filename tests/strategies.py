@@ -67,6 +67,12 @@ def drawn_points(draw, d: int | None = None, min_size: int = 1, max_size: int = 
     return X
 
 
+def is_solid(points: np.ndarray) -> bool:
+    """Return whether points span their space with room: a flat set has a volume of rounding alone."""
+    radii = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return len(points) > points.shape[1] and radii[-1] > 1e-3 * radii[0]
+
+
 @st.composite
 def labelled_points(draw, regimes=REGIMES) -> tuple[np.ndarray, np.ndarray, int]:
     """Return two small sets that overlap more or less, some points in both, and an impurity limit."""

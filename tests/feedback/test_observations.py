@@ -23,13 +23,13 @@ class TestObservations:
         X, y, n_imp = data
         clf = SEPClassifier(n_imp=n_imp, trust=trust).fit(X, y)
         Z = X.mean(0) + 2.0 * X.std(0) * rng.standard_normal((60, X.shape[1]))
-        truth = rng.integers(4, size=60)
+        truth = np.array(list("abcd"))[rng.integers(4, size=60)]
         monitor = FeedbackMonitor(clf, reference=Z[:1] + 1.0)
         monitor.observe(Z[:20], truth[:20]).observe(Z[20:30]).observe(Z[30:], truth[30:])
         expected = defaultdict(lambda: [0, 0, 0])
         for i, z in enumerate(Z):
             a = clf.assess(z[None])
-            problem = a.label[0] if len(clf.partitions_) > 1 else 0
+            problem = np.searchsorted(clf.classes_, a.label[0]) if len(clf.partitions_) > 1 else 0
             tally = expected[problem, a.region[0]]
             tally[0] += 1
             if not 20 <= i < 30:

@@ -6,7 +6,7 @@ from exact_ellipsoids import exact_gauges, grid_around, lattice_set
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import mve_log_volume
-from strategies import FAMILIES, drawn_points, examples, point_set, rotation, seeds
+from strategies import FAMILIES, drawn_points, examples, is_solid, point_set, rotation, seeds
 
 from sepc.common.errors import InputError, SepcError
 from sepc.geometry.ellipsoid import FLAT, LARGEST_HELD, Ellipsoid
@@ -156,12 +156,6 @@ def test_evenly_filled_bodies_of_many_features(n, d, seed):
 
 # More points than can be drawn one by one.
 LARGER = st.builds(point_set, st.sampled_from(FAMILIES), st.integers(30, 400), st.integers(1, 8), seeds())
-
-
-def is_solid(points):
-    """Return whether points span their space with room: a flat set has a volume of rounding alone."""
-    radii = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    return len(points) > points.shape[1] and radii[-1] > 1e-3 * radii[0]
 
 
 @given(drawn_points(max_size=60, regimes=("lattice", "spread", "copies")).filter(is_solid) | LARGER)
