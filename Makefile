@@ -1,26 +1,39 @@
-# Two commands matter: `make demo` runs the main job, `make test` runs every check.
+# Three commands matter: `make demo` runs the main job, `make quick` the fast checks, `make test` all of them.
 # The first call makes .venv and installs into it; later calls start at once.
 
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
+# Once for all processes of the tests, so that no test is charged for it.
+COMPILE := $(RUN) -c "import sepc, sklearn.datasets as d; sepc.SEPClassifier().fit(*d.load_iris(return_X_y=True))"
+
 # Real data sets for tests and benchmarks; whoever has none skips what needs them.
 ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test docs dist package environment types release-files paper pictures bench clean
+.PHONY: demo quick test docs dist package environment types release-files paper pictures bench clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
+
+# The tests that matter while working; what the marks mean stands in pyproject.toml.
+quick: $(VENV)/.sepc-test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(COMPILE)
+	HYPOTHESIS_PROFILE=quick $(RUN) -m pytest -n auto -q -m \
+		"not (browser or conformance or first_use or pages or processes or real_data or slow or study)"
 
 test: $(VENV)/.sepc-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(RUN) -m pytest -n auto
+	$(COMPILE)
+	$(RUN) -m pytest -n auto --durations=20 --most-seconds=20
 
 # The site, in docs/_build/html; every script of the gallery runs, and a warning is an error.
 docs: $(VENV)/.sepc-docs

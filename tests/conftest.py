@@ -1,6 +1,6 @@
 """Settings of all tests.
 
-Laws are tried on the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+Laws are tried on the same examples in every run; HYPOTHESIS_PROFILE=explore asks for new ones, nightly for more.
 """
 
 import os
@@ -8,30 +8,65 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Processes that share the cores take one thread each: threads of BLAS that wait for work keep a core busy.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A busy machine is no failure: time is measured in bench/.
 # How quickly examples are made depends on what else the machine does.
 settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", deadline=None)
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
+settings.register_profile("nightly", settings.get_profile("explore"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 # Folders whose tests look at the same costly things.
 TOGETHER = ("paper", "landscapes", "reports")
+# Files whose tests share nothing that costs time: each test goes to the process that is free.
+APART = ("tests/test_pages.py", "tests/test_examples.py", "tests/estimators/test_estimator_checks.py")
 
 
 @pytest.hookimpl(optionalhook=True)  # there is none without pytest-xdist
 def pytest_xdist_make_scheduler(config, log):
-    """Let one process run all tests of a file, or of some folders: what they share is then made once."""
+    """Let one process run all tests of a file, or of some folders: what they share is then made once.
+
+    The gallery and the pages, which take longest, are dealt out test by test, so that no process ends alone.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class ByPlace(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            folder = nodeid.removeprefix("tests/").partition("/")[0]
-            return folder if folder in TOGETHER else nodeid.partition("::")[0]
+            folder, file = nodeid.removeprefix("tests/").partition("/")[0], nodeid.partition("::")[0]
+            if file in APART:
+                return nodeid
+            return folder if folder in TOGETHER else file
 
     # In their order: slow files come before the many quick examples in docstrings, which fill the gaps at the end.
     config.option.loadscopereorder = False
     return ByPlace(config, log)
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--most-seconds", type=float, help="a test that takes more CPU time of itself and its children fails"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Hold each test to its limit, by CPU time: what else the machine does has no say."""
+    before = _cpu_seconds()
+    result = yield
+    spent, most = _cpu_seconds() - before, item.config.getoption("--most-seconds", None)
+    if most is not None and spent > most:
+        pytest.fail(f"{spent:.1f} s of CPU time; expected at most {most:g} s: share fits, or move the study to bench/")
+    return result
 
 
 @pytest.fixture

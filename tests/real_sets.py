@@ -7,14 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-_MOST_ROWS = 300
+_MOST_ROWS = 150
 _FOLDER = Path(os.environ.get("SEPC_DATA", "no folder"))
 _NONE = pytest.param(None, marks=pytest.mark.skip("set SEPC_DATA to the folder with data sets"), id="none")
 
 # For tests that take the path of a file: once with each set of the folder.
 every_set = pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=path.stem) for path in sorted([*_FOLDER.glob("*.csv"), *_FOLDER.glob("more/*.csv")])]
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.real_data)
+        for path in sorted([*_FOLDER.glob("*.csv"), *_FOLDER.glob("more/*.csv")])
+    ]
     or [_NONE],
 )
 

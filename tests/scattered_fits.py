@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.datasets import load_iris, make_moons
-from strategies import labelled_points
 
 import sepc
 
@@ -52,8 +51,10 @@ def flat():
 
 
 def far_off():
-    A, B, _ = labelled_points(24, family=4)
-    return np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
+    rng = np.random.default_rng(24)
+    y = np.repeat(["a", "b"], [33, 37])
+    X = rng.standard_normal((70, 2)) + (y == "b")[:, None]
+    return (X + 1e3) * np.array([1e-4, 1e5]), y
 
 
 def iris():

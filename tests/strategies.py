@@ -1,11 +1,151 @@
-"""Random inputs for the laws, and the families of point sets that every solver must handle."""
+"""Data for the laws, drawn so that a failure shrinks to a few small numbers; and families of larger point sets.
+
+Arrays of a failing case are printed as literals that can be pasted into a test, to the last bit.
+"""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from hypothesis.vendor.pretty import for_type_by_name
 
 from sepc.geometry.ellipsoid import Ellipsoid
 
 FAMILIES = ("gauss", "ball", "student", "clusters", "lattice")
+REGIMES = ("lattice", "spread", "copies", "line", "flat", "scales")
+
+
+def _print_array(array, printer, _):
+    kind = "" if array.dtype in (np.float64, np.int64, np.bool_) and array.size else f", dtype={array.dtype.str!r}"
+    printer.text(f"np.array({array.tolist()!r}{kind})")
+
+
+def _print_ellipsoid(E, printer, _):
+    printer.text("Ellipsoid(")
+    for k, part in enumerate((E.center, E.axes, E.radii)):
+        printer.text(", " if k else "")
+        printer.pretty(part)
+    printer.text(")")
+
+
+for_type_by_name("numpy", "ndarray", _print_array)
+for_type_by_name(Ellipsoid.__module__, "Ellipsoid", _print_ellipsoid)
+
+
+def examples(n: int) -> settings:
+    """Return settings with n examples, and in other profiles as many in proportion as these have of cheap laws."""
+    return settings(max_examples=max(5, n * settings.default.max_examples // 100))
+
+
+def seeds() -> st.SearchStrategy[int]:
+    """Return seeds, for what takes a seed; data for a law are drawn by the strategies below."""
+    return st.integers(0, 2**31)
+
+
+def decimals(shape, most: int = 999) -> st.SearchStrategy[np.ndarray]:
+    """Return arrays of numbers with two decimals, up to ``most / 100`` in size, that need not be distinct."""
+    return hnp.arrays(np.int64, shape, elements=st.integers(-most, most), fill=st.nothing()).map(lambda k: k / 100.0)
+
+
+@st.composite
+def drawn_points(draw, d: int | None = None, min_size: int = 1, max_size: int = 25, regimes=REGIMES) -> np.ndarray:
+    """Return points in one of the `REGIMES`: ties, copies, a line, a constant column, columns far apart in scale."""
+    d, n = draw(st.integers(1, 3)) if d is None else d, draw(st.integers(min_size, max_size))
+    regime = draw(st.sampled_from(regimes))
+    if regime == "lattice":
+        return draw(hnp.arrays(np.int64, (n, d), elements=st.integers(-3, 3))).astype(float)
+    if regime == "copies":
+        few = draw(decimals((draw(st.integers(1, 4)), d)))
+        return few[draw(hnp.arrays(np.int64, n, elements=st.integers(0, len(few) - 1)))]
+    if regime == "line":
+        return draw(decimals((n, 1))) * draw(decimals((1, d))) + draw(decimals((1, d)))
+    X = draw(decimals((n, d)))
+    if regime == "flat":
+        X[:, -1] = 0.5
+    if regime == "scales":
+        X = (X + 1e3) * 10.0 ** draw(hnp.arrays(np.int64, d, elements=st.integers(-6, 6)))
+    return X
+
+
+def is_solid(points: np.ndarray) -> bool:
+    """Return whether points span their space with room: a flat set has a volume of rounding alone."""
+    radii = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return len(points) > points.shape[1] and radii[-1] > 1e-3 * radii[0]
+
+
+@st.composite
+def labelled_points(draw, regimes=REGIMES) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return two small sets that overlap more or less, some points in both, and an impurity limit."""
+    X = draw(drawn_points(min_size=2, max_size=45, regimes=regimes))
+    n_first = draw(st.integers(1, len(X) - 1))
+    A, B = X[:n_first], X[n_first:].copy()
+    B += draw(st.sampled_from([0.0, 0.25, 1.0, 2.0])) * np.ptp(X, axis=0)
+    noise = min(draw(st.sampled_from([0, 0, 1, 3])), len(A), len(B))
+    B[:noise] = A[:noise]
+    return A, B, draw(st.integers(0, 3))
+
+
+@st.composite
+def classified_points(draw) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return points, their labels "a", "b" and at times "c", and an impurity limit."""
+    A, B, n_imp = draw(labelled_points())
+    y = np.repeat(["a", "b"], [len(A), len(B)])
+    y[: draw(st.sampled_from([0, len(A) // 2]))] = "c"
+    return np.vstack([A, B]), y, n_imp
+
+
+@st.composite
+def sets_of_points(draw, n_sets: int | None = None) -> tuple[list[np.ndarray], int]:
+    """Return sets of a few features, three to five unless a number is given, none empty, and an impurity limit."""
+    n_sets, d = draw(st.integers(3, 5)) if n_sets is None else n_sets, draw(st.integers(1, 3))
+    centers = draw(st.sampled_from([0.1, 1.0, 3.0])) * draw(decimals((n_sets, d)))
+    sets = [draw(drawn_points(d, max_size=20, regimes=("lattice", "spread"))) + center for center in centers]
+    return sets, draw(st.integers(0, 3))
+
+
+@st.composite
+def ellipsoids(draw, d: int | None = None, least: int = 1, most: int = 8, ratio: float = 4.0) -> Ellipsoid:
+    """Return an ellipsoid with radii between ``1 / ratio`` and 1 and a centre near the origin."""
+    d = draw(st.integers(least, most)) if d is None else d
+    axes = np.linalg.qr(np.eye(d) + draw(decimals((d, d))))[0]
+    exponents = draw(hnp.arrays(np.int64, d, elements=st.integers(0, 100), fill=st.nothing())) / 100.0
+    return Ellipsoid(draw(decimals(d, 200)), axes, ratio**-exponents)
+
+
+def pairs_of_ellipsoids(least: int = 1, most: int = 8, ratio: float = 4.0) -> st.SearchStrategy:
+    """Return two ellipsoids of one dimension."""
+    return st.integers(least, most).flatmap(lambda d: st.tuples(ellipsoids(d, ratio=ratio), ellipsoids(d, ratio=ratio)))
+
+
+@st.composite
+def trusts_and_errors(draw, grid: int = 20, max_size: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Return trusts with many ties, and which labels are wrong: mostly those of low trust."""
+    n, slope = draw(st.integers(1, max_size)), draw(st.floats(0, 0.4))
+    trust = draw(hnp.arrays(np.int64, n, elements=st.integers(0, grid), fill=st.nothing())) / grid
+    chance = draw(hnp.arrays(np.int64, n, elements=st.integers(1, 100), fill=st.nothing())) / 100.0
+    return trust, chance <= slope * (1 - trust)
+
+
+def weights(n: int) -> st.SearchStrategy[np.ndarray]:
+    """Return weights above 0, with at most two decimals."""
+    return hnp.arrays(np.int64, n, elements=st.integers(1, 400)).map(lambda k: k / 100.0)
+
+
+@st.composite
+def category_values(draw, sizes, n: int) -> np.ndarray:
+    """Return the values of n records in categories of these sizes, as numbers from 0; some may never occur."""
+    return np.column_stack([draw(hnp.arrays(np.int64, n, elements=st.integers(0, size - 1))) for size in sizes])
+
+
+def orders(n: int) -> st.SearchStrategy[np.ndarray]:
+    return st.permutations(range(n)).map(np.array)
+
+
+def class_codes(*, in_order: bool = False) -> st.SearchStrategy[np.ndarray]:
+    """Return classes of records, as numbers, some of them with one record only; mixed, or class after class."""
+    sizes = st.lists(st.integers(1, 12), min_size=1, max_size=5)
+    codes = sizes.map(lambda counts: np.repeat(np.arange(len(counts)), counts))
+    return codes if in_order else codes.flatmap(lambda every: orders(len(every)).map(lambda order: every[order]))
 
 
 def point_set(family: str, n: int, d: int, seed: int = 0) -> np.ndarray:
@@ -21,18 +161,6 @@ def point_set(family: str, n: int, d: int, seed: int = 0) -> np.ndarray:
     if family == "lattice":
         return np.round(1.5 * gauss)
     return gauss
-
-
-def seeds() -> st.SearchStrategy[int]:
-    return st.integers(0, 2**31)
-
-
-def class_codes(*, in_order: bool = False) -> st.SearchStrategy[np.ndarray]:
-    """Return classes of records, as numbers, some of them with one record only; mixed, or class after class."""
-    sizes = st.lists(st.integers(1, 12), min_size=1, max_size=5)
-    codes = sizes.map(lambda counts: np.repeat(np.arange(len(counts)), counts))
-    mixed = st.builds(lambda every, seed: np.random.default_rng(seed).permutation(every), codes, seeds())
-    return codes if in_order else mixed
 
 
 def rotation(d: int, rng: np.random.Generator) -> np.ndarray:
@@ -58,6 +186,12 @@ def touching_pair(
     normal = rng.standard_normal(d)
     normal /= np.linalg.norm(normal)
     E, F = (random_ellipsoid(d, rng, r, s, offset=0.0) for r, s in zip(ratios, sizes, strict=True))
+    return brought_together(E, F, normal)
+
+
+def brought_together(E: Ellipsoid, F: Ellipsoid, normal: np.ndarray) -> tuple[Ellipsoid, Ellipsoid, np.ndarray]:
+    """Return both moved to touch at the origin with this unit normal there, from first to second."""
+    E, F = (Ellipsoid(np.zeros(G.dim), G.axes, G.radii) for G in (E, F))
     return (
         Ellipsoid(-support_point(E, normal), E.axes, E.radii),
         Ellipsoid(-support_point(F, -normal), F.axes, F.radii),
@@ -69,22 +203,3 @@ def support_point(E: Ellipsoid, normal: np.ndarray) -> np.ndarray:
     """Return the point of E that lies furthest along `normal`."""
     y = E.radii * (normal @ E.axes)
     return E.center + E.axes @ (E.radii * y) / np.linalg.norm(y)
-
-
-def labelled_points(seed, family=None):
-    """Return two small labelled sets with overlap, duplicates, flats, ties and label noise."""
-    rng = np.random.default_rng(seed)
-    d, sizes = int(rng.integers(1, 4)), rng.integers(1, 40, size=2)
-    A, B = rng.standard_normal((sizes[0], d)), rng.standard_normal((sizes[1], d)) + rng.choice([0.0, 1.0, 5.0])
-    kind = rng.integers(5) if family is None else family
-    if kind == 1:  # many ties and duplicates, within and between the labels
-        A, B = np.round(A), np.round(B)
-    elif kind == 2:  # one label flat
-        A[:, -1] = 0.5
-    elif kind == 3:  # label noise: some points of A among B, and the same point under both labels
-        k = min(3, len(A), len(B))
-        B[:k] = A[:k]
-    elif kind == 4:  # columns on very different scales, far from the origin
-        scale = 10.0 ** rng.integers(-6, 7, size=d)
-        A, B = A * scale + 1e3 * scale, B * scale + 1e3 * scale
-    return A, B, int(rng.integers(0, 4))

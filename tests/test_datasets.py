@@ -64,6 +64,7 @@ def test_local_files_give_the_counts_of_the_paper(folder):  # noqa: ARG001
     assert np.array_equal(np.round(spine.X, 2), spine.X)
 
 
+@pytest.mark.slow
 def test_adult_is_coded_by_rank_over_all_rows(folder):  # noqa: ARG001
     plain, coded = datasets.load_adult(), datasets.load_adult(coded=True)
     assert coded.X.shape == (30162, 14)
@@ -76,6 +77,7 @@ def test_adult_is_coded_by_rank_over_all_rows(folder):  # noqa: ARG001
     assert "rank" in " ".join(coded.notes)
 
 
+@pytest.mark.slow
 def test_the_coded_stratum_has_the_ranks_of_the_whole_table(folder):  # noqa: ARG001
     plain, coded = datasets.load_adult_stratum(), datasets.load_adult_stratum(coded=True)
     assert plain.feature_names == coded.feature_names

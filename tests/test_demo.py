@@ -1,9 +1,12 @@
 """The demonstration shows the whole job and writes its files."""
 
 import numpy as np
+import pytest
 
 from sepc import SEPClassifier, demo
 from sepc.model.acceptance import REFUSALS
+
+pytestmark = pytest.mark.pages
 
 
 def test_the_demo_tells_what_matters_in_under_25_lines_and_writes_a_report(capsys, tmp_path):

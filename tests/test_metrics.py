@@ -5,14 +5,15 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from strategies import seeds
+from strategies import examples, orders, weights
 
 from sepc.metrics import (
     accuracy_at_coverage,
@@ -54,8 +55,9 @@ def expected_risks(wrong, confidence):
     return np.mean([np.cumsum(wrong[p]) for p in orders], axis=0) / np.arange(1, len(wrong) + 1)
 
 
+@pytest.mark.slow
 @given(outcomes(max_size=6, levels=2))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_ties_count_by_the_mean_over_all_orders(rows):
     _, wrong, confidence = rows
     n = len(wrong)
@@ -72,8 +74,9 @@ def test_ties_count_by_the_mean_over_all_orders(rows):
     assert values == pytest.approx(risks[np.array(accepted) - 1], abs=1e-14)
 
 
+@pytest.mark.slow
 @given(outcomes(), st.floats(0, 1))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_coverage_at_risk_is_the_last_point_below(rows, max_risk):
     coverage = coverage_at_risk(*rows, max_risk=max_risk)
     if coverage > 0:
@@ -95,21 +98,20 @@ def test_calibration_error_is_the_sum_over_bins(rows, n_bins):
     assert expected_calibration_error(*rows, n_bins=n_bins) == pytest.approx(expected, abs=1e-14)
 
 
-@given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
-def test_integer_weights_repeat_rows(rows, seed):
-    weight = np.random.default_rng(seed).integers(0, 4, size=len(rows[0]))
+@given(outcomes(), st.data())
+@examples(100)
+def test_integer_weights_repeat_rows(rows, data):
+    weight = data.draw(arrays(np.int64, len(rows[0]), elements=st.integers(0, 3)))
     weight[0] += 1
     repeated = [np.repeat(column, weight) for column in rows]
     for metric in METRICS:
         assert agree(metric(*rows, sample_weight=weight), metric(*repeated)), metric
 
 
-@given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
-def test_order_of_the_rows_is_nothing(rows, seed):
-    rng = np.random.default_rng(seed)
-    weight, order = 1 + rng.random(len(rows[0])), rng.permutation(len(rows[0]))
+@given(outcomes(), st.data())
+@examples(100)
+def test_order_of_the_rows_is_nothing(rows, data):
+    weight, order = 1 + data.draw(weights(len(rows[0]))), data.draw(orders(len(rows[0])))
     shuffled = [column[order] for column in rows]
     for metric in METRICS:
         assert agree(metric(*shuffled, sample_weight=weight[order]), metric(*rows, sample_weight=weight)), metric
@@ -122,9 +124,9 @@ def test_only_the_rank_of_the_confidence_matters(rows, transform):
         assert metric(y_true, y_pred, transform(confidence)) == metric(*rows)
 
 
-@given(outcomes(), seeds())
-@settings(max_examples=100, deadline=None)
-def test_values_keep_their_bounds(rows, seed):
+@given(outcomes(), st.data())
+@examples(100)
+def test_values_keep_their_bounds(rows, data):
     y_true, wrong, confidence = rows
     perfect = np.where(wrong, -1.0, confidence)
     error_rate = wrong.mean()
@@ -133,17 +135,17 @@ def test_values_keep_their_bounds(rows, seed):
     assert augrc(*rows) <= aurc(*rows) + 1e-14
     assert accuracy_at_coverage(*rows, coverage=1) == pytest.approx(1 - error_rate)
     assert coverage_at_risk(*rows, max_risk=error_rate) == coverage_at_risk(*rows, max_risk=1) == 1
-    weight = 1 + np.random.default_rng(seed).random(len(wrong))
+    weight = 1 + data.draw(weights(len(wrong)))
     for metric in SCALARS:
         assert -1e-14 <= metric(*rows, sample_weight=weight) <= 1 + 1e-14
     assert aurc(*rows, sample_weight=weight) >= aurc(y_true, wrong, perfect, sample_weight=weight) - 1e-14
 
 
-@given(outcomes(), seeds())
-@settings(max_examples=50, deadline=None)
-def test_real_weights_are_smooth_and_split_at_will(rows, seed):
-    rng = np.random.default_rng(seed)
-    weight, part = 1 + 2 * rng.random(len(rows[0])), rng.random(len(rows[0]))
+@pytest.mark.slow
+@given(outcomes(), st.data())
+@examples(50)
+def test_real_weights_are_smooth_and_split_at_will(rows, data):
+    weight, part = 1 + data.draw(weights(len(rows[0]))), data.draw(weights(len(rows[0]))) / 5.0
     halves = [np.concatenate([column, column]) for column in rows]
     for metric in METRICS:
         split = metric(*halves, sample_weight=np.concatenate([weight * part, weight * (1 - part)]))
@@ -221,6 +223,7 @@ def test_one_column_equals_two(rows, metric):
     assert metric(names, p, labels=["birch", "ash"]) == metric(y, both[:, ::-1], labels=[1, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SCALARS)
 @pytest.mark.parametrize("names", [None, NAMES])
 @pytest.mark.parametrize("k", [2, 3])

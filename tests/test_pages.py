@@ -27,6 +27,7 @@ def name_of(page):
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -85,6 +86,7 @@ def test_the_reference_shows_every_command():
     assert set(commands) == shown
 
 
+@pytest.mark.slow
 def test_the_reference_has_every_finding():
     calls = [
         node

@@ -60,6 +60,7 @@ class TestErrors:
         assert (missing.module, missing.extra) == ("pyarrow", "cli")
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("here")
 class TestFullDisk:
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
@@ -79,6 +80,7 @@ class TestFullDisk:
         assert done.stderr == b"sepc predict: standard output: No space left on device\n"
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("here")
 class TestInterruption:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

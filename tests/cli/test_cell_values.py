@@ -12,6 +12,7 @@ from sepc.cli.notations import GivenNotation
 
 @pytest.mark.usefixtures("here")
 class TestCellValues:
+    @pytest.mark.slow
     def test_labels_come_out_as_they_went_in(self):
         for labels in (("0", "1"), ("01", "1"), ("-3", "12"), ("1.0", "2.0"), ("n o", "yes, so")):
             rows = [[*row[:-1], labels[row[-1] == "yes"]] for row in records(60)]

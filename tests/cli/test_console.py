@@ -11,6 +11,8 @@ from said import said
 
 from sepc.cli import console
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.usefixtures("here")
 class TestWords:

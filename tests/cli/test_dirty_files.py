@@ -173,6 +173,22 @@ REFUSED = {
     "an archive": (archive(), "", ".xlsx"),
 }
 
+# Reports read with the other commands; here are kinds of columns and labels that they have to show.
+SHOWN = (
+    "plain",
+    "semicolons and decimal commas",
+    "line breaks within",
+    "euros",
+    "percent",
+    "dates with times",
+    "gaps of all kinds",
+    "ids of twenty digits",
+    "a text that differs in each row",
+    "a column without a name",
+    "labels with accents",
+    "large numbers",
+)
+
 
 @pytest.fixture
 def in_folder(tmp_path, monkeypatch):
@@ -191,6 +207,7 @@ def test_there_are_enough_of_them():
 
 @pytest.mark.usefixtures("in_folder")
 class TestDirtyFiles:
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", READ)
     def test_what_can_be_read_is_read_right_by_all_commands(self, case, capsys):
         content, extra, expected = READ[case]
@@ -217,7 +234,8 @@ class TestDirtyFiles:
         trust = verdicts[3][verdicts[0].index("sepc_trust" if case == "names of ours" else "trust")]
         assert float(trust.replace(",", ".")) == told["trust"]
 
-    @pytest.mark.parametrize("case", READ)
+    @pytest.mark.slow
+    @pytest.mark.parametrize("case", SHOWN)
     def test_reports_read_them_too(self, case):
         content, extra, _ = READ[case]
         write(content)

@@ -37,6 +37,7 @@ class TestHelp:
 
 @pytest.mark.usefixtures("here")
 class TestQuiet:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "line",
         [

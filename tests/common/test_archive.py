@@ -16,6 +16,7 @@ SHAPES = hnp.array_shapes(max_dims=3, min_side=0, max_side=4)
 ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, SHAPES))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef"), ARRAYS))
 def test_arrays_come_back_as_they_were(tmp_path_factory, arrays):
     path = tmp_path_factory.mktemp("archive") / "a"

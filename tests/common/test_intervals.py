@@ -9,6 +9,7 @@ from scipy.stats import binom, binomtest
 from sepc.common.intervals import exact_interval, frequent_subgroups, upper_limit
 
 
+@pytest.mark.slow
 @given(st.integers(0, 400), st.integers(1, 400), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
 def test_the_interval_is_that_of_scipys_binomial_test(hits, others, confidence):
     for k in (hits, 0, hits + others):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
-from strategies import seeds
+from strategies import decimals, examples
 
 from sepc.estimators.calibrating import _Loss, learn_calibration
 from sepc.model.calibration import STRANGE, Calibration, log_density, strange_below
@@ -19,12 +21,24 @@ def sure_of(n, n_classes, share_right, sharpness, rng):
     return joint, codes
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_gradient_and_hessian_of_the_loss_are_its_differences(seed):
-    rng = np.random.default_rng(seed)
-    joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
-    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(40) ** 4, rng.random(40))
+@st.composite
+def joint_densities(draw, n_classes):
+    """Return logarithms of joint densities, sharp or not, and classes of which most are the likeliest."""
+    n = draw(st.integers(1, 40))
+    joint = draw(st.sampled_from([0.1, 1.0, 4.0])) * draw(decimals((n, n_classes), 300))
+    joint -= np.abs(draw(decimals((n, 1))))
+    right = draw(arrays(bool, n, elements=st.sampled_from([True, True, True, False])))
+    return joint, np.where(
+        right, joint.argmax(axis=1), draw(arrays(np.int64, n, elements=st.integers(0, n_classes - 1)))
+    )
+
+
+@examples(30)
+@given(joint_densities(3))
+def test_gradient_and_hessian_of_the_loss_are_its_differences(data):
+    (joint, codes), rng = data, np.random.default_rng(0)
+    n = len(codes)
+    loss = _Loss(joint, codes, np.array([0.5, 0.3, 0.2]), rng.random(n) ** 4, rng.random(n))
     at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
     steps = 1e-6 * np.eye(5)
     found = [(loss(at + step)[0] - loss(at - step)[0]) / 2e-6 for step in steps]
@@ -34,26 +48,25 @@ def test_gradient_and_hessian_of_the_loss_are_its_differences(seed):
     np.testing.assert_allclose(hessian, found, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(seed):
-    rng = np.random.default_rng(seed)
-    joint, codes = sure_of(40, 3, 0.7, rng.uniform(0.1, 20.0), rng)
-    known, share, level = rng.random(40), np.array([0.5, 0.3, 0.2]), float(rng.normal(-3.0, 3.0))
+@examples(30)
+@given(joint_densities(3))
+def test_the_loss_is_that_of_the_probabilities_that_a_calibration_gives(data):
+    (joint, codes), rng = data, np.random.default_rng(0)
+    known, share, level = rng.random(len(codes)), np.array([0.5, 0.3, 0.2]), float(rng.normal(-3.0, 3.0))
     loss = _Loss(joint, codes, share, expit(level - log_density(joint)), known)
     at = np.array([rng.uniform(-1, 3), rng.uniform(-8, 1), *rng.normal(size=3)])
-    unexplained, correction = float(expit(at[1])), at[2:] - at[2:].mean()
+    judged = np.isin(np.arange(3), codes)  # a class without records is not corrected
+    unexplained, correction = float(expit(at[1])), np.where(judged, at[2:] - at[2:][judged].mean(), 0.0)
     calibration = Calibration(float(np.exp(at[0])), correction, unexplained, level, share, np.empty(0))
-    losses = -np.log(calibration.posterior(joint, known)[np.arange(40), codes])
+    losses = -np.log(calibration.posterior(joint, known)[np.arange(len(codes)), codes])
     drawn = at[0] ** 2 - 0.5 * np.log(unexplained) + 3.0 * correction @ correction
     assert loss(at)[0] == pytest.approx(losses.sum() + drawn, rel=1e-9)
 
 
-@settings(max_examples=20)
-@given(seeds())
-def test_nothing_nearby_has_less_loss(seed):
-    rng = np.random.default_rng(seed)
-    joint, codes = sure_of(200, 2, 0.9, rng.uniform(1.0, 9.0), rng)
+@examples(20)
+@given(joint_densities(2))
+def test_nothing_nearby_has_less_loss(data):
+    (joint, codes), rng = data, np.random.default_rng(0)
     found = learn_calibration(joint, codes, np.bincount(codes, minlength=2))
     far = 1.0 / (1.0 + np.exp(log_density(joint) - found.level))
     loss = _Loss(joint, codes, found.class_share, far)
@@ -63,12 +76,10 @@ def test_nothing_nearby_has_less_loss(seed):
     assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-9
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_order_of_records(seed):
-    rng = np.random.default_rng(seed)
-    n_classes = int(rng.integers(2, 5))
-    joint, codes = sure_of(150, n_classes, rng.uniform(0.5, 1.0), rng.uniform(0.3, 9.0), rng)
+@examples(30)
+@given(st.integers(2, 4).flatmap(joint_densities))
+def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_order_of_records(data):
+    (joint, codes), rng, n_classes = data, np.random.default_rng(0), data[0].shape[1]
     count = np.bincount(codes, minlength=n_classes) + 1
     found = learn_calibration(joint, codes, count)
     loss = _Loss(joint, codes, found.class_share, expit(found.level - log_density(joint)))
@@ -167,18 +178,17 @@ class TestCorrection:
         np.testing.assert_allclose(half, [0.5 * found.correction, found.correction])
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_probabilities_sum_to_1_and_far_away_they_are_the_shares(seed):
-    rng = np.random.default_rng(seed)
-    joint, codes = sure_of(60, 3, 0.8, 4.0, rng)
+@examples(30)
+@given(joint_densities(3))
+def test_probabilities_sum_to_1_and_far_away_they_are_the_shares(data):
+    joint, codes = data
     count = np.bincount(codes, minlength=3) + 1
     found = learn_calibration(joint, codes, count)
     proba = found.posterior(joint)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
     assert (proba > 0).all()
     far = found.posterior(joint - 1e4)
-    np.testing.assert_allclose(far, np.tile(count / count.sum(), (60, 1)), rtol=1e-9)
+    np.testing.assert_allclose(far, np.tile(count / count.sum(), (len(codes), 1)), rtol=1e-9)
 
 
 class TestTypicality:

@@ -73,6 +73,7 @@ class TestLaws:
         one, two = make().fit(X, y), make().fit(X[order], y[order])
         assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["groups", "ensemble_of_groups"])
     def test_no_verdict_depends_on_the_other_rows(self, name, request):
         clf, X, _ = request.getfixturevalue(name)

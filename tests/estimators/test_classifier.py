@@ -10,14 +10,16 @@ import polars as pl
 import pytest
 from coded import raises, warns
 from fitted_classifiers import overlapping, same_model
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from strategies import labelled_points, seeds
+from strategies import classified_points, examples
 
 from sepc import SEPClassifier, select_n_imp
 from sepc.feedback import FeedbackMonitor
@@ -26,23 +28,15 @@ from sepc.model.decision import TRUST_METHODS
 ignore_few = pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
 
 
-def data_of(seed):
-    """Return a random small labelled set with two or three classes."""
-    A, B, n_imp = labelled_points(seed)
-    X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
-    if seed % 2 and len(A) > 3:
-        y[: len(A) // 2] = "c"
-    return X, y, n_imp
-
-
 @ignore_few
 class TestLaws:
-    @settings(max_examples=100, deadline=None)
-    @given(seeds())
-    def test_verdicts_obey_their_bounds(self, seed):
-        X, y, n_imp = data_of(seed)
+    @pytest.mark.slow
+    @examples(40)
+    @given(classified_points())
+    def test_verdicts_obey_their_bounds(self, data):
+        X, y, n_imp = data
         clf = SEPClassifier(n_imp=n_imp).fit(X, y)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         Z = np.vstack([X, X.mean(0) + 3 * X.std(0) * rng.normal(size=(30, X.shape[1]))])
         a, proba = clf.assess(Z), clf.predict_proba(Z)
         binary = len(clf.classes_) == 2
@@ -55,31 +49,34 @@ class TestLaws:
         assert (a.counts.sum(axis=1) > 0).all()
         assert (a.distance[a.rule != "R3"] == 0).all()
 
-    @settings(max_examples=60, deadline=None)
-    @given(seeds())
-    def test_the_order_of_rows_does_not_matter(self, seed):
-        X, y, n_imp = data_of(seed)
-        order = np.random.default_rng(seed).permutation(len(X))
+    @pytest.mark.slow
+    @examples(25)
+    @given(classified_points())
+    def test_the_order_of_rows_does_not_matter(self, data):
+        X, y, n_imp = data
+        order = np.random.default_rng(0).permutation(len(X))
         p, q = SEPClassifier(n_imp=n_imp).fit(X, y), SEPClassifier(n_imp=n_imp).fit(X[order], y[order])
         assert same_model(p, q)
         assert np.array_equal(p.mean_, q.mean_)
         assert p.assess(X).to_frame().equals(q.assess(X).to_frame())
 
-    @settings(max_examples=60, deadline=None)
-    @given(seeds())
-    def test_one_row_at_a_time_and_all_at_once(self, seed):
-        X, y, n_imp = data_of(seed)
+    @pytest.mark.slow
+    @examples(25)
+    @given(classified_points())
+    def test_one_row_at_a_time_and_all_at_once(self, data):
+        X, y, n_imp = data
         clf = SEPClassifier(n_imp=n_imp).fit(X, y)
         Z = np.vstack([X, X.mean(0) + 3 * X.std(0)])
         together, alone = clf.assess(Z), [clf.assess(z[None]) for z in Z]
         for field in ("label", "trust", "rule", "reason", "region", "counts", "distance"):
             assert np.array_equal(getattr(together, field), np.concatenate([getattr(a, field) for a in alone]))
 
-    @settings(max_examples=60, deadline=None)
-    @given(seeds())
-    def test_blocks_and_isolated_points_are_rows_of_the_training_set(self, seed):
-        X, y, n_imp = data_of(seed)
-        clf = SEPClassifier(n_imp=n_imp, trust="local" if seed % 3 else "paper").fit(X, y)
+    @pytest.mark.slow
+    @examples(25)
+    @given(classified_points(), st.sampled_from(["local", "paper"]))
+    def test_blocks_and_isolated_points_are_rows_of_the_training_set(self, data, trust):
+        X, y, n_imp = data
+        clf = SEPClassifier(n_imp=n_imp, trust=trust).fit(X, y)
         for k, p in enumerate(clf.partitions_):
             own = y == clf.classes_[k]
             together = [y == label for label in clf.classes_]
@@ -87,13 +84,16 @@ class TestLaws:
                 rows = [b.members for b in p.blocks if b.side == side]
                 assert sorted(np.concatenate([*rows, p.isolated[side]])) == np.flatnonzero(mask).tolist()
 
-    @settings(max_examples=30, deadline=None)
-    @given(seeds())
-    def test_float32_copies_of_whole_numbers_give_the_same_verdicts(self, seed):
-        rng = np.random.default_rng(seed)
-        X = rng.integers(-20, 20, size=(60, 3))
-        y = (X[:, 0] + rng.integers(-8, 8, size=60) > 0).astype(int)
-        Z = rng.integers(-30, 30, size=(50, 3))
+    @pytest.mark.slow
+    @examples(12)
+    @given(
+        arrays(np.int64, st.tuples(st.integers(2, 60), st.just(3)), elements=st.integers(-20, 20), fill=st.nothing()),
+        st.integers(1, 8),
+    )
+    def test_float32_copies_of_whole_numbers_give_the_same_verdicts(self, X, every):
+        y = (np.arange(len(X)) % every == 0) ^ (X[:, 0] > 0)
+        y[:2] = False, True
+        Z = np.random.default_rng(0).integers(-30, 30, size=(50, 3))
         frames = [
             SEPClassifier().fit(X.astype(kind), y).assess(Z.astype(kind)).to_frame()
             for kind in (np.float64, np.float32, int)
@@ -189,6 +189,7 @@ class TestFrames:
 
 
 class TestWithScikitLearn:
+    @pytest.mark.slow
     def test_pipeline_search_and_calibration(self, cancer):
         X, y = cancer
         search = GridSearchCV(
@@ -275,21 +276,20 @@ class TestEachReading:
         assert set(a.reason) <= {"inside", "overlap", "outside", "contested", "strange"}
         assert clf.score(X, y) > 0.7
 
+    @pytest.mark.slow
     @ignore_few
-    @settings(max_examples=25)
-    @given(seed=seeds())
-    def test_the_order_of_rows_does_not_matter_and_rows_are_judged_one_by_one(self, trust, seed):
-        A, B, n_imp = labelled_points(seed)
-        X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
-        if seed % 2 and len(A) > 3:
-            y[: len(A) // 2] = 2
-        order = np.random.default_rng(seed).permutation(len(X))
+    @examples(10)
+    @given(data=classified_points())
+    def test_the_order_of_rows_does_not_matter_and_rows_are_judged_one_by_one(self, trust, data):
+        X, y, n_imp = data
+        order = np.random.default_rng(0).permutation(len(X))
         p = SEPClassifier(trust=trust, n_imp=n_imp).fit(X, y)
         q = SEPClassifier(trust=trust, n_imp=n_imp).fit(X[order], y[order])
         assert p.assess(X).to_frame().equals(q.assess(X).to_frame())
         assert np.array_equal(p.predict_proba(X), q.predict_proba(X))
         assert np.array_equal(p.predict_proba(X), np.vstack([p.predict_proba(x[None]) for x in X]))
 
+    @pytest.mark.slow
     def test_what_reads_the_classifier_works(self, trust):
         X, y, Z = overlapping(3)
         clf = SEPClassifier(trust=trust).fit(X, y)

@@ -31,6 +31,7 @@ REAL = ("haberman", "seeds", "vertebral_3c", "glass", "blood_transfusion")
 
 @not_in_memory
 class TestAgreement:
+    @pytest.mark.slow
     @WHERE
     @pytest.mark.parametrize("name", SETS)
     def test_fits_are_those_of_an_array_in_memory(self, name, where, tmp_path):
@@ -38,6 +39,7 @@ class TestAgreement:
         X, y = make()
         agree(where(SEPClassifier(**settings), X, y), SEPClassifier(**settings).fit(X, y), X, tmp_path)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", REAL)
     def test_real_sets(self, name, tmp_path):
         X, y = real_set(name)
@@ -94,6 +96,7 @@ def test_trust_that_needs_points_held_out(where, trust):
         where(SEPClassifier(trust=trust), *iris())
 
 
+@pytest.mark.slow
 @not_in_memory
 @WHERE
 def test_a_core_and_passes_give_the_same_model_wherever_the_records_are(where, small_core):
@@ -147,6 +150,7 @@ class TestVoters:
         assert same_model(SEPClassifier(trust=trust, standardize=False).fit(moved, y), clf)
 
 
+@pytest.mark.slow
 class TestMemory:
     """The limit is for sets of a megabyte and more: below that plain code is worth more than a few kilobytes."""
 
@@ -156,7 +160,7 @@ class TestMemory:
         X = np.random.default_rng(0).standard_normal((n, d))
         X[:, 0] += 2.0 * y
         assert X.nbytes >= 1e6
-        SEPClassifier(n_imp=0.1).fit(X[:5000], y[:5000])  # the compiled code is loaded
+        SEPClassifier(n_imp=0.1).fit(X[:300], y[:300])  # the compiled code is loaded
         tracemalloc.start()
         try:
             SEPClassifier(n_imp=0.1).fit(X, y)

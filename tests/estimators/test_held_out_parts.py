@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
 from real_sets import every_set, real_set, some_of
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from strategies import seeds
+from strategies import drawn_points, examples
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.common.splits import IN_NO_PART
@@ -17,11 +18,12 @@ BUNDLED = [load_iris, load_wine, load_breast_cancer]
 
 
 class TestParts:
-    @settings(max_examples=40)
-    @given(seeds())
-    def test_equal_records_are_in_the_same_part_whatever_their_labels(self, seed):
-        rng = np.random.default_rng(seed)
-        points, codes = rng.integers(6, size=(40, 2)).astype(float), np.sort(rng.integers(2, size=40))
+    @examples(40)
+    @given(drawn_points(2, regimes=("lattice", "copies")), st.integers(0, 25))
+    def test_equal_records_are_in_the_same_part_whatever_their_labels(self, some, n_first):
+        # Where few differ, each record is dealt by itself.
+        points = np.vstack([some, np.random.default_rng(0).integers(6, size=(40, 2))])
+        codes = (np.arange(len(points)) >= n_first).astype(int)
         parts = parts_of(points, codes)
         for point in np.unique(points, axis=0):
             assert len(set(parts[(points == point).all(axis=1)])) == 1

@@ -18,7 +18,6 @@ from sepc.model.incomplete import completed
 
 MAKERS = {
     "one": lambda: SEPClassifier(n_imp=0.05),
-    "raw": lambda: SEPClassifier(n_imp=0.05, trust="raw"),
     "ensemble": lambda: SEPEnsembleClassifier(n_estimators=5),
 }
 
@@ -42,6 +41,7 @@ def fitted(request, cancer):
 
 
 class TestNewRecords:
+    @pytest.mark.slow
     def test_complete_ones_keep_their_bits(self, fitted, cancer):
         X = cancer[0][1::2]
         asked = np.vstack([X, with_gaps(X, 0.3)])
@@ -71,6 +71,7 @@ class TestNewRecords:
         proba = fitted[0].under(class_prior=prior).predict_proba(np.full((1, 10), np.nan))
         assert proba[0] == pytest.approx([0.9, 0.1], abs=1e-9)
 
+    @pytest.mark.slow
     def test_they_are_judged_better_than_by_filled_means(self, cancer):
         X, y = cancer
         asked, truth = with_gaps(X[1::2], 0.4), y[1::2]
@@ -113,6 +114,7 @@ class TestNewRecords:
 
 
 class TestRules:
+    @pytest.mark.slow
     def test_a_rule_is_known_where_no_value_could_change_it(self, cancer):
         X, y = cancer
         clf = SEPClassifier(n_imp=0.05).fit(X[::2, :3], y[::2])
@@ -161,6 +163,7 @@ class TestRules:
 
 
 class TestExplanations:
+    @pytest.mark.slow
     def test_it_says_what_is_missing_and_what_that_costs(self, fitted, cancer):
         X, _ = cancer
         for clf in fitted[:2]:
@@ -180,6 +183,7 @@ class TestExplanations:
             assert why.to_dict()["missing"]["features"] == list(why.missing.features)
             assert all(neighbour.values.keys() == {f"x{j}" for j in range(10)} for neighbour in why.neighbours)
 
+    @pytest.mark.slow
     def test_shares_add_up_to_the_trust_and_terms_to_the_odds(self, cancer):
         X, y = cancer
         for trust in ("local", "raw"):
@@ -200,6 +204,7 @@ class TestExplanations:
         odds = sum(voice.evidence for voice in why.voices) + why.leaning + why.background
         assert odds == pytest.approx(np.log(why.odds), abs=1e-9)
 
+    @pytest.mark.slow
     def test_a_change_leaves_alone_what_is_missing(self, fitted, cancer):
         X, _ = cancer
         clf = fitted[0]
@@ -224,6 +229,7 @@ class TestExplanations:
 
 
 class TestTraining:
+    @pytest.mark.slow
     def test_the_order_of_rows_does_not_matter(self, fitted, cancer):
         X, y = with_gaps(cancer[0][::2], 0.2), cancer[1][::2]
         order = np.random.default_rng(1).permutation(len(y))
@@ -231,6 +237,7 @@ class TestTraining:
         asked = with_gaps(cancer[0][1::2], 0.2, seed=7)
         assert np.array_equal(again.predict_proba(asked), fitted[1].predict_proba(asked))
 
+    @pytest.mark.study
     @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
     def test_it_is_better_than_filling_in_before(self, cancer, make):
         X, y = cancer
@@ -253,6 +260,7 @@ class TestTraining:
         near, far = np.abs(filled - X)[gaps], np.abs(np.nanmean(asked, axis=0) - X)[gaps]
         assert near.mean() < 0.6 * far.mean()
 
+    @pytest.mark.slow
     def test_categories_get_values_that_they_can_have(self):
         rng = np.random.default_rng(0)
         kind = rng.integers(0, 3, 200)
@@ -270,6 +278,7 @@ class TestTraining:
         clf = SEPClassifier(n_imp=0.05).fit(asked, kind > 0)
         assert clf.score(asked, kind > 0) > 0.9
 
+    @pytest.mark.slow
     def test_honest_probabilities_know_of_the_gaps(self, cancer):
         X, y = cancer
         clf = SEPEnsembleClassifier(n_estimators=4).fit(with_gaps(X[::2], 0.3), y[::2])
@@ -278,6 +287,7 @@ class TestTraining:
 
 
 class TestElsewhere:
+    @pytest.mark.slow
     @pytest.mark.parametrize("rows", [True, False])
     def test_files_keep_them(self, fitted, cancer, rows, tmp_path):
         clf = fitted[1]
@@ -300,6 +310,7 @@ class TestElsewhere:
         assert clf.assess(lazy).reason.compute().tolist() == clf.assess(asked).reason.tolist()
         assert np.array_equal(clf.assess(lazy).known.compute(), clf.assess(asked).known)
 
+    @pytest.mark.slow
     def test_monitors_queries_and_choices_take_them(self, cancer):
         X, y = cancer
         train, asked = with_gaps(X[::4], 0.1), with_gaps(X[1::4], 0.1, seed=1)
@@ -314,6 +325,7 @@ class TestElsewhere:
         path = sepc.select_n_imp(train, y[::4], candidates=[0.02, 0.1])
         assert path.best in (0.02, 0.1)
 
+    @pytest.mark.slow
     def test_reports_tell_of_them(self, cancer):
         pytest.importorskip("jinja2")
         X, y = cancer
@@ -349,6 +361,7 @@ class TestTables:
         )
         return full.mask(np.column_stack([np.zeros(n, dtype=bool), rng.random(n) < 0.25])), full, pays
 
+    @pytest.mark.slow
     def test_the_trust_that_is_expected_is_the_trust_that_comes(self):
         """Also where a feature says that the value is missing: it will say something else."""
         table, _, pays = self.make(0)
@@ -374,6 +387,7 @@ class TestTables:
 
 
 class TestFewValues:
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
     def test_the_order_of_rows_does_not_matter_where_gaps_alone_differ(self, make):
         rng = np.random.default_rng(0)

@@ -7,10 +7,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
+from strategies import examples
 
 from sepc import SEPClassifier, metrics, select_n_imp
 from sepc.estimators import NImpPath
@@ -87,7 +88,7 @@ class TestChoice:
 
 
 class TestFolds:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.lists(st.integers(1, 12), min_size=2, max_size=4), st.integers(2, 7), st.integers(0, 99))
     def test_each_class_is_spread_evenly_and_never_all_held_out(self, sizes, cv, seed):
         if max(sizes) == 1:
@@ -106,6 +107,7 @@ class TestFolds:
         assert totals.max() - totals.min() <= 1
         assert totals.min() >= 1
 
+    @pytest.mark.slow
     def test_no_fold_is_fitted_to(self, iris):
         X, y = iris
         X = X + 1e-6 * np.arange(len(X))[:, None]  # no two rows are equal
@@ -134,16 +136,19 @@ class TestFolds:
 
 
 class TestPath:
+    @pytest.mark.slow
     def test_it_is_deterministic(self, iris, chosen):
         assert select_n_imp(*iris, candidates=[0, 2, 0.1]).to_dict() == chosen.to_dict()
         other = select_n_imp(*iris, candidates=[0, 2, 0.1], random_state=1)
         assert not np.array_equal(other.risks, chosen.risks)
 
+    @pytest.mark.slow
     def test_the_order_of_rows_and_of_candidates_does_not_matter(self, iris, chosen):
         X, y = iris
         order = np.random.default_rng(0).permutation(len(X))
         assert select_n_imp(X[order], y[order], candidates=[0.1, 2, 0]).to_dict() == chosen.to_dict()
 
+    @pytest.mark.slow
     def test_several_processes_find_the_same(self, iris, chosen):
         assert select_n_imp(*iris, candidates=[0, 2, 0.1], n_jobs=2).to_dict() == chosen.to_dict()
 
@@ -158,6 +163,7 @@ class TestPath:
             assert result.error == np.mean(a.label != y[fold == f])
             assert result.outside == np.mean(a.rule == "R3")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("metric", ["aurc", "augrc", "error"])
     def test_the_metric_decides(self, iris, metric):
         found = select_n_imp(*iris, candidates=[0, 0.2], metric=metric, rule="best")
@@ -165,6 +171,7 @@ class TestPath:
         assert table[metric][found.best_index] == table[metric].min()
         assert table.accuracy.to_numpy() == pytest.approx(1 - table.error.to_numpy())
 
+    @pytest.mark.slow
     def test_frames_are_of_the_library_that_came_in_and_labels_of_any_kind(self, iris, chosen):
         X, y = iris
         names = np.array(["x", "y", "z"])[y]
@@ -174,6 +181,7 @@ class TestPath:
             assert isinstance(found.folds, library.DataFrame)
             assert np.array_equal(found.risks, chosen.risks)
 
+    @pytest.mark.slow
     def test_refit_fits_the_choice_with_the_other_parameters(self, iris):
         X, y = iris
         found = select_n_imp(X, y, candidates=[0, 0.1], estimator=SEPClassifier(standardize=False, n_imp=7))
@@ -208,6 +216,7 @@ class TestDensity:
     def test_few_folds_need_a_large_correlation(self):
         assert path([[0.1] * 5]).needed_correlation == pytest.approx(0.8783, abs=1e-4)  # tables of Pearson's r
 
+    @pytest.mark.slow
     def test_units_do_not_change_the_order_of_folds(self):
         X, y = load_iris(return_X_y=True)
         one, two = (select_n_imp(X * unit, y, candidates=[2]).folds for unit in (1.0, 1000.0))

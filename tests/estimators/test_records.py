@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import seeds
+from hypothesis.extra.numpy import arrays
+from strategies import examples
 
 from sepc import SEPClassifier
 from sepc.common.splits import IN_NO_PART, record_hashes
@@ -30,7 +31,7 @@ class TestParts:
 
 
 class TestCounts:
-    @settings(max_examples=60)
+    @examples(60)
     @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=12), st.integers(40, 5000))
     def test_every_class_is_there_and_there_are_no_more_than_asked_for(self, sizes, n):
         sizes = np.array(sizes)
@@ -45,12 +46,10 @@ class TestCounts:
 
 
 class TestChosen:
-    @settings(max_examples=30)
-    @given(seeds())
-    def test_the_order_of_records_does_not_matter(self, seed):
-        rng = np.random.default_rng(seed)
-        hashes = rng.integers(0, 50, 200).astype(np.uint64)
-        order = rng.permutation(200)
+    @examples(30)
+    @given(arrays(np.uint64, st.integers(40, 200), elements=st.integers(0, 50)))
+    def test_the_order_of_records_does_not_matter(self, hashes):
+        order = np.random.default_rng(0).permutation(len(hashes))
         one, other = evenly_by_hash(hashes, 40), evenly_by_hash(hashes[order], 40)
         assert np.sort(hashes[one]).tolist() == np.sort(hashes[order][other]).tolist()
 
@@ -58,10 +57,9 @@ class TestChosen:
         hashes = np.repeat(np.array([3, 9], dtype=np.uint64), [900, 100])
         assert np.bincount(hashes[evenly_by_hash(hashes, 50)].astype(int))[[3, 9]].tolist() == [45, 5]
 
-    @settings(max_examples=30)
-    @given(seeds())
-    def test_the_same_ones_are_found_by_their_hashes(self, seed):
-        hashes = np.random.default_rng(seed).integers(0, 20, 100).astype(np.uint64)
+    @examples(30)
+    @given(arrays(np.uint64, st.integers(30, 100), elements=st.integers(0, 20)))
+    def test_the_same_ones_are_found_by_their_hashes(self, hashes):
         chosen = hashes[evenly_by_hash(hashes, 30)]
         assert np.sort(hashes[first_of_each(hashes, chosen)]).tolist() == np.sort(chosen).tolist()
 
@@ -89,6 +87,7 @@ class TestFits:
         members, others = (np.concatenate([b.members for b in clf.partitions_[0].blocks]) for clf in (one, other))
         assert np.sort(members).tolist() == np.sort(order[others]).tolist()
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small_core")
     def test_jobs_change_nothing(self):
         X, y = clouds(40_000)

@@ -40,6 +40,7 @@ def along_lines(clf, x, records, scale):
     return float((high * np.linalg.norm((ends - x) / scale, axis=1)).min(initial=np.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "clf", "n"),
     [

@@ -43,6 +43,7 @@ class TestExplain:
         assert [n.label for n in why.neighbours] == y[::2][nearest].tolist()
         assert why.neighbours[0].values == pytest.approx(X[::2].iloc[nearest[0]].to_dict())
 
+    @pytest.mark.slow
     def test_shares_say_what_distance_and_depth_are_made_of(self, cancer, fitted):
         X, _ = cancer
         for i in range(1, 60, 2):

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from coded import raises
-from hypothesis import given, settings
-from strategies import seeds
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from strategies import drawn_points, examples, orders
 
 from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
@@ -18,14 +20,15 @@ def watch(clf, iris):
 
 
 class TestAudit:
-    @settings(max_examples=20, deadline=None)
-    @given(seeds())
-    def test_the_order_of_rows_does_not_matter(self, seed):
-        rng = np.random.default_rng(seed)
-        rows = rng.integers(3, size=(60, 2)) + np.where(rng.random((60, 2)) < 0.3, np.nan, rng.random((60, 2)))
+    @examples(20)
+    @given(drawn_points(2), st.data())
+    def test_the_order_of_rows_does_not_matter(self, rows, data):
+        n = len(rows)
+        rows = np.where(data.draw(arrays(bool, (n, 2))), np.nan, rows)
         rows[np.isnan(rows).all(axis=1)] = -0.0
-        accepted, trust = rng.random(60) < 0.8, rng.uniform(0.9, 1.0, 60)
-        order = rng.permutation(60)
+        accepted = data.draw(arrays(bool, n))
+        trust = data.draw(arrays(np.int64, n, elements=st.integers(90, 100))) / 100.0
+        order = data.draw(orders(n))
         for by_trust in (False, True):
             one = audit_of(rows, accepted, trust, 0.3, 5, by_trust)
             two = audit_of(rows[order], accepted[order], trust[order], 0.3, 5, by_trust)

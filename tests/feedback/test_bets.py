@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from sepc.feedback.bets import ODDS_RATIOS, SequentialBets, log_factors
 from sepc.feedback.drift import SequentialRateTest
@@ -13,14 +14,14 @@ chances = st.floats(0.02, 1.0)
 
 
 class TestFactors:
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     @given(rates)
     def test_where_all_have_labels_they_are_likelihood_ratios(self, p):
         found = np.exp(log_factors(np.array([p, p]), np.array([True, False]), np.ones(2)))
         assert np.allclose(found[0], ODDS_RATIOS / (1.0 + (ODDS_RATIOS - 1.0) * p), rtol=1e-12)
         assert np.allclose(found[1], 1.0 / (1.0 + (ODDS_RATIOS - 1.0) * p), rtol=1e-12)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     @given(rates, st.lists(st.tuples(chances, st.floats(0.0, 1.0), st.floats(0.01, 1.0)), min_size=1, max_size=5))
     def test_they_are_fair_whatever_the_policy(self, limit, kinds):
         """Kinds of records, each with its chance of a label, its rate of errors, and how common it is."""

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from strategies import examples
 
 from sepc import SEPClassifier
 from sepc.common.intervals import exact_interval, upper_limit
@@ -29,7 +30,7 @@ class TestDrift:
             fails = np.array([upper_limit(k, n, risk) < p for k in hits.tolist()])
             assert binom.pmf(hits, n, p)[fails].sum() <= risk
 
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     @given(st.integers(0, 60), st.integers(0, 60))
     def test_the_interval_holds_the_share_and_mirrors(self, hits, misses):
         low, high = exact_interval(hits, hits + misses)
@@ -37,6 +38,7 @@ class TestDrift:
         assert hits + misses == 0 or low <= hits / (hits + misses) <= high
         assert exact_interval(misses, hits + misses) == pytest.approx((1 - high, 1 - low))
 
+    @pytest.mark.slow
     def test_bets_are_fair(self):
         """At the limit the expected winnings are the stake, whatever the batches."""
         held_out = np.array([[3, 40], [5, 40]])
@@ -57,9 +59,10 @@ class TestDrift:
         assert expected_winnings(0.7 * limits) < 1.0
         assert expected_winnings(1.4 * limits) > 1.0
 
+    @pytest.mark.study
     def test_false_alarms_are_as_rare_as_stated(self):
         """Many lives of a monitor, training set and stream drawn anew each time."""
-        rate, runs = 0.2, 60
+        rate, runs = 0.2, 25
         alarms = {"drift": 0, "errors": 0}
         for seed in range(runs):
             rng = np.random.default_rng(seed)
@@ -70,6 +73,7 @@ class TestDrift:
             alarms["errors"] += monitor.error_drift.alarm
         assert max(alarms.values()) <= binom.isf(0.001, runs, rate)
 
+    @pytest.mark.slow
     def test_a_shift_rings_soon_and_only_once(self):
         rng = np.random.default_rng(0)
         monitor = FeedbackMonitor(SEPClassifier().fit(*gaussians(200, rng)))

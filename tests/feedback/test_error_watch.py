@@ -1,6 +1,8 @@
 """Test of errors as a whole and in parts: fair bets, rare false alarms, named parts, and since when."""
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,6 +37,12 @@ def overlapping(n, rng):
     return X, y
 
 
+@cache
+def watched(seed, rate):
+    X, y = overlapping(600, np.random.default_rng(seed))
+    return FeedbackMonitor(SEPClassifier().fit(X, y), false_alarm_rate=rate, least_probability=0.05)
+
+
 class TestFairness:
     def test_all_processes_together_are_fair(self):
         """At the limits of all processes, records of two kinds with chances of their own: the mean wealth is 1."""
@@ -66,6 +74,7 @@ class TestFairness:
         assert mean_wealth(limits[0] / limits[1:].mean()) <= 1.0 + 1e-12
         assert mean_wealth(min(2.0, 0.99 / limits[1:].max())) > 1.0
 
+    @pytest.mark.study
     @pytest.mark.parametrize(("chosen", "rings"), [(True, False), (False, True)])
     def test_where_the_rate_is_known_well_the_bets_alone_keep_theirs(self, chosen, rings):
         """Hard records are always labelled, easy ones seldom; held-out records are so many that limits are rates."""
@@ -102,13 +111,14 @@ class TestFairness:
         assert found.evidence == pytest.approx(same.evidence, rel=1e-9)
         assert replace(found, parts=(), evidence=same.evidence) == same
 
+    @pytest.mark.study
     @pytest.mark.parametrize("policy", ["audit", "by trust", "refused alone, as if they were all"])
     def test_labels_of_refused_records_with_an_audit_ring_as_rarely_as_stated(self, policy):
         rate, runs, alarms = 0.2, 10, 0
         for seed in range(runs):
             rng = np.random.default_rng(seed)
-            X, y = overlapping(600, rng)
-            monitor = FeedbackMonitor(SEPClassifier().fit(X, y), false_alarm_rate=rate, least_probability=0.05)
+            monitor = deepcopy(watched(seed, rate))
+            overlapping(600, rng)  # its training records
             for week in range(8):
                 X, y = overlapping(200, rng)
                 audit = monitor.audit(X, share=0.1, seed=week, by_trust=policy == "by trust")
@@ -123,6 +133,7 @@ class TestFairness:
 
 
 class TestParts:
+    @pytest.mark.slow
     def test_the_region_that_drifts_is_named_with_when_it_began(self, clf):
         rng = np.random.default_rng(1)
         monitor, batch = FeedbackMonitor(clf), 0
@@ -144,6 +155,7 @@ class TestParts:
         assert f" {first.since}" in repr(state)
         assert first.features == ()
 
+    @pytest.mark.slow
     def test_what_has_rung_stays_as_it_was_told(self, clf):
         rng = np.random.default_rng(2)
         monitor = FeedbackMonitor(clf)
@@ -156,6 +168,7 @@ class TestParts:
         after = monitor.error_drift
         assert (after.when, after.parts) == (before.when, before.parts)
 
+    @pytest.mark.slow
     def test_a_rise_everywhere_is_overall(self, clf):
         rng = np.random.default_rng(3)
         monitor = FeedbackMonitor(clf)
@@ -171,6 +184,7 @@ class TestParts:
             monitor.observe(X, np.where(rng.random(60) < 0.2, other, y), labels="all")
         assert [part.kind for part in monitor.error_drift.parts] == ["overall"]
 
+    @pytest.mark.slow
     def test_the_order_of_rows_does_not_matter(self, clf):
         rng = np.random.default_rng(4)
         one, two = FeedbackMonitor(clf), FeedbackMonitor(clf)

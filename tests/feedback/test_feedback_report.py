@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
@@ -28,6 +29,7 @@ def test_repeated_records_are_counted_and_told():
     assert repr(monitor.report()) != repr(replace(monitor.report(), n_repeated=0))
 
 
+@pytest.mark.slow
 def test_many_regions_with_wrong_verdicts_are_told_in_a_few_lines():
     X, y = np.arange(200.0)[:, None], np.arange(200) // 10 % 2
     report = FeedbackMonitor(SEPClassifier(n_imp=0).fit(X, y)).observe(X + 0.1, 1 - y).report()

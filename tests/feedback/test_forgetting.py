@@ -46,6 +46,7 @@ def test_weights_fall_with_age_and_the_newest_count_fully(n_training, n_observed
         assert Forgetting("fading", size).weights(np.array([size]))[0] == 0.5
 
 
+@pytest.mark.slow
 def test_after_a_drift_it_forgets_and_labels_of_today_are_right_more_often(drifted):
     clf, monitor = drifted
     X, y = records(2000, np.pi / 2, 9)
@@ -59,6 +60,7 @@ def test_after_a_drift_it_forgets_and_labels_of_today_are_right_more_often(drift
     assert changes.to_dict()["forgetting"]["kind"] == changes.forgetting.kind
 
 
+@pytest.mark.slow
 def test_without_a_drift_everything_is_kept_or_costs_little():
     clf = SEPClassifier(n_imp=0.05).fit(*records(300, 0.0, 0))
     monitor = FeedbackMonitor(clf).observe(*records(200, 0.0, 1), labels="all")

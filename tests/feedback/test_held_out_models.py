@@ -1,6 +1,7 @@
 """Models fitted without a part of the training set, and what they are compared on."""
 
 import numpy as np
+import pytest
 from coded import raises
 
 from sepc import SEPClassifier
@@ -20,6 +21,7 @@ class TestHeldOutModels:
             one = SEPClassifier().fit(X[rest], y[rest])
             assert (outside, n) == (np.count_nonzero(one.assess(X[part]).rule == "R3"), len(part))
 
+    @pytest.mark.slow
     def test_the_parts_do_not_depend_on_the_order_of_the_training_rows(self, iris):
         X, y = iris
         order = np.random.default_rng(0).permutation(len(X))

@@ -39,6 +39,7 @@ def feed(monitor, batches=BATCHES):
 
 
 class TestResume:
+    @pytest.mark.slow
     def test_it_says_what_a_monitor_says_that_never_stopped(self, clf, tmp_path):
         whole = told(feed(FeedbackMonitor(clf)))
         path = tmp_path / "watch.log"
@@ -73,6 +74,7 @@ class TestResume:
             again = ObservationLog(path, *named)
             assert (len(again.batches), again.n_lost) == (n + 1, 0)
 
+    @pytest.mark.slow
     def test_same_numbers_after_a_sudden_end(self, clf, tmp_path):
         path = tmp_path / "watch.log"
         feed(FeedbackMonitor.resume(clf, path), BATCHES[:3])
@@ -104,6 +106,7 @@ class TestResume:
             with raises("log-damaged"):
                 ObservationLog(path, *named)
 
+    @pytest.mark.slow
     def test_what_belongs_to_something_else_is_refused(self, clf, tmp_path):
         path = tmp_path / "watch.log"
         feed(FeedbackMonitor.resume(clf, path), BATCHES[:1])
@@ -136,6 +139,7 @@ class TestResume:
         assert path.read_bytes() == before
         assert monitor.report().n == 0
 
+    @pytest.mark.slow
     def test_a_second_writer_is_noticed_and_nothing_of_its_is_lost(self, clf, tmp_path):
         one, two = (FeedbackMonitor.resume(clf, tmp_path / "w.log") for _ in range(2))
         two.observe(X[500:550])
@@ -147,6 +151,7 @@ class TestResume:
         with raises("log-gone"):
             two.observe(X[:3])
 
+    @pytest.mark.slow
     def test_labels_that_come_later_do_not_count_the_records_again(self, clf, tmp_path):
         later = FeedbackMonitor.resume(clf, tmp_path / "w.log").observe(X[500:560])
         later.observe(X[500:530], Y[500:530], labels="all", seen=True)
@@ -159,6 +164,7 @@ class TestResume:
         with raises("seen-without-y-true"):
             later.observe(X[:3], seen=True)
 
+    @pytest.mark.slow
     def test_ensembles_and_tables(self, tmp_path):
         table = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 1, "high", "low"))
         pipeline = make_table_pipeline().fit(table[:200], Y[:200])
@@ -168,6 +174,7 @@ class TestResume:
         one = FeedbackMonitor.resume(ensemble, tmp_path / "e.log").observe(X[500:560], Y[500:560], labels="all")
         assert told(FeedbackMonitor.resume(ensemble, tmp_path / "e.log")) == told(one)
 
+    @pytest.mark.slow
     def test_evidence_of_several_batches_adds_up(self, tmp_path):
         """None of them would ring by itself: more than twice as many records are outside as expected."""
         clf = SEPClassifier(n_imp=0.1).fit(X[:400], Y[:400])
@@ -183,6 +190,7 @@ class TestResume:
         assert together.drift.share > 1.5 * expected
         assert together.drift.alarm
 
+    @pytest.mark.slow
     def test_a_copy_goes_on_by_itself(self, clf, tmp_path):
         feed(FeedbackMonitor.resume(clf, tmp_path / "a.log"), BATCHES[:1])
         shutil.copy(tmp_path / "a.log", tmp_path / "b.log")

@@ -4,32 +4,32 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from strategies import labelled_points, seeds
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from strategies import classified_points, decimals, examples, orders
 
 from sepc import SEPClassifier
 from sepc.feedback import FeedbackMonitor
 
 
 class TestObservations:
-    @settings(max_examples=30, deadline=None)
-    @given(seeds())
+    @pytest.mark.slow
+    @examples(15)
+    @given(classified_points(), st.sampled_from(["local", "paper"]))
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    def test_they_are_those_of_a_plain_loop(self, seed):
-        rng = np.random.default_rng(seed)
-        A, B, n_imp = labelled_points(seed)
-        X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
-        if seed % 2 and len(A) > 3:
-            y[: len(A) // 2] = 2
-        clf = SEPClassifier(n_imp=n_imp, trust="paper" if seed % 3 == 1 else "local").fit(X, y)
+    def test_they_are_those_of_a_plain_loop(self, data, trust):
+        rng = np.random.default_rng(0)
+        X, y, n_imp = data
+        clf = SEPClassifier(n_imp=n_imp, trust=trust).fit(X, y)
         Z = X.mean(0) + 2.0 * X.std(0) * rng.standard_normal((60, X.shape[1]))
-        truth = rng.integers(4, size=60)
+        truth = np.array(list("abcd"))[rng.integers(4, size=60)]
         monitor = FeedbackMonitor(clf, reference=Z[:1] + 1.0)
         monitor.observe(Z[:20], truth[:20]).observe(Z[20:30]).observe(Z[30:], truth[30:])
         expected = defaultdict(lambda: [0, 0, 0])
         for i, z in enumerate(Z):
             a = clf.assess(z[None])
-            problem = a.label[0] if len(clf.partitions_) > 1 else 0
+            problem = np.searchsorted(clf.classes_, a.label[0]) if len(clf.partitions_) > 1 else 0
             tally = expected[problem, a.region[0]]
             tally[0] += 1
             if not 20 <= i < 30:
@@ -45,16 +45,18 @@ class TestObservations:
         assert report.n_outside == np.count_nonzero(clf.assess(Z).rule == "R3")
         assert report.trust == pytest.approx(clf.trust_score(Z).mean())
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    @settings(max_examples=20, deadline=None)
-    @given(seeds())
-    def test_the_order_of_rows_in_a_batch_does_not_matter(self, clf, iris, seed):
+    @examples(8)
+    @given(st.data())
+    def test_the_order_of_rows_in_a_batch_does_not_matter(self, clf, iris, data):
         X, y = iris
-        rng = np.random.default_rng(seed)
-        rows = rng.choice(len(X), size=40)
-        truth = np.where(rng.random(40) < 0.2, rng.choice(["odd", "strange"], size=40), y[rows])
-        Z = X[rows] + rng.standard_normal((40, 4))
-        order = rng.permutation(40)
+        n = data.draw(st.integers(1, 40))
+        rows = data.draw(arrays(np.int64, n, elements=st.integers(0, len(X) - 1)))
+        odd = data.draw(st.lists(st.sampled_from(["", "", "", "odd", "strange"]), min_size=n, max_size=n))
+        truth = np.array([other or label for other, label in zip(odd, y[rows], strict=True)])
+        Z = X[rows] + data.draw(decimals((n, 4), 200))
+        order = data.draw(orders(n))
         one, two = (FeedbackMonitor(clf, reference=X[1::2]) for _ in range(2))
         one.observe(Z, truth)
         two.observe(Z[order], truth[order])

@@ -39,6 +39,7 @@ def promise_of(parts, limit=0.05):
     return TrustThreshold.of_parts(kept, by="label", n_calibration=100 * parts, made_on="2026-03-01")
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "asked", [{}, {"by": "label"}, {"by": "region"}, {"by": "site"}, {"max_cost": 0.5, "costs": COSTS}]
 )
@@ -84,6 +85,7 @@ def test_the_part_that_is_broken_is_named_and_since_when(clf):
     assert " ill " in repr(state)
 
 
+@pytest.mark.study
 def test_false_alarms_are_no_more_frequent_than_stated_with_an_audit_of_few():
     """Errors exactly at the limit; each record is looked at with a chance of its own."""
     rng, rings, runs = np.random.default_rng(0), 0, 300
@@ -122,6 +124,7 @@ def test_refused_records_and_rows_in_another_order_change_nothing():
     assert one.state() == two.state() == three.state()
 
 
+@pytest.mark.slow
 def test_nothing_is_watched_without_a_promise_or_a_word_on_labels(clf, tmp_path):
     assert FeedbackMonitor(clf).promise_drift is None
     with raises("groups-not-watched"):

@@ -75,6 +75,7 @@ class TestEnsemble:
         assert changes.appeared == ()
         assert json.loads(json.dumps(changes.to_dict()))["ellipsoids"] is None
 
+    @pytest.mark.slow
     def test_a_saved_monitor_goes_on(self, iris, tmp_path):
         X, y = iris
         clf = SEPEnsembleClassifier(n_estimators=2, random_state=None).fit(X[::2], y[::2])
@@ -101,6 +102,7 @@ class TestEnsemble:
 
 
 class TestPipeline:
+    @pytest.mark.slow
     def test_it_is_the_monitor_of_its_classifier(self, pipeline):
         table, y = loans(150, np.random.default_rng(1))
         one, two = FeedbackMonitor(pipeline), FeedbackMonitor(pipeline["classifier"])
@@ -109,6 +111,7 @@ class TestPipeline:
         two.observe(features, y, labels="all").observe(features)
         assert one.report() == two.report()
 
+    @pytest.mark.slow
     def test_audits_take_what_the_pipeline_accepts(self, pipeline):
         table, _ = loans(150, np.random.default_rng(2))
         table.loc[3, "housing"] = "a tent"
@@ -120,6 +123,7 @@ class TestPipeline:
         again = monitor.audit(table.iloc[order], share=0.2, seed=4)
         assert np.array_equal(again.chosen, audit.chosen[order])
 
+    @pytest.mark.slow
     def test_a_fresh_one_has_the_same_encoder(self, pipeline, tmp_path):
         table, y = loans(100, np.random.default_rng(3), swapped=True)
         monitor = FeedbackMonitor.resume(pipeline, tmp_path / "seen").observe(table, y, labels="all")

@@ -5,9 +5,9 @@ from math import erf, sqrt
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import random_ellipsoid, rotation, seeds
+from strategies import ellipsoids, examples, pairs_of_ellipsoids, random_ellipsoid, rotation
 
 from sepc.geometry.coefficient import overlap_coefficient
 from sepc.geometry.ellipsoid import Ellipsoid
@@ -118,11 +118,10 @@ def test_balls_with_a_common_centre(d):
     assert overlap_coefficient(E, F) == pytest.approx(expected, abs=1e-11)
 
 
-@given(seed=seeds(), d=st.integers(1, 12), change=st.floats(1e-6, 2.0), ratio=st.sampled_from([1.5, 1e2, 1e6]))
-@settings(max_examples=60, deadline=None)
-def test_symmetric_and_between_0_and_1(seed, d, change, ratio):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio)
+@given(st.sampled_from([1.5, 1e2, 1e6]).flatmap(lambda ratio: ellipsoids(ratio=ratio)), st.floats(1e-6, 2.0))
+@examples(60)
+def test_symmetric_and_between_0_and_1(E, change):
+    rng = np.random.default_rng(0)
     F = near(E, rng, change)
     value = overlap_coefficient(E, F)
     assert 0.0 <= value <= 1.0
@@ -130,11 +129,10 @@ def test_symmetric_and_between_0_and_1(seed, d, change, ratio):
     assert overlap_coefficient(E, E) == 1.0
 
 
-@given(seed=seeds(), d=st.integers(1, 12), change=st.floats(0.01, 2.0), stretch=st.floats(0.0, 3.0))
-@settings(max_examples=60, deadline=None)
-def test_common_affine_maps_change_nothing(seed, d, change, stretch):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
+@given(ellipsoids(), st.floats(0.01, 2.0), st.floats(0.0, 3.0))
+@examples(60)
+def test_common_affine_maps_change_nothing(E, change, stretch):
+    d, rng = E.dim, np.random.default_rng(0)
     F = near(E, rng, change)
     matrix = rotation(d, rng) * 10.0 ** rng.uniform(-stretch, stretch, d) @ rotation(d, rng)
     shift = rng.standard_normal(d)
@@ -142,12 +140,11 @@ def test_common_affine_maps_change_nothing(seed, d, change, stretch):
     assert image == pytest.approx(overlap_coefficient(E, F), abs=1e-7)
 
 
-@given(seed=seeds(), d=st.integers(2, 10), change=st.floats(0.05, 2.0))
-@settings(max_examples=40, deadline=None)
-def test_a_shadow_has_no_less_in_common(seed, d, change):
+@given(ellipsoids(least=2), st.floats(0.05, 2.0))
+@examples(40)
+def test_a_shadow_has_no_less_in_common(E, change):
     # Less is known of a point: a marginal of the two distributions errs at least as often.
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
+    d, rng = E.dim, np.random.default_rng(0)
     F = near(E, rng, change)
     # The covariance of a shadow is that of the whole: its radii are those of the lower dimension.
     onto = rotation(d, rng)[:, : d - 1]
@@ -156,11 +153,11 @@ def test_a_shadow_has_no_less_in_common(seed, d, change):
     assert overlap_coefficient(*scaled) >= overlap_coefficient(E, F) - 1e-9
 
 
-@given(seed=seeds(), d=st.integers(1, 6))
-@settings(max_examples=30, deadline=None)
-def test_lies_within_the_bounds_of_bhattacharyya(seed, d):
+@given(pairs_of_ellipsoids(most=6))
+@examples(30)
+def test_lies_within_the_bounds_of_bhattacharyya(drawn):
     # With BC, the integral of sqrt(f g): 1 - sqrt(1 - BC^2) <= OVL <= BC.
-    E, F = pair(d, seed)
+    (E, F), d = drawn, drawn[0].dim
     S, T = ((G.axes * G.radii**2 / (d + 2)) @ G.axes.T for G in (E, F))
     mean = (S + T) / 2.0
     step = F.center - E.center

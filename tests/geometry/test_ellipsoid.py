@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import nearest_in_ellipsoid
-from strategies import random_ellipsoid, rotation, seeds
+from strategies import decimals, ellipsoids, examples, random_ellipsoid, rotation
 
 from sepc.geometry.ellipsoid import Ellipsoid, log_unit_ball_volume
 
@@ -30,24 +30,22 @@ def blur(E, points):
     return 1e-15 * E.dim * scale / E.radii.min()
 
 
-@given(seed=seeds(), d=st.integers(1, 12))
-@settings(max_examples=50, deadline=None)
-def test_gauge_is_the_length_in_units_of_the_radii(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
-    u = rng.standard_normal((20, d))
+@given(ellipsoids())
+@examples(50)
+def test_gauge_is_the_length_in_units_of_the_radii(E):
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal((20, E.dim))
     np.testing.assert_allclose(
         E.gauge(E.center + (u * E.radii) @ E.axes.T), np.linalg.norm(u, axis=1), rtol=1e-12, atol=1e-14
     )
 
 
-@given(seed=seeds(), d=st.integers(1, 12))
-@settings(max_examples=50, deadline=None)
-def test_gauge_is_the_papers_form(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
+@given(ellipsoids())
+@examples(50)
+def test_gauge_is_the_papers_form(E):
+    rng = np.random.default_rng(0)
     points = around(E, 20, rng)
-    np.testing.assert_array_equal(E.A.shape, (d, d))
+    np.testing.assert_array_equal(E.A.shape, (E.dim, E.dim))
     np.testing.assert_allclose(E.A, E.A.T, rtol=1e-12, atol=1e-12)
     assert np.linalg.eigvalsh(E.A).min() > 0
     np.testing.assert_allclose(np.linalg.norm(points @ E.A + E.b, axis=1), E.gauge(points), rtol=1e-9)
@@ -72,16 +70,15 @@ def test_unit_balls_have_their_volume(d, volume):
     assert Ellipsoid(np.zeros(d), np.eye(d), np.ones(d)).log_volume == pytest.approx(math.log(volume))
 
 
-@given(seed=seeds(), d=st.integers(1, 12))
-@settings(max_examples=50, deadline=None)
-def test_half_widths_are_those_of_the_smallest_box(seed, d):
-    E = random_ellipsoid(d, np.random.default_rng(seed))
+@given(ellipsoids())
+@examples(50)
+def test_half_widths_are_those_of_the_smallest_box(E):
     # The point that is farthest along a coordinate is the image of the unit vector along that row of the frame.
     frame = E.axes * E.radii
     farthest = E.center + (frame / np.linalg.norm(frame, axis=1, keepdims=True)) @ frame.T
     np.testing.assert_allclose(E.gauge(farthest), 1.0, rtol=1e-9)
     np.testing.assert_allclose(farthest.diagonal() - E.center, E.half_widths, rtol=1e-9, atol=1e-9)
-    inside = around(E, 50, np.random.default_rng(seed), spread=1.0)
+    inside = around(E, 50, np.random.default_rng(0), spread=1.0)
     assert (np.abs(inside - E.center) <= E.half_widths * (1 + 1e-9)).all()
 
 
@@ -99,11 +96,11 @@ def test_log_volume_survives_where_a_volume_would_not():
     assert Ellipsoid(np.zeros(d), np.eye(d), np.full(d, 1e-6)).log_volume < -4000
 
 
-@given(seed=seeds(), d=st.integers(1, 12), m=st.integers(0, 4))
-@settings(max_examples=50, deadline=None)
-def test_from_factor_is_the_image_of_the_ball(seed, d, m):
-    rng = np.random.default_rng(seed)
-    factor, center = rng.standard_normal((d, d + m)), rng.standard_normal(d)
+@given(st.integers(1, 8), st.integers(0, 4), st.data())
+@examples(50)
+def test_from_factor_is_the_image_of_the_ball(d, m, data):
+    rng = np.random.default_rng(0)
+    factor, center = np.eye(d, d + m) + data.draw(decimals((d, d + m), 20)), data.draw(decimals(d))
     E = Ellipsoid.from_factor(center, factor)
     np.testing.assert_allclose((E.axes * E.radii**2) @ E.axes.T, factor @ factor.T, atol=1e-12 * d)
     u = rng.standard_normal((20, d + m))
@@ -147,11 +144,10 @@ def test_distance_is_certified_from_both_sides(d, ratio):
         np.testing.assert_allclose(bound, distance[far], rtol=1e-9, atol=rounding)
 
 
-@given(seed=seeds(), d=st.integers(1, 10))
-@settings(max_examples=50, deadline=None)
-def test_the_step_to_the_nearest_point_is_normal_to_the_boundary(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio=100)
+@given(ellipsoids(ratio=100))
+@examples(50)
+def test_the_step_to_the_nearest_point_is_normal_to_the_boundary(E):
+    rng = np.random.default_rng(0)
     points = around(E, 20, rng, 5.0)
     points = points[E.gauge(points) > 1.01]
     if not len(points):
@@ -164,33 +160,30 @@ def test_the_step_to_the_nearest_point_is_normal_to_the_boundary(seed, d):
     np.testing.assert_allclose(cosine, 1, rtol=1e-9)
 
 
-@given(seed=seeds(), d=st.integers(1, 10), ratio=st.sampled_from(RATIOS))
-@settings(max_examples=50, deadline=None)
-def test_points_inside_stay_put_to_the_bit(seed, d, ratio):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio)
+@given(st.sampled_from(RATIOS).flatmap(lambda ratio: ellipsoids(ratio=ratio)))
+@examples(50)
+def test_points_inside_stay_put_to_the_bit(E):
+    rng = np.random.default_rng(0)
     points = np.vstack([E.sample(50, rng), E.center])
     points = points[E.gauge(points) <= 1.0]
     np.testing.assert_array_equal(E.project(points), points)
     np.testing.assert_array_equal(E.distance(points), 0.0)
 
 
-@given(seed=seeds(), d=st.integers(1, 10), ratio=st.sampled_from(RATIOS))
-@settings(max_examples=50, deadline=None)
-def test_distance_is_one_lipschitz_and_zero_only_inside(seed, d, ratio):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio)
+@given(st.sampled_from(RATIOS).flatmap(lambda ratio: ellipsoids(ratio=ratio)))
+@examples(50)
+def test_distance_is_one_lipschitz_and_zero_only_inside(E):
+    rng = np.random.default_rng(0)
     a, b = around(E, 50, rng, 4.0), around(E, 50, rng, 4.0)
     slack = 1e-13 * (np.abs(a).max() + np.abs(b).max())
     assert (np.abs(E.distance(a) - E.distance(b)) <= np.linalg.norm(a - b, axis=1) + slack).all()
     np.testing.assert_array_equal(E.distance(a) > 0, E.gauge(a) > 1)
 
 
-@given(seed=seeds(), d=st.integers(1, 10))
-@settings(max_examples=50, deadline=None)
-def test_projecting_twice_is_projecting_once(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio=100)
+@given(ellipsoids(ratio=100))
+@examples(50)
+def test_projecting_twice_is_projecting_once(E):
+    rng = np.random.default_rng(0)
     once = E.project(around(E, 20, rng, 4.0))
     np.testing.assert_allclose(E.project(once), once, atol=1e-12)
 
@@ -205,11 +198,10 @@ def test_distance_to_balls_and_points_on_the_axes():
     np.testing.assert_allclose(flat.project([[2.0, 0.0], [0.0, 1.0]]), [[1.0, 0.0], [0.0, 1e-6]], atol=1e-15)
 
 
-@given(seed=seeds(), d=st.integers(1, 12), ratio=st.sampled_from(RATIOS))
-@settings(max_examples=50, deadline=None)
-def test_grown_ellipsoid_holds_the_point_and_only_just(seed, d, ratio):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng, ratio)
+@given(st.sampled_from(RATIOS).flatmap(lambda ratio: ellipsoids(ratio=ratio)))
+@examples(50)
+def test_grown_ellipsoid_holds_the_point_and_only_just(E):
+    rng = np.random.default_rng(0)
     for z in around(E, 10, rng, 3.0):
         grown = E.grown_to(z)
         gauge = grown.gauge(z[None])[0]
@@ -251,12 +243,11 @@ def test_boundary_is_closed_and_on_the_ellipse():
     np.testing.assert_allclose(curve[0], curve[-1], atol=1e-12)
 
 
-@given(seed=seeds(), d=st.integers(2, 8))
-@settings(max_examples=50, deadline=None)
-def test_shadow_is_the_projection(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
-    frame = rotation(d, rng)[:, :2]
+@given(ellipsoids(least=2))
+@examples(50)
+def test_shadow_is_the_projection(E):
+    rng = np.random.default_rng(0)
+    frame = rotation(E.dim, rng)[:, :2]
     shadow = E.shadow(frame)
     assert shadow.contains(E.sample(200, rng) @ frame, tol=1e-9).all()
     # A boundary point of the shadow is the image of the point of E that lies furthest along its normal.
@@ -267,12 +258,11 @@ def test_shadow_is_the_projection(seed, d):
         np.testing.assert_allclose(furthest @ frame, z, atol=1e-9)
 
 
-@given(seed=seeds(), d=st.integers(2, 8))
-@settings(max_examples=50, deadline=None)
-def test_slice_is_the_cut(seed, d):
-    rng = np.random.default_rng(seed)
-    E = random_ellipsoid(d, rng)
-    frame = rotation(d, rng)[:, :2]
+@given(ellipsoids(least=2))
+@examples(50)
+def test_slice_is_the_cut(E):
+    rng = np.random.default_rng(0)
+    frame = rotation(E.dim, rng)[:, :2]
     through = E.sample(1, rng)[0]
     cut = E.slice(frame, through)
     plane = through - frame @ (frame.T @ through)

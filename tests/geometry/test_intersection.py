@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import intersection_cover_log_volume
-from strategies import random_ellipsoid, rotation, seeds, support_point
+from strategies import decimals, ellipsoids, examples, random_ellipsoid, rotation, support_point
 
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.intersection import cover_intersection
@@ -30,6 +30,17 @@ def overlapping(d, m, seed=0, ratio=4.0, depth=0.7):
         E = random_ellipsoid(d, rng, ratio, size=1 + rng.random(), offset=0.0)
         shift = E.axes @ (E.radii * u * (depth / np.linalg.norm(u)))
         out.append(Ellipsoid(shift, E.axes, E.radii))
+    return out
+
+
+@st.composite
+def drawn_overlapping(draw, least=1, most=8, fewest=2, largest=5, depth=0.7):
+    """Ellipsoids that all hold the origin, none of them deeper than `depth` of its size inside."""
+    d, out = draw(st.integers(least, most)), []
+    for _ in range(draw(st.integers(fewest, largest))):
+        E = draw(ellipsoids(d))
+        u = draw(decimals(d)) + 0.01
+        out.append(Ellipsoid(E.axes @ (E.radii * u * (depth / np.linalg.norm(u))), E.axes, E.radii))
     return out
 
 
@@ -75,29 +86,28 @@ def test_log_volume_is_that_of_the_papers_lmi(d, m):
     assert cover.log_volume == pytest.approx(intersection_cover_log_volume(ellipsoids), abs=1e-6)
 
 
-@given(seed=seeds(), d=st.integers(1, 10), m=st.integers(2, 6))
-@settings(max_examples=60, deadline=None)
-def test_cover_holds_the_intersection_and_is_never_worse_than_the_smallest(seed, d, m):
-    ellipsoids = overlapping(d, m, seed)
-    cover = cover_intersection(*ellipsoids)
-    points = boundary_of_intersection(ellipsoids, np.zeros(d), 200, np.random.default_rng(seed))
+@given(drawn_overlapping())
+@examples(60)
+def test_cover_holds_the_intersection_and_is_never_worse_than_the_smallest(drawn):
+    d = drawn[0].dim
+    cover = cover_intersection(*drawn)
+    points = boundary_of_intersection(drawn, np.zeros(d), 200, np.random.default_rng(0))
     assert cover.ellipsoid.gauge(points).max() <= 1 + 1e-9
-    assert cover.log_volume <= min(E.log_volume for E in ellipsoids)
+    assert cover.log_volume <= min(E.log_volume for E in drawn)
     assert cover.converged
     assert not cover.empty
 
 
-@given(seed=seeds(), d=st.integers(1, 10), m=st.integers(2, 6))
-@settings(max_examples=60, deadline=None)
-def test_weights_describe_the_cover(seed, d, m):
-    ellipsoids = overlapping(d, m, seed)
-    cover = cover_intersection(*ellipsoids)
+@given(drawn_overlapping())
+@examples(60)
+def test_weights_describe_the_cover(drawn):
+    cover = cover_intersection(*drawn)
     assert cover.weights.min() >= 0
     assert cover.weights.sum() == pytest.approx(1)
     center, radii = cover.ellipsoid.center, cover.ellipsoid.radii
     for tip in (cover.ellipsoid.axes * radii).T:
         ends = np.stack([center + tip, center - tip])
-        np.testing.assert_allclose(weighted_squares(ellipsoids, cover.weights, ends), 1, rtol=1e-9)
+        np.testing.assert_allclose(weighted_squares(drawn, cover.weights, ends), 1, rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
@@ -116,15 +126,15 @@ def test_volumes_agree_with_monte_carlo(d):
     assert np.prod(2 * half) * share.mean() == pytest.approx(np.exp(cover.log_volume), rel=0.03)
 
 
-@given(seed=seeds(), d=st.integers(1, 8), m=st.integers(2, 5))
-@settings(max_examples=40, deadline=None)
-def test_the_cover_moves_with_affine_maps(seed, d, m):
-    rng = np.random.default_rng(seed)
-    ellipsoids = overlapping(d, m, seed)
+@given(drawn_overlapping())
+@examples(40)
+def test_the_cover_moves_with_affine_maps(drawn):
+    d = drawn[0].dim
+    rng = np.random.default_rng(0)
     matrix = rotation(d, rng) * 10.0 ** rng.uniform(-2, 2, d) @ rotation(d, rng)
     shift = rng.standard_normal(d)
-    cover = cover_intersection(*ellipsoids, tol=1e-11)
-    image = cover_intersection(*(mapped(E, matrix, shift) for E in ellipsoids), tol=1e-11)
+    cover = cover_intersection(*drawn, tol=1e-11)
+    image = cover_intersection(*(mapped(E, matrix, shift) for E in drawn), tol=1e-11)
     growth = np.linalg.slogdet(matrix)[1]
     assert image.log_volume == pytest.approx(cover.log_volume + growth, abs=1e-9)
     expected = mapped(cover.ellipsoid, matrix, shift)
@@ -132,35 +142,32 @@ def test_the_cover_moves_with_affine_maps(seed, d, m):
     np.testing.assert_allclose(expected.gauge(tips), 1, rtol=1e-4)
 
 
-@given(seed=seeds(), d=st.integers(1, 8), m=st.integers(2, 5))
-@settings(max_examples=40, deadline=None)
-def test_order_does_not_matter(seed, d, m):
-    ellipsoids = overlapping(d, m, seed)
-    order = np.random.default_rng(seed).permutation(m)
-    cover = cover_intersection(*ellipsoids, tol=1e-11)
-    other = cover_intersection(*(ellipsoids[i] for i in order), tol=1e-11)
+@given(drawn_overlapping())
+@examples(40)
+def test_order_does_not_matter(drawn):
+    order = np.random.default_rng(0).permutation(len(drawn))
+    cover = cover_intersection(*drawn, tol=1e-11)
+    other = cover_intersection(*(drawn[i] for i in order), tol=1e-11)
     assert other.log_volume == pytest.approx(cover.log_volume, abs=1e-10)
     np.testing.assert_allclose(other.weights, cover.weights[order], atol=1e-4)
 
 
-@given(seed=seeds(), d=st.integers(2, 8), m=st.integers(2, 5))
-@settings(max_examples=40, deadline=None)
-def test_gap_bounds_the_error_of_an_early_stop(seed, d, m):
-    ellipsoids = overlapping(d, m, seed)
-    best = cover_intersection(*ellipsoids, tol=1e-11)
+@given(drawn_overlapping(least=2))
+@examples(40)
+def test_gap_bounds_the_error_of_an_early_stop(drawn):
+    best = cover_intersection(*drawn, tol=1e-11)
     for tol in (1.0, 1e-1, 1e-3):
-        early = cover_intersection(*ellipsoids, tol=tol)
+        early = cover_intersection(*drawn, tol=tol)
         assert early.log_volume - best.log_volume <= early.gap + 1e-10
         assert early.converged
         assert early.gap <= tol
         assert early.n_iter <= best.n_iter
 
 
-@given(seed=seeds(), d=st.integers(1, 6), m=st.integers(2, 4))
-@settings(max_examples=40, deadline=None)
-def test_one_more_ellipsoid_never_makes_the_cover_larger(seed, d, m):
-    ellipsoids = overlapping(d, m + 1, seed)
-    fewer, more = cover_intersection(*ellipsoids[:m]), cover_intersection(*ellipsoids)
+@given(drawn_overlapping(fewest=3))
+@examples(40)
+def test_one_more_ellipsoid_never_makes_the_cover_larger(drawn):
+    fewer, more = cover_intersection(*drawn[:-1]), cover_intersection(*drawn)
     assert more.log_volume <= fewer.log_volume + 1e-8
 
 
@@ -183,8 +190,8 @@ def test_one_ellipsoid_is_its_own_cover():
 def test_of_nested_ellipsoids_the_inner_one_is_returned(d, ratio):
     inner = random_ellipsoid(d, np.random.default_rng(d), ratio)
     outer = Ellipsoid(inner.center + 0.1 * inner.radii.min(), inner.axes, 2 * inner.radii)
-    for ellipsoids in ((inner, outer), (outer, inner), (outer, inner, outer)):
-        cover = cover_intersection(*ellipsoids)
+    for several in ((inner, outer), (outer, inner), (outer, inner, outer)):
+        cover = cover_intersection(*several)
         assert cover.ellipsoid is inner
         assert cover.converged
         assert cover.gap <= 1e-8

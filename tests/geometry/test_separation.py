@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import contact_factor
-from strategies import random_ellipsoid, rotation, seeds, support_point, touching_pair
+from strategies import (
+    brought_together,
+    examples,
+    pairs_of_ellipsoids,
+    random_ellipsoid,
+    rotation,
+    support_point,
+    touching_pair,
+)
 
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.separation import Separation, separate
@@ -66,11 +74,10 @@ def test_margin_is_that_of_the_conic_program(d):
     assert len(set(verdicts)) == 2
 
 
-@given(seed=seeds(), d=st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
-def test_swapping_the_arguments_mirrors_the_answer_to_the_bit(seed, d):
-    rng = np.random.default_rng(seed)
-    E, F = random_ellipsoid(d, rng, ratio=100), random_ellipsoid(d, rng, ratio=100, size=3)
+@given(pairs_of_ellipsoids(ratio=100.0))
+@examples(60)
+def test_swapping_the_arguments_mirrors_the_answer_to_the_bit(pair):
+    E, F = pair
     there, back = separate(E, F), separate(F, E)
     assert (there.disjoint, there.margin, there.gap) == (back.disjoint, back.margin, back.gap)
     if there.disjoint:
@@ -80,11 +87,10 @@ def test_swapping_the_arguments_mirrors_the_answer_to_the_bit(seed, d):
         np.testing.assert_array_equal(there.common_point, back.common_point)
 
 
-@given(seed=seeds(), d=st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
-def test_margin_is_invariant_under_affine_maps(seed, d):
-    rng = np.random.default_rng(seed)
-    E, F = random_ellipsoid(d, rng), random_ellipsoid(d, rng)
+@given(pairs_of_ellipsoids())
+@examples(60)
+def test_margin_is_invariant_under_affine_maps(pair):
+    (E, F), d, rng = pair, pair[0].dim, np.random.default_rng(0)
     matrix = rotation(d, rng) * 100.0 ** rng.uniform(-1, 1, d) @ rotation(d, rng)
     shift = 10 * rng.standard_normal(d)
     s, image = separate(E, F), separate(mapped(E, matrix, shift), mapped(F, matrix, shift))
@@ -92,21 +98,20 @@ def test_margin_is_invariant_under_affine_maps(seed, d):
     assert image.disjoint == s.disjoint or abs(s.margin) < 1e-8
 
 
-@given(seed=seeds(), d=st.integers(1, 12), exponent=st.integers(0, 6))
-@settings(max_examples=60, deadline=None)
-def test_translation_changes_nothing_but_the_place(seed, d, exponent):
-    rng = np.random.default_rng(seed)
-    E, F = random_ellipsoid(d, rng), random_ellipsoid(d, rng)
-    shift = 10.0**exponent * rng.standard_normal(d)
+@given(pairs_of_ellipsoids(), st.integers(0, 6))
+@examples(60)
+def test_translation_changes_nothing_but_the_place(pair, exponent):
+    E, F = pair
+    shift = 10.0**exponent * np.random.default_rng(0).standard_normal(E.dim)
     s = separate(E, F)
     moved = separate(*(Ellipsoid(G.center + shift, G.axes, G.radii) for G in (E, F)))
     assert moved.margin == pytest.approx(s.margin, abs=1e-14 * 10**exponent)
 
 
-@given(seed=seeds(), d=st.integers(1, 12), delta=st.floats(-0.5, 0.5))
-@settings(max_examples=60, deadline=None)
-def test_margin_is_the_share_by_which_both_must_grow_to_touch(seed, d, delta):
-    E, F, _ = touching_pair(d, np.random.default_rng(seed))
+@given(pairs_of_ellipsoids(), st.floats(-0.5, 0.5))
+@examples(60)
+def test_margin_is_the_share_by_which_both_must_grow_to_touch(pair, delta):
+    E, F, _ = brought_together(*pair, np.eye(pair[0].dim)[0])
     assert separate(scaled(E, 1 / (1 + delta)), scaled(F, 1 / (1 + delta))).margin == pytest.approx(delta, abs=1e-13)
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from normal_reading import largest_local_overlap
 from planted_partitions import discs
-from strategies import random_ellipsoid, rotation, seeds
+from strategies import ellipsoids, examples, random_ellipsoid, rotation
 
 from sepc.geometry.ellipsoid import Ellipsoid
 from sepc.geometry.stack import Candidates, EllipsoidStack, candidates_among, local_overlap
@@ -76,10 +76,17 @@ def mapped(E, matrix, shift):
     return Ellipsoid.from_factor(matrix @ E.center + shift, matrix @ (E.axes * E.radii))
 
 
+DRAWN = st.integers(1, 8).flatmap(lambda d: st.lists(ellipsoids(d), min_size=2, max_size=5))
+
+
 def crowd(seed, d, n=5):
     """Return ellipsoids near each other, their groups, and points of which most lie in several of them."""
     rng = np.random.default_rng([seed, d])
-    ellipsoids = [random_ellipsoid(d, rng, size=1.0 + rng.random(), offset=0.2) for _ in range(n)]
+    return around_all([random_ellipsoid(d, rng, size=1.0 + rng.random(), offset=0.2) for _ in range(n)])
+
+
+def around_all(ellipsoids):
+    rng, n = np.random.default_rng(0), len(ellipsoids)
     points = np.vstack([E.sample(8, rng) for E in ellipsoids])
     gauges = np.column_stack([E.gauge(points) for E in ellipsoids])
     return ellipsoids, np.arange(n) % 2, points[(np.abs(gauges - 1.0) > 1e-6).all(axis=1)]
@@ -117,33 +124,34 @@ class TestByHand:
         assert at(np.zeros((1, 3)), [tiny, Ellipsoid(np.zeros(3), np.eye(3), np.ones(3))], [0, 1]).tolist() == [0.0]
 
 
-@given(seed=seeds(), d=st.integers(1, 8))
-@settings(max_examples=60, deadline=None)
-def test_it_is_what_the_densities_of_scipy_give(seed, d):
-    ellipsoids, groups, points = crowd(seed, d)
-    expected = [largest_local_overlap(ellipsoids, groups, z) for z in points]
-    found = at(points, ellipsoids, groups)
+@pytest.mark.slow
+@given(DRAWN)
+@examples(60)
+def test_it_is_what_the_densities_of_scipy_give(drawn):
+    near, groups, points = around_all(drawn)
+    expected = [largest_local_overlap(near, groups, z) for z in points]
+    found = at(points, near, groups)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert (np.isnan(found) | ((found >= 0.0) & (found <= 0.5))).all()
 
 
-@given(seed=seeds(), d=st.integers(1, 8))
-@settings(max_examples=40, deadline=None)
-def test_the_groups_may_change_places(seed, d):
-    ellipsoids, groups, points = crowd(seed, d)
-    np.testing.assert_array_equal(at(points, ellipsoids, groups), at(points, ellipsoids, 1 - groups))
-    np.testing.assert_array_equal(at(points, ellipsoids, groups), at(points, ellipsoids[::-1], groups[::-1]))
+@given(DRAWN)
+@examples(40)
+def test_the_groups_may_change_places(drawn):
+    near, groups, points = around_all(drawn)
+    np.testing.assert_array_equal(at(points, near, groups), at(points, near, 1 - groups))
+    np.testing.assert_array_equal(at(points, near, groups), at(points, near[::-1], groups[::-1]))
 
 
-@given(seed=seeds(), d=st.integers(1, 8), stretch=st.floats(0.0, 3.0))
-@settings(max_examples=40, deadline=None)
-def test_common_affine_maps_change_nothing(seed, d, stretch):
-    ellipsoids, groups, points = crowd(seed, d)
-    rng = np.random.default_rng(seed)
+@given(DRAWN, st.floats(0.0, 3.0))
+@examples(40)
+def test_common_affine_maps_change_nothing(drawn, stretch):
+    near, groups, points = around_all(drawn)
+    d, rng = drawn[0].dim, np.random.default_rng(0)
     matrix = rotation(d, rng) * 10.0 ** rng.uniform(-stretch, stretch, d) @ rotation(d, rng)
     shift = rng.standard_normal(d)
-    image = at(points @ matrix.T + shift, [mapped(E, matrix, shift) for E in ellipsoids], groups)
-    np.testing.assert_allclose(image, at(points, ellipsoids, groups), rtol=0, atol=1e-7)
+    image = at(points @ matrix.T + shift, [mapped(E, matrix, shift) for E in near], groups)
+    np.testing.assert_allclose(image, at(points, near, groups), rtol=0, atol=1e-7)
 
 
 def test_the_crowds_have_points_with_and_without_a_number():

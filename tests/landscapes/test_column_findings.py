@@ -111,6 +111,7 @@ class TestLeaks:
         frame = pd.DataFrame({"x": rng.normal(size=300), "copy": 10.0 * y + rng.normal(scale=0.1, size=300)})
         assert about(findings(frame, y), "copy").code == "label-leak"
 
+    @pytest.mark.slow
     def test_a_measurement_that_separates_is_a_note_at_most(self):
         for seed in range(40):
             X, y = clean_set(seed)

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 from landscape_data import two_classes
 from linear_program import separable_by_a_linear_program
-from strategies import labelled_points, seeds
+from strategies import examples, labelled_points
 
 from sepc import InputError, SEPClassifier, landscape
 
@@ -67,10 +66,10 @@ def test_blood_transfusion():
 # Hard inputs.
 
 
-@given(seed=seeds(), family=st.integers(0, 4))
-@settings(max_examples=60, deadline=None)
-def test_any_input_gets_an_answer(seed, family):
-    A, B, _ = labelled_points(seed, family)
+@given(labelled_points())
+@examples(60)
+def test_any_input_gets_an_answer(data):
+    A, B, _ = data
     view = landscape(np.concatenate([A, B]), np.repeat([0, 1], [len(A), len(B)]))
     pair = view.overlaps[0]
     assert json.loads(json.dumps(view.to_dict(), allow_nan=False))["pairs"][0]["n_outside_a"] == pair.n_outside[0]
@@ -125,6 +124,7 @@ def test_the_same_errors_as_fit_for_labels():
         assert str(ours.value)[:40] == str(theirs.value)[:40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [[0, 1], [1.0, 2.0], ["b", "a"], [True, False], [f"class {k}" for k in range(20)]])
 def test_labels_of_any_type(labels):
     X, _ = two_classes(2, n=120)

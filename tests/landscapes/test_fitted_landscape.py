@@ -9,11 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from coded import raises, warns
-from hypothesis import given, settings
+from hypothesis import given
 from landscape_data import gaussians, with_disjunct
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
-from strategies import labelled_points, seeds
+from strategies import classified_points, examples
 
 from sepc import SEPClassifier
 from sepc.geometry import separate
@@ -120,16 +120,14 @@ class TestRecords:
 
 @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
 class TestAsAWhole:
-    @settings(max_examples=30, deadline=None)
-    @given(seeds())
-    def test_any_set_has_one_that_json_takes(self, seed):
-        A, B, n_imp = labelled_points(seed)
-        y = np.repeat([1, 2], [len(A), len(B)])
-        y[:: 1 + seed % 5] += seed % 2  # a third class, now and then
-        fitted = SEPClassifier(n_imp=n_imp).fit(np.vstack([A, B]), y).landscape_ if len(set(y)) > 1 else None
-        if fitted is not None:
-            assert json.loads(json.dumps(fitted.to_dict(), allow_nan=False))["n_records"] == len(y)
-            assert f" {len(y)} records" in repr(fitted)
+    @pytest.mark.slow
+    @examples(30)
+    @given(classified_points())
+    def test_any_set_has_one_that_json_takes(self, data):
+        X, y, n_imp = data
+        fitted = SEPClassifier(n_imp=n_imp).fit(X, y).landscape_
+        assert json.loads(json.dumps(fitted.to_dict(), allow_nan=False))["n_records"] == len(y)
+        assert f" {len(y)} records" in repr(fitted)
 
     def test_the_order_of_rows_does_not_matter(self):
         X, y, _, n_imp = with_disjunct(3)

@@ -1,18 +1,18 @@
 """Rows that occur more than once, with contradictory labels."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import seeds
+from hypothesis.extra.numpy import arrays
+from strategies import drawn_points, examples
 
 from sepc import landscape
 
 
-@given(seed=seeds(), n_values=st.integers(2, 6))
-@settings(max_examples=30, deadline=None)
-def test_contradictory_duplicates_are_counted(seed, n_values):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-n_values, n_values, size=(60, 2)).astype(float), rng.integers(3, size=60)
+@given(drawn_points(2, min_size=3, max_size=40, regimes=("lattice", "copies")), st.data())
+@examples(30)
+def test_contradictory_duplicates_are_counted(X, data):
+    y = data.draw(arrays(np.int64, len(X), elements=st.integers(0, 2)))
     X[0], y[:3] = -0.0, [0, 1, 2]
     labels = {}
     for x, label in zip(X.tolist(), y, strict=True):

@@ -9,6 +9,7 @@ from sepc.landscapes.outliers import drop_bound, outlier_limit
 
 
 class TestOutliers:
+    @pytest.mark.study
     @pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
     @pytest.mark.parametrize("n_imp", [0, 2])
     def test_planted_outliers_are_found(self, d, n_imp):
@@ -30,6 +31,7 @@ class TestOutliers:
         found = SEPClassifier().fit(X, np.repeat(["a", "b"], [52, 50])).landscape_.outliers
         assert set(found.row) == {50, 51}
 
+    @pytest.mark.study
     def test_none_is_found_in_80_clean_sets(self, clean):
         assert all(len(fitted.outliers) == 0 for fitted in clean)
 

@@ -5,20 +5,21 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from landscape_data import gaussians
-from strategies import labelled_points, seeds
+from strategies import examples, labelled_points
 
 from sepc import SEPClassifier
 from sepc.geometry import separate
 
 
 class TestOverlaps:
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
-    @settings(max_examples=60, deadline=None)
-    @given(seeds())
-    def test_it_has_exactly_the_pairs_that_meet(self, seed):
-        A, B, n_imp = labelled_points(seed)
+    @examples(25)
+    @given(labelled_points())
+    def test_it_has_exactly_the_pairs_that_meet(self, data):
+        A, B, n_imp = data
         clf = SEPClassifier(n_imp=n_imp).fit(np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)]))
         rules = clf.model_.rules[0]
         g = clf.landscape_.graph

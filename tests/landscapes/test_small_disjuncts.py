@@ -1,6 +1,7 @@
 """Small disjuncts that were planted, and none in clean sets."""
 
 import numpy as np
+import pytest
 from landscape_data import with_disjunct
 
 from sepc import SEPClassifier
@@ -9,9 +10,10 @@ from sepc.landscapes.small_disjuncts import largest_disjunct
 
 class TestDisjuncts:
     # Of 400 looser ones 91 % were found when the rule was set; of 1,200 clean sets one had a disjunct.
+    @pytest.mark.study
     def test_planted_ones_are_found(self):
         missed = []
-        for seed in range(40):
+        for seed in range(20):
             X, y, rows, n_imp = with_disjunct(seed)
             fitted = SEPClassifier(n_imp=n_imp).fit(X, y).landscape_
             mine = [x for x in fitted.disjuncts if x.label == "a" and len(np.intersect1d(x.rows, rows)) >= 6]
@@ -24,11 +26,13 @@ class TestDisjuncts:
             assert found.surrounded_by is not None
             assert not found.surrounded_by.startswith("a#")
             assert f"{len(found.rows)} records of a (" in found.text
-        assert len(missed) <= 2
+        assert len(missed) <= 1
 
+    @pytest.mark.study
     def test_none_is_found_in_80_clean_sets(self, clean):
         assert all(fitted.disjuncts == () for fitted in clean)
 
+    @pytest.mark.study
     def test_regions_made_of_one_are_flagged(self):
         flagged = 0
         for seed in range(10):

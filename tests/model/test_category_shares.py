@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_t
-from strategies import seeds
+from strategies import category_values, examples
 
 from sepc.model.category_shares import Categories, category_groups, shares_of
 from sepc.model.mixtures import mixture_of_blocks
@@ -13,14 +13,17 @@ from sepc.model.mixtures import mixture_of_blocks
 N_VALUES = (3, 2, 4)
 
 
-def table(seed, n=60):
+def drawn_values():
+    return st.integers(4, 60).flatmap(lambda n: category_values(N_VALUES, n))
+
+
+def table(values):
     """Return values of three categories, their features, and blocks of two classes."""
-    rng = np.random.default_rng(seed)
-    values = np.column_stack([rng.integers(k, size=n) for k in N_VALUES])
     X = np.column_stack([np.eye(3)[values[:, 0]], values[:, 1], np.eye(4)[values[:, 2]]])
-    ends = np.sort(rng.choice(np.arange(1, n), 3, replace=False))
-    rows = np.split(rng.permutation(n), ends)
-    return values, X, list(zip([0, 0, 1, 1], rows, strict=True))
+    return values, X, [(k // 2, np.arange(k, len(values), 4)) for k in range(4)]
+
+
+SOME = np.random.default_rng(0).integers(N_VALUES, size=(60, 3))
 
 
 GROUPS = [[0, 1, 2], [3], [4, 5, 6, 7]]
@@ -48,10 +51,11 @@ def shares_in(X, blocks, categories):
 
 
 class TestShares:
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_they_are_those_that_counting_gives(self, seed):
-        values, X, blocks = table(seed)
+    @pytest.mark.slow
+    @examples(50)
+    @given(drawn_values())
+    def test_they_are_those_that_counting_gives(self, values):
+        values, X, blocks = table(values)
         shares = shares_in(X, blocks, Categories.of(GROUPS, np.zeros(8), np.ones(8)))
         for component in range(len(blocks)):
             found = np.exp(shares.by_category(X, component))
@@ -62,10 +66,10 @@ class TestShares:
         each = np.exp([shares.by_category(X, c).sum(axis=1) for c in range(len(blocks))]).T
         assert product == pytest.approx(each)
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_those_of_all_values_and_of_one_never_seen_add_up_to_1(self, seed):
-        _, X, blocks = table(seed)
+    @examples(50)
+    @given(drawn_values())
+    def test_those_of_all_values_and_of_one_never_seen_add_up_to_1(self, values):
+        _, X, blocks = table(values)
         shares = shares_in(X, blocks, Categories.of(GROUPS, np.zeros(8), np.ones(8)))
         never = np.exp(shares.by_category(np.zeros((1, 8)), 0))[0]
         of_each = shares.shares(0)
@@ -74,11 +78,11 @@ class TestShares:
         assert of_each[4:].sum() + never[2] == pytest.approx(1)
         assert 0 < never[0] < 0.05
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_units_do_not_matter(self, seed):
-        _, X, blocks = table(seed)
-        rng = np.random.default_rng(seed)
+    @examples(50)
+    @given(drawn_values())
+    def test_units_do_not_matter(self, values):
+        _, X, blocks = table(values)
+        rng = np.random.default_rng(0)
         mean, scale = rng.normal(size=8), 0.1 + rng.random(8)
         Z = (X - mean) / scale
         plain = shares_in(X, blocks, Categories.of(GROUPS, np.zeros(8), np.ones(8)))
@@ -87,19 +91,19 @@ class TestShares:
         assert in_units.shares(1) == pytest.approx(plain.shares(1))
         assert in_units.by_feature(Z, 0) == pytest.approx(plain.by_feature(X, 0))
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_no_number_beyond_makes_a_share_larger_than_that_of_a_value(self, seed):
-        _, X, blocks = table(seed)
+    @examples(50)
+    @given(drawn_values())
+    def test_no_number_beyond_makes_a_share_larger_than_that_of_a_value(self, values):
+        _, X, blocks = table(values)
         categories = Categories.of(GROUPS, np.zeros(8), np.ones(8))
         shares = shares_in(X, blocks, categories)
-        far = 10 ** np.random.default_rng(seed).uniform(0, 9) * np.random.default_rng(seed).normal(size=(20, 8))
+        far = 10 ** np.random.default_rng(0).uniform(0, 9) * np.random.default_rng(0).normal(size=(20, 8))
         assert (np.exp(shares.log_shares(far)) <= 1).all()
         assert (categories.squares_beyond(far).sum(axis=1) > 0).all()
         assert (categories.squares_beyond(X) == 0).all()
 
     def test_the_share_belongs_to_the_feature_of_the_value(self):
-        _, X, blocks = table(0)
+        _, X, blocks = table(SOME)
         shares = shares_in(X, blocks, Categories.of(GROUPS, np.zeros(8), np.ones(8)))
         by_feature, logs = shares.by_feature(X, 2), shares.by_category(X, 2)
         for number, group in enumerate(GROUPS):
@@ -110,11 +114,12 @@ class TestShares:
 
 
 class TestDensities:
-    @settings(max_examples=30)
-    @given(seeds(), st.integers(0, 2))
-    def test_they_are_those_of_the_numbers_times_the_shares(self, seed, n_numbers):
-        values, X, blocks = table(seed)
-        rng = np.random.default_rng(seed)
+    @pytest.mark.slow
+    @examples(30)
+    @given(drawn_values(), st.integers(0, 2))
+    def test_they_are_those_of_the_numbers_times_the_shares(self, values, n_numbers):
+        values, X, blocks = table(values)
+        rng = np.random.default_rng(0)
         numbers = rng.normal(size=(len(X), n_numbers))
         points = np.column_stack([X, numbers])
         count = np.bincount([c for c, rows in blocks for _ in rows], minlength=2)
@@ -138,7 +143,7 @@ class TestDensities:
         assert np.array_equal(one_by_one, found.log_joint(points))
 
     def test_the_mean_of_a_component_has_the_shares_of_its_values(self):
-        _, X, blocks = table(0)
+        _, X, blocks = table(SOME)
         categories = Categories.of(GROUPS, np.zeros(8), np.ones(8))
         count = np.bincount([c for c, rows in blocks for _ in rows], minlength=2)
         found = mixture_of_blocks(X.copy(), blocks, count, X.mean(axis=0), np.ones(8), categories).densities
@@ -150,11 +155,12 @@ class TestGroups:
         X = np.asarray(X, dtype=float)
         return [group.tolist() for group in category_groups(len(X), X.sum(axis=0), X.T @ X)]
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_the_features_of_each_category_are_found(self, seed):
-        _, X, _ = table(seed)
-        assert self.groups(X) == [g for g in GROUPS if np.ptp(X[:, g]) > 0]
+    @examples(50)
+    @given(drawn_values())
+    def test_the_features_of_each_category_are_found(self, values):
+        # With all values together with all others, no two features of different categories exclude each other.
+        _, X, _ = table(np.vstack([np.argwhere(np.ones(N_VALUES)), values]))
+        assert self.groups(X) == GROUPS
 
     def test_without_the_first_value_each_feature_has_two_values(self):
         value = np.array([0, 1, 2, 0, 1, 2])

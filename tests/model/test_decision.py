@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from coded import raises
 from fitted_classifiers import overlapping, voters
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from planted_partitions import discs, make_rules, planted
-from strategies import labelled_points, seeds
+from strategies import examples, labelled_points
 from texts import only_with
 
 from sepc import SEPClassifier
@@ -38,13 +40,13 @@ def verdicts_with(counts):
     return Verdicts(np.array(counts), rule, nobody, nobody, distance, RegionNames([], n), points)
 
 
-def random_counts(seed):
-    """Return class sizes, and verdicts of their binary problems on 40 points; on the first all labels are tied."""
-    rng = np.random.default_rng(seed)
-    n_classes = int(rng.integers(2, 6))
-    counts = rng.integers(0, 4, size=(1 if n_classes == 2 else n_classes, 40, 2))
+@st.composite
+def sizes_and_counts(draw):
+    """Return class sizes, and counts in their binary problems on 40 points; on the first all labels are tied."""
+    n_classes = draw(st.integers(2, 5))
+    counts = draw(arrays(np.int64, (1 if n_classes == 2 else n_classes, 40, 2), elements=st.integers(0, 3)))
     counts[:, 0] = 2
-    return rng.integers(1, 4, size=n_classes) * 10, [verdicts_with(of_problem) for of_problem in counts]
+    return 10 * draw(arrays(np.int64, n_classes, elements=st.integers(1, 3))), counts
 
 
 class TestChoice:
@@ -101,10 +103,10 @@ class TestNothingCounted:
         # Such a label gets other words than one that is confirmed.
         assert len(only_with(why, counts={"own": 9, "others": 0})) == (2 if has_regions else 0)
 
-    @settings(max_examples=40)
-    @given(seed=seeds())
-    def test_regions_of_one_label_alone(self, trust, seed):
-        A, B, n_imp = labelled_points(seed)
+    @examples(40)
+    @given(data=labelled_points())
+    def test_regions_of_one_label_alone(self, trust, data):
+        A, B, n_imp = data
         X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
         a = SEPClassifier(trust=trust, n_imp=n_imp).fit(X, y).assess(X)
         for label, region, counts in zip(a.label, a.region, a.counts, strict=True):
@@ -143,9 +145,9 @@ class TestDecidingProblem:
 
 
 class TestProbabilities:
-    @given(seeds())
-    def test_they_sum_to_1_and_the_label_has_the_largest(self, seed):
-        sizes, verdicts = random_counts(seed)
+    @given(sizes_and_counts())
+    def test_they_sum_to_1_and_the_label_has_the_largest(self, data):
+        sizes, verdicts = data[0], [verdicts_with(of_problem) for of_problem in data[1]]
         for trust in ("paper", "counts", "bound"):
             d = decide_by_counts(verdicts, [RULES] * len(verdicts), sizes, trust)
             assert d.proba.shape == (40, len(sizes))
@@ -153,9 +155,9 @@ class TestProbabilities:
             assert np.array_equal(d.proba.argmax(axis=1), d.label)
             assert ((d.trust >= 0) & (d.trust <= 1)).all()
 
-    @given(seeds())
-    def test_the_winner_of_a_tie_leads_by_a_hair(self, seed):
-        sizes, verdicts = random_counts(seed)
+    @given(sizes_and_counts())
+    def test_the_winner_of_a_tie_leads_by_a_hair(self, data):
+        sizes, verdicts = data[0], [verdicts_with(of_problem) for of_problem in data[1]]
         d = decide_by_counts(verdicts, [RULES] * len(verdicts), sizes)
         every = [label_counts(np.full(40, k), verdicts) for k in range(len(sizes))]
         shares = np.column_stack([(own + 1) / (own + others + 2) for own, others in (counts.T for counts in every)])
@@ -166,9 +168,9 @@ class TestProbabilities:
         assert ((first - second)[tied] < 1e-8).all()
         assert d.proba[~tied] == pytest.approx((shares / shares.sum(axis=1, keepdims=True))[~tied], abs=1e-12)
 
-    @given(seeds())
-    def test_the_reading_changes_the_trust_alone(self, seed):
-        sizes, verdicts = random_counts(seed)
+    @given(sizes_and_counts())
+    def test_the_reading_changes_the_trust_alone(self, data):
+        sizes, verdicts = data[0], [verdicts_with(of_problem) for of_problem in data[1]]
         paper, counts, bound = (
             decide_by_counts(verdicts, [RULES] * len(verdicts), sizes, trust) for trust in ("paper", "counts", "bound")
         )
@@ -178,10 +180,9 @@ class TestProbabilities:
             assert np.array_equal(other.contested, paper.contested)
         assert (bound.trust < counts.trust).all()
 
-    @given(seeds())
-    def test_the_likeliest_label_is_chosen_and_contested_where_another_has_a_third(self, seed):
-        rng = np.random.default_rng(seed)
-        proba = rng.dirichlet(np.ones(rng.integers(2, 6)), size=40)
+    @given(st.integers(2, 5).flatmap(lambda k: arrays(np.int64, (40, k), elements=st.integers(1, 30))))
+    def test_the_likeliest_label_is_chosen_and_contested_where_another_has_a_third(self, shares):
+        proba = shares / shares.sum(axis=1, keepdims=True)
         d = decide_by_probability(proba)
         assert np.array_equal(d.label, proba.argmax(axis=1))
         assert np.array_equal(d.trust, proba.max(axis=1))

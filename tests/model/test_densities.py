@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_t
-from strategies import FAMILIES, point_set, seeds
+from strategies import REGIMES, drawn_points, examples
 
 from sepc.model import densities
 from sepc.model.constants import OTHER_DEGREES_OF_FREEDOM
@@ -20,18 +20,24 @@ def read_locally(X, blocks, count, unit):
     return mixture_of_blocks(X, blocks, count, location_and_scale(X)[0], unit).densities
 
 
-def blocks_of(seed):
-    """Return random points in blocks of several sizes, one point among them, and points to ask about."""
-    rng = np.random.default_rng(seed)
-    d, sizes = int(rng.integers(1, 5)), [*rng.integers(1, 20, size=rng.integers(2, 7)).tolist(), 1]
-    X = point_set(FAMILIES[rng.integers(len(FAMILIES))], sum(sizes), d, seed) + rng.normal(size=d)
-    if rng.random() < 0.3:
-        X[:, 0] = 0.5
-    codes = np.sort(np.concatenate([[0, 1], rng.integers(rng.integers(2, 4), size=len(sizes) - 2)]))
+@st.composite
+def points_in_blocks(draw):
+    """Return points, and the sizes and classes of their blocks, one of them of one point."""
+    sizes = [*draw(st.lists(st.integers(1, 20), min_size=1, max_size=5)), 1]
+    codes = [0, 1, *draw(st.lists(st.integers(0, 2), min_size=len(sizes) - 2, max_size=len(sizes) - 2))]
+    X = draw(drawn_points(draw(st.integers(1, 4)), sum(sizes), sum(sizes), REGIMES[:5]))
+    return X, sizes, sorted(codes)
+
+
+def blocks_of(data):
+    """Return the points, their blocks, the numbers of points of the classes, a unit, and points to ask about."""
+    X, sizes, codes = data
+    rng, d = np.random.default_rng(len(X)), X.shape[1]
     rows = np.split(rng.permutation(len(X)), np.cumsum(sizes)[:-1])
-    blocks = list(zip(codes.tolist(), rows, strict=True))
+    blocks = list(zip(codes, rows, strict=True))
     count = np.bincount(codes, sizes).astype(int)
-    return X, blocks, count, 0.5 + rng.random(d), X.mean(0) + 3 * rng.normal(size=(150, d))
+    unit = (0.5 + rng.random(d)) * np.maximum(np.ptp(X, axis=0), 1.0) / 4.0
+    return X, blocks, count, unit, X.mean(0) + 3 * unit * rng.normal(size=(80, d))
 
 
 def plain_posterior(X, blocks, count, unit, Z, df=8):
@@ -47,18 +53,19 @@ def plain_posterior(X, blocks, count, unit, Z, df=8):
 
 
 class TestPosterior:
-    @settings(max_examples=100)
-    @given(seeds())
-    def test_it_is_that_of_a_plain_reading(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @pytest.mark.slow
+    @examples(100)
+    @given(points_in_blocks())
+    def test_it_is_that_of_a_plain_reading(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
         found = read_locally(X, blocks, count, unit).posterior(Z)
         assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z), abs=1e-9)
         assert found.sum(axis=1) == pytest.approx(1.0)
 
-    @settings(max_examples=50)
-    @given(seeds(), st.sampled_from(OTHER_DEGREES_OF_FREEDOM))
-    def test_with_other_degrees_of_freedom(self, seed, dof):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @examples(50)
+    @given(points_in_blocks(), st.sampled_from(OTHER_DEGREES_OF_FREEDOM))
+    def test_with_other_degrees_of_freedom(self, data, dof):
+        X, blocks, count, unit, Z = blocks_of(data)
         found = replace(read_locally(X, blocks, count, unit), degrees_of_freedom=dof).posterior(Z)
         assert found == pytest.approx(plain_posterior(X, blocks, count, unit, Z, dof), abs=1e-9)
 
@@ -68,44 +75,46 @@ class TestPosterior:
         found = read_locally(X, blocks, np.array([30, 10]), np.ones(1)).posterior(np.array([[0.3], [50.0]]))
         assert found == pytest.approx(np.array([[0.75, 0.25]] * 2))
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_a_shift_and_other_units_do_not_matter(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
-        rng = np.random.default_rng(seed)
+    @examples(50)
+    @given(points_in_blocks())
+    def test_a_shift_and_other_units_do_not_matter(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
+        rng = np.random.default_rng(0)
         scale, shift = 10.0 ** rng.uniform(-6, 6, X.shape[1]), 10 * rng.normal(size=X.shape[1])
         here = read_locally(X, blocks, count, unit).posterior(Z)
         there = read_locally(scale * (X + shift), blocks, count, scale * unit).posterior(scale * (Z + shift))
         assert there == pytest.approx(here, abs=1e-9)
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_the_order_of_the_blocks_of_a_class_does_not_matter(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @examples(50)
+    @given(points_in_blocks())
+    def test_the_order_of_the_blocks_of_a_class_does_not_matter(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
         here = read_locally(X, blocks, count, unit).posterior(Z)
         other = sorted(blocks, key=lambda block: (block[0], len(block[1])))
         assert read_locally(X, other, count, unit).posterior(Z) == pytest.approx(here, abs=1e-12)
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_one_row_at_a_time_and_all_at_once(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @pytest.mark.slow
+    @examples(25)
+    @given(points_in_blocks())
+    def test_one_row_at_a_time_and_all_at_once(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
         local = read_locally(X, blocks, count, unit)
         assert np.array_equal(local.posterior(Z), np.vstack([local.posterior(z[None]) for z in Z]))
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_a_point_belongs_to_the_component_that_has_most_part_in_its_density(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @examples(50)
+    @given(points_in_blocks())
+    def test_a_point_belongs_to_the_component_that_has_most_part_in_its_density(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
         claims = read_locally(X, blocks, count, unit).claims(Z)
         apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]  # each block a class of its own
         sizes = np.array([len(rows) for _, rows in blocks])
         assert np.array_equal(claims, plain_posterior(X, apart, sizes, unit, Z).argmax(axis=1))
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_of_one_class_a_point_belongs_to_what_it_would_belong_to_without_the_others(self, seed):
-        X, blocks, count, unit, Z = blocks_of(seed)
+    @pytest.mark.slow
+    @examples(50)
+    @given(points_in_blocks())
+    def test_of_one_class_a_point_belongs_to_what_it_would_belong_to_without_the_others(self, data):
+        X, blocks, count, unit, Z = blocks_of(data)
         local = read_locally(X, blocks, count, unit)
         apart = [(k, rows) for k, (_, rows) in enumerate(blocks)]
         sizes = np.array([len(rows) for _, rows in blocks])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import seeds
+from strategies import category_values, decimals
 
 from sepc.geometry.chunks import Extents
 from sepc.model.category_shares import found_categories, moments_about
@@ -19,21 +19,26 @@ def found(X, mean=None, scale=None):
     return None if categories is None else [group.tolist() for group in categories.groups]
 
 
-def mixed(seed, n=90):
-    rng = np.random.default_rng(seed)
-    colour, size = np.eye(3)[rng.integers(3, size=n)], np.eye(4)[rng.integers(4, size=n)]
-    return np.column_stack([rng.normal(size=n), colour, rng.random(n), size, np.arange(n) % 2])
+# All values together with all others, so that no two features of different categories exclude each other.
+EVERY = np.argwhere(np.ones((3, 4, 2)))
 
 
-@given(seeds(), st.booleans())
-def test_they_are_found_among_numbers_in_whatever_units(seed, standardised):
-    X = mixed(seed)
+def mixed(values=EVERY, offset=0.0):
+    """Return records of two numbers and three categories: at least one for each of their values together."""
+    colour, size, flag = np.vstack([EVERY, values]).T
+    numbers = np.random.default_rng(0).random((len(flag), 2)) + offset
+    return np.column_stack([numbers[:, 0], np.eye(3)[colour], numbers[:, 1], np.eye(4)[size], flag])
+
+
+@given(st.integers(1, 30).flatmap(lambda n: category_values((3, 4, 2), n)), decimals((1, 2)), st.booleans())
+def test_they_are_found_among_numbers_in_whatever_units(values, offset, standardised):
+    X = mixed(values, offset)
     units = (X.mean(axis=0), X.std(axis=0)) if standardised else ()
     assert found(X, *units) == [[1, 2, 3], [5, 6, 7, 8], [9]]
 
 
 def test_their_numbers_are_those_of_0_and_1():
-    X = mixed(0)
+    X = mixed()
     mean, scale = X.mean(axis=0), X.std(axis=0)
     Z = (X - mean) / scale
     categories = found_categories(Extents.of([Z]), lambda origin: moments_about(origin, Z), mean, scale)
@@ -42,7 +47,7 @@ def test_their_numbers_are_those_of_0_and_1():
 
 @pytest.mark.parametrize("value", [0.5, 1e-3, 2.0, -1.0])
 def test_a_feature_with_another_value_is_a_number(value):
-    X = mixed(0)
+    X = mixed()
     X[7, 9] = value
     assert found(X) == [[1, 2, 3], [5, 6, 7, 8]]
     X[8, 2] = value

@@ -4,23 +4,26 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.distance import mahalanobis
 from scipy.stats import entropy, multivariate_normal
-from strategies import seeds
+from strategies import REGIMES, decimals, drawn_points, examples
 
 from sepc.model.category_shares import Categories
 from sepc.model.merging import LEVELS, UNMERGED, groupings, members, merged, merged_mixtures, together
 from sepc.model.mixtures import common_covariance, component_of_points, mixture_of_blocks, shrunken_covariance
 
 
-def pieces(rng, n_classes=2):
+@st.composite
+def pieces(draw, n_classes=2):
     """Return points of a few clouds in each class, some of them cut in two, as pairs of class and points."""
     found = []
     for code in range(n_classes):
-        for _ in range(int(rng.integers(1, 4))):
-            cloud = rng.normal(rng.normal(0.0, 3.0, 2), rng.uniform(0.5, 2.0), size=(int(rng.integers(12, 60)), 2))
-            cut = rng.permutation(len(cloud)) < len(cloud) / 2 if rng.random() < 0.5 else cloud @ rng.normal(size=2) < 0
+        for _ in range(draw(st.integers(1, 3))):
+            cloud = draw(decimals((draw(st.integers(6, 20)), 2), 200)) * draw(st.sampled_from([0.5, 1.0]))
+            cloud += draw(decimals((1, 2), 600))
+            cut = np.arange(len(cloud)) % 2 == 0 if draw(st.booleans()) else cloud[:, 0] < cloud[:, 0].mean()
             found += [(code, part) for part in (cloud[cut], cloud[~cut]) if len(part)]
     return found
 
@@ -76,10 +79,10 @@ def merged_by_hand(found, penalty, common, n_saved=6):
     return sorted(out)
 
 
-@settings(max_examples=40, deadline=None)
-@given(seeds())
-def test_the_same_as_by_hand(seed):
-    found = pieces(np.random.default_rng(seed))
+@pytest.mark.slow
+@examples(20)
+@given(pieces())
+def test_the_same_as_by_hand(found):
     parts = components(found)
     common = common_covariance(sum(part.scatter for part in parts), np.array([part.n for part in parts]))
     apart, *others = groupings(parts, None, np.zeros(2), np.ones(2))
@@ -88,10 +91,9 @@ def test_the_same_as_by_hand(seed):
         assert [tuple(regions) for regions in members(groups)] == merged_by_hand(found, penalty, common)
 
 
-@settings(max_examples=40, deadline=None)
-@given(seeds())
-def test_higher_levels_only_merge_more_and_never_two_classes(seed):
-    found = pieces(np.random.default_rng(seed), 3)
+@examples(40)
+@given(pieces(3))
+def test_higher_levels_only_merge_more_and_never_two_classes(found):
     near, *higher = groupings(components(found), None, np.zeros(2), np.ones(2))
     for far in higher:
         assert all(len(set(far[near == k])) == 1 for k in range(near.max() + 1))
@@ -122,13 +124,14 @@ def test_without_a_gap_clouds_are_merged_whatever_it_costs(away, one):
     assert without_gaps.tolist() == [0, 0]
 
 
-@settings(max_examples=40, deadline=None)
-@given(seeds())
-def test_categories_count_by_the_shares_of_their_values(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.slow
+@examples(15)
+@given(pieces())
+def test_categories_count_by_the_shares_of_their_values(clouds):
+    rng = np.random.default_rng(len(clouds))
     categories = Categories.of([[2, 3, 4], [5]], np.zeros(6), np.ones(6))
     found = []
-    for code, numbers in pieces(rng):
+    for code, numbers in clouds:
         colour = np.eye(3)[rng.choice(3, len(numbers), p=rng.dirichlet(np.full(3, 0.3)))]
         flag = rng.random((len(numbers), 1)) < rng.beta(0.3, 0.3)
         found.append((code, np.column_stack([numbers, colour, flag])))
@@ -142,10 +145,9 @@ def test_categories_count_by_the_shares_of_their_values(seed):
 
 
 class TestDensities:
-    @settings(max_examples=20, deadline=None)
-    @given(seeds())
-    def test_merged_ones_are_those_of_all_points_of_their_blocks(self, seed):
-        found = pieces(np.random.default_rng(seed))
+    @examples(20)
+    @given(pieces())
+    def test_merged_ones_are_those_of_all_points_of_their_blocks(self, found):
         points = np.concatenate([part for _, part in found])
         ends = np.cumsum([0, *(len(part) for _, part in found)])
         blocks = [(code, np.arange(a, b)) for (code, _), a, b in zip(found, ends[:-1], ends[1:], strict=True)]
@@ -183,12 +185,14 @@ def test_regions_are_their_own_components_if_nothing_is_merged():
     assert [part.n for part in merged(parts, np.array([0, 1]))] == [4, 4]
 
 
-@settings(max_examples=40)
-@given(seeds())
-def test_several_together_have_the_moments_of_all_their_points(seed):
-    rng = np.random.default_rng(seed)
-    d = int(rng.integers(1, 5))
-    clouds = [rng.normal(rng.normal(0.0, 5.0, d), size=(int(n), d)) for n in rng.integers(1, 9, size=4)]
+@examples(40)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda d: st.lists(drawn_points(d, max_size=9, regimes=REGIMES[:5]), min_size=1, max_size=4)
+    )
+)
+def test_several_together_have_the_moments_of_all_their_points(clouds):
+    rng, d = np.random.default_rng(0), clouds[0].shape[1]
     center, unit = rng.normal(size=d), rng.uniform(0.5, 2.0, d)
     parts = [component_of_points(3, cloud.copy(), center, unit) for cloud in clouds]
     found, whole = together(parts), component_of_points(3, np.concatenate(clouds), center, unit)

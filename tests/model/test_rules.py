@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from normal_reading import largest_local_overlap
 from planted_partitions import discs, make_rules, planted
-from strategies import labelled_points, seeds
+from strategies import examples, labelled_points
 
 import sepc
 from sepc.model.rules import Rules
@@ -43,12 +43,13 @@ def plain_verdict(P, A, B, z, grows):
     return "R3", [len(r) for r in rows]
 
 
-@settings(max_examples=300, deadline=None)
-@given(seeds(), st.booleans())
-def test_verdicts_follow_the_rules(seed, grows):
-    A, B, n_imp = labelled_points(seed)
+@pytest.mark.slow
+@examples(120)
+@given(labelled_points(), st.booleans())
+def test_verdicts_follow_the_rules(data, grows):
+    A, B, n_imp = data
     P = sepc.partitions.partition(A, B, n_imp)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     both = np.vstack([A, B])
     Z = np.vstack(
         [both[rng.integers(len(both), size=10)], both.mean(0) + 2 * both.std(0) * rng.normal(size=(20, both.shape[1]))]
@@ -59,12 +60,13 @@ def test_verdicts_follow_the_rules(seed, grows):
         assert (Rule(v.rule[i]).name, v.counts[i].tolist()) == (rule, counts)
 
 
-@settings(max_examples=50, deadline=None)
-@given(seeds(), st.booleans())
-def test_a_point_alone_is_judged_as_in_a_batch(seed, grows):
-    A, B, n_imp = labelled_points(seed)
+@pytest.mark.slow
+@examples(20)
+@given(labelled_points(), st.booleans())
+def test_a_point_alone_is_judged_as_in_a_batch(data, grows):
+    A, B, n_imp = data
     rules = make_rules(A, B, sepc.partitions.partition(A, B, n_imp), grows=grows)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     Z = np.vstack([A, B, A.mean(0) + 3 * rng.normal(size=(200, A.shape[1]))])
     together, alone = rules.judge(Z), [rules.judge(z[None]) for z in Z]
     for field in ("counts", "rule", "lead", "distance"):

@@ -7,6 +7,8 @@ import pytest
 from paper import EXPERIMENTS
 from paper.statements import Kind
 
+pytestmark = pytest.mark.study
+
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_its_quick_form_gives_every_measure_and_every_statement_a_verdict(runs, name):

@@ -6,6 +6,8 @@ from paper import EXPERIMENTS
 from paper.figures import style
 from paper.running import reproduce
 
+pytestmark = pytest.mark.study
+
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_its_figure_has_named_axes_and_fits_a_column(runs, name):

@@ -7,6 +7,7 @@ from paper.__main__ import main
 from paper.running import run
 
 
+@pytest.mark.slow
 def test_the_command_prints_how_the_statements_fare(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(running, "run", lambda one, full, _, tell: run(one, full, 1, tell))
     assert main(["xor", "--out", str(tmp_path)]) == 0

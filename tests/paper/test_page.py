@@ -15,6 +15,8 @@ from paper.page import rendered
 from paper.results import Result, document
 from sepc import SepcError
 
+pytestmark = pytest.mark.study
+
 COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"
 
 

@@ -10,6 +10,8 @@ from paper.paper_readings import MAIN, READINGS, PaperClassifier
 from sepc.datasets import make_circles, make_moons
 from sepc.partitions.algorithm import partition
 
+pytestmark = pytest.mark.study
+
 SEEDS = range(5)
 
 

@@ -27,6 +27,7 @@ def test_reproduce_writes_figures_numbers_and_pages_that_agree(tmp_path):
             assert statement.line(result.values) in (tmp_path / f"index.{kind}").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_keeps_what_is_finished_and_goes_on(tmp_path, monkeypatch):
     def interrupt(name, n_done, n_runs):  # noqa: ARG001
         if name == "reduced_hulls":

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
-from strategies import labelled_points, seeds
+from strategies import examples, labelled_points
 
 from sepc.geometry import min_volume_ellipsoid, nearest_points
 from sepc.partitions import partition
@@ -50,20 +50,22 @@ def test_breast_cancer():
     assert "no part of what remained (39 of A, 35 of B)" in P.stopped
 
 
-@settings(max_examples=300, deadline=None)
-@given(seeds())
-def test_each_point_is_in_exactly_one_block_or_isolated(seed):
-    A, B, n_imp = labelled_points(seed)
+@pytest.mark.slow
+@examples(200)
+@given(labelled_points())
+def test_each_point_is_in_exactly_one_block_or_isolated(data):
+    A, B, n_imp = data
     P = partition(A, B, n_imp)
     for side, X in enumerate((A, B)):
         rows = [block.members for block in P.blocks if block.side == side]
         assert sorted(np.concatenate([*rows, P.isolated[side]])) == list(range(len(X)))
 
 
-@settings(max_examples=300, deadline=None)
-@given(seeds())
-def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(seed):
-    A, B, n_imp = labelled_points(seed)
+@pytest.mark.slow
+@examples(200)
+@given(labelled_points())
+def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(data):
+    A, B, n_imp = data
     P = partition(A, B, n_imp)
     points, d = (A, B), A.shape[1]
     for block in P.blocks:
@@ -78,11 +80,11 @@ def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remai
         assert len(alone) < d
 
 
-@settings(max_examples=100, deadline=None)
-@given(seeds())
-def test_the_order_of_rows_does_not_matter(seed):
-    A, B, n_imp = labelled_points(seed)
-    rng = np.random.default_rng(seed)
+@examples(100)
+@given(labelled_points())
+def test_the_order_of_rows_does_not_matter(data):
+    A, B, n_imp = data
+    rng = np.random.default_rng(0)
     a, b = rng.permutation(len(A)), rng.permutation(len(B))
     P, Q = partition(A, B, n_imp), partition(A[a], B[b], n_imp)
     assert sizes(P) == sizes(Q)
@@ -94,10 +96,10 @@ def test_the_order_of_rows_does_not_matter(seed):
         assert np.array_equal(np.sort(X[p.members], axis=0), np.sort(X[order][q.members], axis=0))
 
 
-@settings(max_examples=50, deadline=None)
-@given(seeds(), st.sampled_from([0.25, 1024.0]))
-def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
-    A, B, n_imp = labelled_points(seed, family=0)
+@examples(50)
+@given(labelled_points(regimes=("spread",)), st.sampled_from([0.25, 1024.0]))
+def test_a_shift_and_a_common_scaling_do_not_matter(data, scale):
+    A, B, n_imp = data
     P, Q = (
         partition(A, B, n_imp),
         partition(scale * (A + 16.0), scale * (B + 16.0), n_imp),
@@ -105,10 +107,10 @@ def test_a_shift_and_a_common_scaling_do_not_matter(seed, scale):
     assert sizes(P) == sizes(Q)
 
 
-@settings(max_examples=100, deadline=None)
-@given(seeds())
-def test_in_place_the_points_are_back_in_their_places(seed):
-    A, B, n_imp = labelled_points(seed)
+@examples(100)
+@given(labelled_points())
+def test_in_place_the_points_are_back_in_their_places(data):
+    A, B, n_imp = data
     a, b = np.array(A, dtype=float), np.array(B, dtype=float)
     P, Q = partition(A, B, n_imp), partition_in_place(a, b, n_imp)
     assert np.array_equal(a, A)
@@ -136,10 +138,10 @@ def test_without_the_early_exit_disjoint_sets_are_cut_at_the_nearest_points():
     assert A[first.members].tolist() == [[0.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
 
 
-@settings(max_examples=100, deadline=None)
-@given(seeds())
-def test_without_the_early_exit_the_laws_hold(seed):
-    A, B, n_imp = labelled_points(seed)
+@examples(100)
+@given(labelled_points())
+def test_without_the_early_exit_the_laws_hold(data):
+    A, B, n_imp = data
     P = partition(A, B, n_imp, early_exit=False)
     for side, n in ((0, len(A)), (1, len(B))):
         rows = [b.members for b in P.blocks if b.side == side]
@@ -232,10 +234,11 @@ def test_progress_is_reported_and_may_interrupt():
 class TestRelaxed:
     """Where no ellipsoid can be made, more of the other label are allowed."""
 
-    @settings(max_examples=150)
-    @given(seeds())
-    def test_each_point_is_in_exactly_one_block_or_isolated_and_blocks_contain_their_members(self, seed):
-        A, B, n_imp = labelled_points(seed)
+    @pytest.mark.slow
+    @examples(150)
+    @given(labelled_points())
+    def test_each_point_is_in_exactly_one_block_or_isolated_and_blocks_contain_their_members(self, data):
+        A, B, n_imp = data
         P = partition(A, B, n_imp, relax=True)
         for side, X in enumerate((A, B)):
             mine = [block for block in P.blocks if block.side == side]
@@ -246,11 +249,11 @@ class TestRelaxed:
         assert P.n_imp == n_imp
         assert P.n_iter == len(P.hyperplanes)
 
-    @settings(max_examples=60)
-    @given(seeds())
-    def test_the_order_of_rows_does_not_matter(self, seed):
-        A, B, n_imp = labelled_points(seed)
-        rng = np.random.default_rng(seed)
+    @examples(60)
+    @given(labelled_points())
+    def test_the_order_of_rows_does_not_matter(self, data):
+        A, B, n_imp = data
+        rng = np.random.default_rng(0)
         P = partition(A, B, n_imp, relax=True)
         Q = partition(A[rng.permutation(len(A))], B[rng.permutation(len(B))], n_imp, relax=True)
         assert sizes(P) == sizes(Q)
@@ -258,10 +261,10 @@ class TestRelaxed:
             assert np.array_equal(p.ellipsoid.center, q.ellipsoid.center)
             assert np.array_equal(p.ellipsoid.radii, q.ellipsoid.radii)
 
-    @settings(max_examples=100)
-    @given(seeds())
-    def test_it_begins_as_the_strict_one_and_is_the_same_where_too_few_points_remained(self, seed):
-        A, B, n_imp = labelled_points(seed)
+    @examples(100)
+    @given(labelled_points())
+    def test_it_begins_as_the_strict_one_and_is_the_same_where_too_few_points_remained(self, data):
+        A, B, n_imp = data
         P, Q = partition(A, B, n_imp), partition(A, B, n_imp, relax=True)
         kept = [block for block in P.blocks if not block.left_over]
         for p, q in zip(kept, Q.blocks, strict=False):

@@ -2,21 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from strategies import labelled_points, seeds
+from hypothesis import given
+from strategies import classified_points, examples, labelled_points
 
 from sepc.partitions.problems import class_blocks, problems_of
 
 
 @pytest.mark.parametrize("one_vs_rest", [False, True])
-@settings(max_examples=50)
-@given(seed=seeds())
-def test_blocks_of_the_classes_hold_every_point_once(seed, one_vs_rest):
-    A, B, n_imp = labelled_points(seed)
-    X, codes = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
-    if seed % 2 and len(A) > 1:
-        codes[: len(A) // 2] = 2
-        X, codes = X[np.argsort(codes, kind="stable")], np.sort(codes)
+@examples(50)
+@given(data=classified_points())
+def test_blocks_of_the_classes_hold_every_point_once(data, one_vs_rest):
+    X, y, n_imp = data
+    codes = np.searchsorted(["a", "b", "c"], y)
+    X, codes = X[np.argsort(codes, kind="stable")], np.sort(codes)
     asked = problems_of(codes, np.unique(codes), one_vs_rest)
     blocks = list(class_blocks([problem.partition(X, n_imp) for problem in asked], asked))
     assert all((codes[rows] == code).all() for code, _, rows in blocks)
@@ -25,12 +23,12 @@ def test_blocks_of_the_classes_hold_every_point_once(seed, one_vs_rest):
     assert np.sort(np.concatenate([block.rows for block in blocks])).tolist() == list(range(len(X)))
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_only_points_that_take_part_are_partitioned(seed):
-    A, B, n_imp = labelled_points(seed)
+@examples(30)
+@given(labelled_points())
+def test_only_points_that_take_part_are_partitioned(data):
+    A, B, n_imp = data
     X, codes = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
-    taking = np.random.default_rng(seed).random(len(X)) < 0.6
+    taking = np.random.default_rng(0).random(len(X)) < 0.6
     taking[[0, -1]] = True
     before = X.copy()
     (problem,) = problems_of(codes, np.array(["a", "b"]))

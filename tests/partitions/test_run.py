@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from strategies import random_ellipsoid, seeds
+from hypothesis import given
+from strategies import drawn_points, examples, random_ellipsoid
 
 from sepc.geometry.mve import min_volume_ellipsoid
 from sepc.partitions import run as partitioning
@@ -53,33 +53,26 @@ def test_what_is_left_over_gets_no_ellipsoid_and_rough_ones_are_enough_with_many
         assert set(asked) == {tol}
 
 
-laws = settings(max_examples=60)
+laws = examples(60)
 
 
 def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
 
 
-def some_points(seed):
-    """Return a generator, and random points, tied half of the time."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((int(rng.integers(1, 60)), int(rng.integers(1, 5)))) + 10.0 * rng.integers(0, 2)
-    return rng, np.round(X) if rng.random() < 0.5 else X
-
-
 @laws
-@given(seeds())
-def test_members_and_reach(seed):
-    rng, X = some_points(seed)
+@given(drawn_points(max_size=60))
+def test_members_and_reach(X):
+    rng = np.random.default_rng(len(X))
     points, origin = Cloud(X), rng.standard_normal(X.shape[1])
     close(points.reach(origin), np.abs(X - origin).max())
     assert points.members.tolist() == list(range(len(X)))
 
 
 @laws
-@given(seeds())
-def test_held_by_counts_what_the_ellipsoid_contains(seed):
-    rng, X = some_points(seed)
+@given(drawn_points(max_size=60))
+def test_held_by_counts_what_the_ellipsoid_contains(X):
+    rng = np.random.default_rng(len(X))
     E = random_ellipsoid(X.shape[1], rng, size=3.0)
     held = Cloud(X).held_by(E)
     assert held.n == np.count_nonzero(E.contains(X))
@@ -87,9 +80,9 @@ def test_held_by_counts_what_the_ellipsoid_contains(seed):
 
 
 @laws
-@given(seeds())
-def test_held_by_reads_on_until_it_can_tell(seed):
-    rng, X = some_points(seed)
+@given(drawn_points(max_size=60))
+def test_held_by_reads_on_until_it_can_tell(X):
+    rng = np.random.default_rng(len(X))
     points, E = Cloud(X), random_ellipsoid(X.shape[1], rng, size=3.0)
     most = int(rng.integers(0, len(X) + 1))
     with pytest.MonkeyPatch.context() as patch:
@@ -117,9 +110,9 @@ def test_held_by_stops_early(most, monkeypatch):
 
 
 @laws
-@given(seeds())
-def test_subsets_keep_points_and_numbers(seed):
-    rng, X = some_points(seed)
+@given(drawn_points(max_size=60))
+def test_subsets_keep_points_and_numbers(X):
+    rng = np.random.default_rng(len(X))
     points = Cloud(X, rng.permutation(100)[: len(X)])
     origin, direction = X[rng.integers(len(X))], rng.standard_normal(X.shape[1])
     slack = 1e-9  # the origin itself is beyond
@@ -131,9 +124,9 @@ def test_subsets_keep_points_and_numbers(seed):
 
 
 @laws
-@given(seeds())
-def test_samples_are_spread_over_all_points(seed):
-    rng, X = some_points(seed)
+@given(drawn_points(max_size=60))
+def test_samples_are_spread_over_all_points(X):
+    rng = np.random.default_rng(len(X))
     n = int(rng.integers(1, 2 * len(X)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(partitioning, "_SAMPLE_PER_FEATURE", n)

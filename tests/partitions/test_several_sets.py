@@ -3,22 +3,13 @@
 import numpy as np
 import pytest
 from coded import raises
-from hypothesis import given, settings
-from strategies import seeds
+from hypothesis import given
+from strategies import examples, sets_of_points
 
 from sepc.partitions import partition, run, several_sets
 from sepc.partitions.algorithm import partition_in_place
 from sepc.partitions.run import PartitionOptions
 from sepc.partitions.several_sets import partition_several_in_place
-
-
-def some_sets(seed, n_sets=None):
-    """Return two to six sets of a few features that overlap more or less, some of them small, and a limit."""
-    rng = np.random.default_rng(seed)
-    n_sets, d = n_sets or int(rng.integers(3, 7)), int(rng.integers(1, 4))
-    sizes = rng.integers(1, 40, n_sets)
-    centers = rng.normal(scale=rng.choice([0.5, 2.0, 6.0]), size=(n_sets, d))
-    return [rng.normal(size=(n, d)) + center for n, center in zip(sizes, centers, strict=True)], int(rng.integers(0, 4))
 
 
 def made(sets, n_imp, **options):
@@ -29,10 +20,10 @@ def members_of(P):
     return sorted((b.side, b.iteration, *b.members.tolist()) for b in P.blocks)
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_each_point_is_in_exactly_one_block_or_isolated_and_comes_back_to_its_place(seed):
-    sets, n_imp = some_sets(seed)
+@examples(30)
+@given(sets_of_points())
+def test_each_point_is_in_exactly_one_block_or_isolated_and_comes_back_to_its_place(data):
+    sets, n_imp = data
     worked_in = [points.copy() for points in sets]
     P = partition_several_in_place(worked_in, n_imp)
     assert all(np.array_equal(*pair) for pair in zip(sets, worked_in, strict=True))
@@ -42,10 +33,10 @@ def test_each_point_is_in_exactly_one_block_or_isolated_and_comes_back_to_its_pl
         assert len(P.isolated[side]) < points.shape[1]
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(seed):
-    sets, n_imp = some_sets(seed)
+@examples(30)
+@given(sets_of_points())
+def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remained(data):
+    sets, n_imp = data
     P = made(sets, n_imp)
     remaining = [np.ones(len(points), dtype=bool) for points in sets]
     for iteration in range(1, P.n_iter + 1):
@@ -61,11 +52,11 @@ def test_blocks_contain_their_members_and_at_most_n_imp_of_the_others_that_remai
     assert sum(not b.left_over for b in P.blocks) >= len(P.hyperplanes)
 
 
-@settings(max_examples=20)
-@given(seeds())
-def test_the_order_of_rows_does_not_matter(seed):
-    sets, n_imp = some_sets(seed)
-    orders = [np.random.default_rng(seed + k).permutation(len(points)) for k, points in enumerate(sets)]
+@examples(20)
+@given(sets_of_points())
+def test_the_order_of_rows_does_not_matter(data):
+    sets, n_imp = data
+    orders = [np.random.default_rng(k).permutation(len(points)) for k, points in enumerate(sets)]
     P = made(sets, n_imp)
     Q = made([points[order] for points, order in zip(sets, orders, strict=True)], n_imp)
     back = sorted((b.side, b.iteration, *sorted(orders[b.side][b.members].tolist())) for b in Q.blocks)
@@ -73,10 +64,10 @@ def test_the_order_of_rows_does_not_matter(seed):
 
 
 @pytest.mark.parametrize("early_exit", [True, False])
-@settings(max_examples=30)
-@given(seed=seeds())
-def test_two_sets_are_split_as_the_paper_splits_them(seed, early_exit):
-    (A, B), n_imp = some_sets(seed, n_sets=2)
+@examples(30)
+@given(data=sets_of_points(2))
+def test_two_sets_are_split_as_the_paper_splits_them(data, early_exit):
+    (A, B), n_imp = data
     P = partition(A, B, n_imp, early_exit=early_exit)
     Q = made([A, B], n_imp, options=PartitionOptions(early_exit=early_exit))
     assert members_of(P) == members_of(Q)
@@ -106,10 +97,10 @@ def cuts_and_partition(sets, n_imp, kept_size):
         return cuts, made(sets, n_imp, options=relaxed)
 
 
-@settings(max_examples=30)
-@given(seeds())
-def test_parts_that_were_looked_at_are_the_same_when_more_is_allowed(seed):
-    sets, n_imp = some_sets(seed, 2 if seed % 2 else None)
+@examples(30)
+@given(sets_of_points() | sets_of_points(2))
+def test_parts_that_were_looked_at_are_the_same_when_more_is_allowed(data):
+    sets, n_imp = data
     (cuts, P), (more_cuts, Q) = (cuts_and_partition(sets, n_imp, size) for size in (run._KEPT_SIZE, 0))
     assert members_of(P) == members_of(Q)
     assert (P.n_iter, P.stopped) == (Q.n_iter, Q.stopped)

@@ -63,6 +63,7 @@ class TestTheSame:
             stored(again, tmp_path, training_rows=rows)
             assert (tmp_path / "model.sepc").read_bytes() == before
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")
     @pytest.mark.parametrize("ensemble", [False, True])
     def test_all_sets_of_the_data_folder(self, tmp_path, ensemble):
@@ -176,6 +177,7 @@ class TestRefused:
             sepc.load(tmp_path / "model.sepc")
         assert not (tmp_path / "executed").exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("bomb", ["shape", "zip", "sizes", "json"])
     def test_a_file_cannot_ask_for_memory(self, tmp_path, bomb):
         path, source = tmp_path / "model.sepc", fixture_path("v1-binary-local")

@@ -15,6 +15,7 @@ def under_its_names(X, clf):
 
 
 class TestRefused:
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is far too large
     @pytest.mark.parametrize(
         "name", ["v1-binary-counts", "v1-binary-paper-without-rows", "v1-three-local", "v1-ensemble"]
@@ -24,9 +25,9 @@ class TestRefused:
         header, arrays = FORMAT.read(fixture_path(name))
         probes = asked_of(name)
         path = tmp_path / "model.sepc"
-        some = list(arrays)[:: 1 + len(arrays) // 40]
+        some = list(arrays)[:: 1 + len(arrays) // 20]
         headers = list(spoilt_headers(header))
-        contents = [(spoilt, arrays) for spoilt in headers[:: 1 + len(headers) // 200]]
+        contents = [(spoilt, arrays) for spoilt in headers[:: 1 + len(headers) // 100]]
         contents += [(header, {k: v for k, v in arrays.items() if k != key}) for key in some]
         contents += [(header, arrays | {key: spoilt}) for key in some for spoilt in spoilt_arrays(arrays[key])]
         refused = 0

@@ -35,6 +35,7 @@ def every_display(clf, X, y, ax):
 
 
 class TestAllDisplays:
+    @pytest.mark.slow
     def test_given_axes_are_used_and_nothing_else_changes(self, iris, pyplot):
         settings, figures = dict(mpl.rcParams), pyplot.get_fignums()
         for draw in every_display(*iris, axes):
@@ -65,6 +66,7 @@ class TestAllDisplays:
             node = next(n for n, drawn in zip(overlaps.nodes_, overlaps.nodes, strict=True) if drawn.label == label)
             assert node.get_facecolor()[0, :3] == pytest.approx(to_rgb(style.colour))
 
+    @pytest.mark.slow
     def test_names_are_shown_as_text(self):
         X, y = make_moons(60, noise=0.2, random_state=0)
         labels = np.array(["_a$b", r"$\frac"])[y]
@@ -90,6 +92,7 @@ class TestAllDisplays:
             with pytest.raises(NotFittedError):
                 kind.from_estimator(SEPClassifier())
 
+    @pytest.mark.slow
     def test_any_classifier_will_do_where_only_confidence_counts(self, iris):
         _, X, y = iris
         table_pipeline = make_table_pipeline().fit(X[::2], y[::2])
@@ -98,6 +101,7 @@ class TestAllDisplays:
             for kind in (RiskCoverageDisplay, ReliabilityDisplay, ConfusionDisplay):
                 assert len(kind.from_estimator(clf, X[1::2], y[1::2], ax=axes()).frame()) > 0
 
+    @pytest.mark.slow
     def test_polars_frames_work(self, iris):
         _, X, y = iris
         table = pl.DataFrame(X)

@@ -10,14 +10,16 @@ import pandas as pd
 import polars as pl
 import pytest
 from coded import raises
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from raw_tables import patients
 from scipy.special import gammaln
 from scipy.stats import binom, multinomial
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from strategies import examples, orders, trusts_and_errors
 
 from sepc import SEPClassifier, make_table_pipeline, select_min_trust
 from sepc.promises import safe_thresholds
@@ -81,17 +83,8 @@ def compositions(n, parts):
             yield (first, *rest)
 
 
-@st.composite
-def records(draw, grid=20):
-    """Trusts with many ties, and which labels are wrong: mostly those of low trust."""
-    n, seed, slope = draw(st.integers(1, 120)), draw(st.integers(0, 10**6)), draw(st.floats(0, 0.4))
-    rng = np.random.default_rng(seed)
-    trust = np.round(rng.random(n) * grid) / grid
-    return trust, rng.random(n) < slope * (1 - trust)
-
-
 class TestThreshold:
-    @given(records(), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([0.5, 0.9]))
+    @given(trusts_and_errors(), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([0.5, 0.9]))
     def test_it_is_that_of_a_plain_reading_of_the_rule(self, sample, max_error, confidence):
         found = lowest_safe_threshold(*sample, max_error, confidence)
         assert (found and found.threshold) == threshold_candidate_by_candidate(*sample, max_error, confidence)
@@ -147,7 +140,7 @@ class TestThreshold:
             broken += found is not None and error_above(found.threshold) > 0.1
         assert broken <= binom.isf(1e-4, runs, 0.1)
 
-    @given(records(), st.floats(0.01, 0.5), st.floats(0.01, 0.5), st.floats(0.3, 0.99), st.floats(0.3, 0.99))
+    @given(trusts_and_errors(), st.floats(0.01, 0.5), st.floats(0.01, 0.5), st.floats(0.3, 0.99), st.floats(0.3, 0.99))
     def test_asking_for_less_never_raises_the_threshold(self, sample, e1, e2, c1, c2):
         strict = lowest_safe_threshold(*sample, min(e1, e2), max(c1, c2))
         lax = lowest_safe_threshold(*sample, max(e1, e2), min(c1, c2))
@@ -155,13 +148,13 @@ class TestThreshold:
             assert lax is not None
             assert lax.threshold <= strict.threshold
 
-    @given(records(), st.integers(0, 99))
-    def test_the_order_of_the_records_does_not_matter(self, sample, seed):
-        order = np.random.default_rng(seed).permutation(len(sample[0]))
+    @given(trusts_and_errors(), st.data())
+    def test_the_order_of_the_records_does_not_matter(self, sample, data):
+        order = data.draw(orders(len(sample[0])))
         again = lowest_safe_threshold(sample[0][order], sample[1][order], 0.2, 0.8)
         assert again == lowest_safe_threshold(*sample, 0.2, 0.8)
 
-    @given(records(), st.sampled_from([np.float64, np.float32]))
+    @given(trusts_and_errors(), st.sampled_from([np.float64, np.float32]))
     def test_the_counts_are_of_what_the_threshold_accepts(self, sample, kind):
         trust, wrong = sample[0].astype(kind), sample[1]
         found = lowest_safe_threshold(trust, wrong, 0.2, 0.8)
@@ -172,7 +165,7 @@ class TestThreshold:
         lower = np.nextafter(kind(found.threshold), kind(0))
         assert accepted.all() or np.count_nonzero(trust >= lower) > found.n_accepted
 
-    @given(records())
+    @given(trusts_and_errors())
     def test_the_bound_is_that_of_clopper_and_pearson_and_within_the_limit(self, sample):
         found = chosen(*sample, max_error=0.2, confidence=0.8)
         if found.min_trust is None:
@@ -346,12 +339,11 @@ def test_the_upper_mean_is_where_the_p_value_is_the_risk(n, share, risk):
         assert p_values(np.array([n]), np.array([total]), min(high + 1e-6, 1 - 1e-9))[0] <= risk * (1 + 1e-3)
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 10**6), st.sampled_from([20, 60, 200]), st.sampled_from([0.05, 0.2]), st.booleans())
-def test_costs_are_tested_as_the_module_says_candidate_by_candidate(seed, n, limit, tied):
-    rng = np.random.default_rng(seed)
-    trust = np.round(rng.random(n), 1) if tied else rng.random(n)
-    cost = np.where(rng.random(n) < 0.3 * (1 - trust), rng.random(n), 0.0)
+@examples(40)
+@given(st.sampled_from([10, 997]).flatmap(trusts_and_errors), st.data(), st.sampled_from([0.05, 0.2]))
+def test_costs_are_tested_as_the_module_says_candidate_by_candidate(sample, data, limit):
+    trust, wrong = sample
+    cost = wrong * data.draw(arrays(np.int64, len(trust), elements=st.integers(0, 100))) / 100.0
     found = lowest_affordable_threshold(trust, cost, limit, 0.1)
     level, lowest = 0.0, None
     candidates = sorted({*COST_STARTS, *trust, *np.nextafter(trust, 2.0), 0.0} - {np.nextafter(1.0, 2.0)}, reverse=True)

@@ -56,6 +56,7 @@ def test_an_ensemble_adds_up_its_members_by_weight():
     assert {row[0] for row in found["groups"]["rows"]} == {"a", "b"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["counts", "bound", "paper"])
 def test_a_reading_that_counts_ranks_no_columns(iris, trust):
     X, X_test, y, y_test = iris

@@ -27,6 +27,7 @@ def test_the_dict_is_ready_for_json_and_a_copy(wdbc_report):
     assert wdbc_report.to_dict()["labels"] == ["benign", "malignant"]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(iris):
     X, X_test, y, y_test = iris
     # Even another order of the training rows changes nothing but their numbers, which are left out here.
@@ -37,6 +38,7 @@ def test_the_same_input_gives_the_same_bytes(iris):
     assert report(SEPClassifier().fit(X, y), X_test, y_test, max_records=5, training_rows=False).html() == first.html()
 
 
+@pytest.mark.slow
 def test_all_forms_tell_the_same(wdbc_report, tmp_path):
     content = wdbc_report.to_dict()
     page, (_, shown) = wdbc_report.html(), shown_by_markdown(wdbc_report.markdown())
@@ -54,6 +56,7 @@ def test_all_forms_tell_the_same(wdbc_report, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == content
 
 
+@pytest.mark.slow
 def test_which_records_are_told_one_by_one_is_said_where_some_are_not(iris, iris_clf):
     _, X_test, _, y_test = iris
     n, sentences = len(X_test), []

@@ -15,7 +15,10 @@ from sepc.common.text import percent
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="the browser tests need chromium, which is not installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="the browser tests need chromium, which is not installed"),
+]
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 HOSTILE = ["<script>alert(1)</script>", "\"quotes' </script><img src=x onerror=alert(2)>", "{{7*7}} 🙂", "ערך وقيمة"]

@@ -69,6 +69,7 @@ def test_refused_records_are_counted_by_reason(wdbc, wdbc_clf):
     assert told["records"]["stability"] == a.stability.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_a_report_on_records_that_are_all_refused(wdbc, wdbc_clf, form):
     _, X_test, _, y_test = wdbc

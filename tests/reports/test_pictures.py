@@ -11,6 +11,7 @@ from coded import raises
 from sepc.common.errors import SepcError
 
 
+@pytest.mark.slow
 def test_the_same_numbers_give_the_same_page_whatever_the_settings(wdbc_report):
     page = wdbc_report.html()
     with mpl.rc_context({"axes.facecolor": "black", "font.size": 30.0, "svg.fonttype": "path"}):
@@ -28,6 +29,7 @@ def test_every_id_is_there_once_and_every_reference_has_one(wdbc_report):
         assert "".join(pair) in ids
 
 
+@pytest.mark.slow
 def test_classes_and_ink_take_the_colours_of_the_page(wdbc_report):
     pictures = "".join(re.findall(r'<svg viewBox="[^"]*" role="img".*?</svg>', wdbc_report.html(), flags=re.DOTALL))
     assert {"var(--c0)", "var(--c1)", "currentColor", "var(--page)"} <= set(

@@ -27,6 +27,7 @@ def signed(clf, **asked):
     return clf.sign(select_min_trust(clf, X[CAL], Y[CAL], **asked))
 
 
+@pytest.mark.slow
 def test_without_a_promise_there_is_no_section(clf):
     clf.sign(None)
     made = report(clf, X[TEST], Y[TEST], max_records=0)

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 from coded import warns
 
 from sepc import (
@@ -39,6 +40,7 @@ def test_wrong_verdicts_are_told_first_and_then_those_of_little_trust(wdbc, wdbc
     assert set(least.tolist()) <= set(choose(subject, 40).tolist())
 
 
+@pytest.mark.slow
 def test_training_records_stay_out_where_they_must():
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 4.0, [[9.123456, -3.654321]]])

@@ -1,11 +1,13 @@
 """Scores beside those of plain methods, each with what it means."""
 
+import pytest
 from sklearn.metrics import log_loss
 
 from sepc.reports.baselines import baseline_results
 from sepc.reports.report_tables import MEANINGS, plain_methods
 
 
+@pytest.mark.slow
 def test_two_plain_methods_stand_beside_the_result(wdbc, wdbc_clf, wdbc_report):
     X, X_test, y, y_test = wdbc
     content = wdbc_report.to_dict()
@@ -21,6 +23,7 @@ def test_two_plain_methods_stand_beside_the_result(wdbc, wdbc_clf, wdbc_report):
         assert one.name in wdbc_report.markdown()
 
 
+@pytest.mark.slow
 def test_words_of_experts_are_explained_where_they_stand(wdbc_report):
     page, text = wdbc_report.html(), wdbc_report.markdown()
     for word in ("AURC", "AUGRC", "calibration error (ECE)", "Brier score", "likeness (OVL)", "purity", "recall"):

@@ -34,6 +34,7 @@ def test_the_warning_tells_counts_interval_and_threshold():
     assert numbers == ["160", "200", "80", "95", "73.8", "85.3", "0.95", "95"]
 
 
+@pytest.mark.slow
 def test_the_first_screen_says_how_many_labels_of_each_trust_were_right(wdbc, wdbc_clf, wdbc_report):
     _, X_test, _, y_test = wdbc
     trust, right = wdbc_clf.trust_score(X_test), wdbc_clf.predict(X_test) == y_test

@@ -17,6 +17,7 @@ from sepc import (
 )
 
 
+@pytest.mark.slow
 def test_arrays_pandas_and_polars_give_the_same_report(iris):
     X, X_test, y, y_test = iris
     told = []
@@ -47,6 +48,7 @@ def raw_table():
     return table[:100], table[100:], y[:100], y[100:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_reports_on_raw_tables_speak_of_their_columns_and_values(raw_table, ensemble):
     X, X_test, y, y_test = raw_table

@@ -7,6 +7,7 @@ import pytest
 from sepc import SEPClassifier, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["local", "counts", "bound", "paper"])
 def test_every_reading_of_the_regions_can_be_reported(iris, trust):
     X, X_test, y, y_test = iris

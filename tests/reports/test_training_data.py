@@ -9,6 +9,7 @@ from sepc.reports.subject import Subject
 from sepc.reports.training_data import findings
 
 
+@pytest.mark.slow
 def test_indicators_of_a_category_are_no_finding_whatever_units_and_rounding_make_of_them():
     rng = np.random.default_rng(0)
     for n in range(60, 68):  # the units, and with them the rounding, differ
@@ -29,6 +30,7 @@ def test_a_test_with_training_records_is_called_what_it_is(iris, ensemble):
     assert told[0]["landscape"]["findings"][0]["title"].startswith(f"{len(X)} of {len(X)} ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_a_model_without_its_training_records_can_be_reported_on(iris, ensemble, tmp_path):
     X, X_test, y, y_test = iris

@@ -57,6 +57,7 @@ class TestChunks:
         for labels in (da.from_array(y, 20)[chosen], da.from_array(y, 30)[da.from_array(right, 30)]):
             agree(SEPClassifier().fit(lazy[chosen], labels), expected, X[right], tmp_path)
 
+    @pytest.mark.slow
     def test_frames(self, data):
         X, y, _ = data
         frame = pd.DataFrame(X, columns=["u", "v"]).assign(sky=y, number=np.arange(90) % 2)
@@ -110,6 +111,7 @@ def test_as_many_lazy_labels_as_rows():
         SEPClassifier().fit(da.from_array(X, chunks=(50, 4)), da.from_array(y[1:], 50))
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_is_replaced(monkeypatch):
     X, y = make_moons(400, noise=0.3, random_state=0)
     expected = SEPClassifier(n_imp=8).fit(X, y)

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import sklearn
 from coded import raises
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_classification
-from strategies import labelled_points, seeds
+from strategies import classified_points, examples
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.common.text import TRUST_METHODS
@@ -75,21 +75,20 @@ def same_records(clf, X):
 
 
 class TestAgreement:
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::sepc.SepcWarning")  # isolated points are wanted here
-    @settings(max_examples=80, deadline=None)
-    @given(seeds(), st.sampled_from(TRUST_METHODS))
-    def test_answers_are_those_for_numpy_arrays(self, seed, trust):
-        A, B, n_imp = labelled_points(seed)
-        X, y = np.vstack([A, B]), np.repeat(["a", "b"], [len(A), len(B)])
-        if seed % 2 and len(A) > 3:
-            y[: len(A) // 2] = "c"
+    @examples(30)
+    @given(classified_points(), st.sampled_from(TRUST_METHODS))
+    def test_answers_are_those_for_numpy_arrays(self, data, trust):
+        X, y, n_imp = data
         clf = SEPClassifier(n_imp=n_imp, trust=trust).fit(X, y)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         pairs = X[rng.integers(len(X), size=(2, 60))]
         new = clear(clf, np.vstack([X, pairs.mean(axis=0), 3.0 * pairs[0] - 2.0 * pairs[1]]))
         if len(new):
             agree(clf, new)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("trust", TRUST_METHODS)
     def test_more_ellipsoids_than_bits_in_a_word(self, trust):
         rng = np.random.default_rng(0)

@@ -93,6 +93,7 @@ def all_same(lazy, values):
 
 
 class TestBits:
+    @pytest.mark.slow
     @pytest.mark.parametrize("size", CHUNKS, ids=str)
     def test_every_chunking_gives_what_numpy_gives(self, fitted, points, size):
         X = in_chunks(points, size)
@@ -175,6 +176,7 @@ class TestLaziness:
         dask.compute(a.label, a.region, a.counts)
         assert sorted(n_judged) == [0, 50, 50, 50]  # of no points for the types, and each chunk once
 
+    @pytest.mark.slow
     def test_sepc_does_not_load_dask(self):
         code = (
             "import sys, sepc; clf = sepc.SEPClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]); "
@@ -292,6 +294,7 @@ class TestAssessments:
         np.testing.assert_array_equal(joined.accepted({0: 0.9, 1: 0.8}), a.accepted({0: 0.9, 1: 0.8}))
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("cluster")
 class TestCluster:
     def test_workers_give_what_numpy_gives(self, moons):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from coded import raises
 from dask.delayed import delayed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import seeds
+from strategies import drawn_points, examples, orders
 
 from sepc.common.splits import record_hashes
 from sepc.geometry.chunks import Extents
@@ -43,20 +43,17 @@ def in_this_process():
         yield
 
 
-def some_records(seed):
-    rng = np.random.default_rng(seed)
-    n, d, n_classes = int(rng.integers(6, 50)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
-    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-3, 4, size=d) + 100.0 * rng.integers(-1, 2)
-    if rng.random() < 0.3:
-        X[:, 0] = 7.0
-    codes = rng.permutation(np.arange(n) % n_classes)
-    return X, codes, int(rng.integers(1, n + 1))
+@st.composite
+def some_records(draw):
+    X = draw(drawn_points(min_size=6, max_size=50))
+    codes = draw(orders(len(X))) % draw(st.integers(2, 3))
+    return X, codes, draw(st.integers(1, len(X)))
 
 
-@settings(max_examples=60)
-@given(seeds(), KINDS, st.booleans())
-def test_units_and_extents_are_those_of_all_records(seed, kind, standardize):
-    X, codes, chunk_rows = some_records(seed)
+@examples(60)
+@given(some_records(), KINDS, st.booleans())
+def test_units_and_extents_are_those_of_all_records(data, kind, standardize):
+    X, codes, chunk_rows = data
     found = ScatteredTrainingSet.of(kind(X, codes, chunk_rows), np.unique(codes), None, standardize)
     mean, scale = (X.mean(axis=0), X.std(axis=0)) if standardize else (0.0, 1.0)
     if standardize:
@@ -80,10 +77,10 @@ def test_units_and_extents_are_those_of_all_records(seed, kind, standardize):
     assert np.array_equal(shown.hashes, record_hashes(X))
 
 
-@settings(max_examples=30)
-@given(seeds(), KINDS, st.integers(1, 3))
-def test_answers_come_in_order_and_are_merged(seed, kind, n_threads):
-    X, codes, chunk_rows = some_records(seed)
+@examples(30)
+@given(some_records(), KINDS, st.integers(1, 3))
+def test_answers_come_in_order_and_are_merged(data, kind, n_threads):
+    X, codes, chunk_rows = data
     records = kind(X, codes, chunk_rows, n_threads)
     assert len(records) == len(X)
     first_rows = list(records.each(lambda chunk: int(chunk.rows[0])))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from raw_tables import patients, texts
@@ -66,6 +67,7 @@ def test_unseen_values_work_and_are_reported_but_rare_ones_were_seen():
     assert plain.transform(new).to_numpy().tolist() == [[0.0, 0.0, 0.0]] * 4
 
 
+@pytest.mark.slow
 @given(st.lists(texts, min_size=1, max_size=11, unique=True), st.integers(0, 11))
 def test_decoding_returns_the_categories_that_were_encoded(known, at):
     values = [*known[:at], None, *known[at:]]

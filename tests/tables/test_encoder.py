@@ -130,6 +130,7 @@ def test_columns_that_were_left_out_have_no_gaps():
 cells = st.one_of(st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6), texts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(cells, cells, st.sampled_from(["red", "blue", None])), min_size=4, max_size=30))
 def test_the_state_survives_json_exactly(rows):
     table = pd.DataFrame(rows * 2, columns=["a", "b", "c"])

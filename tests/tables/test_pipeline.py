@@ -18,6 +18,7 @@ from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.tables import TableEncoder, TablePipeline
 
 
+@pytest.mark.conformance
 @parametrize_with_checks(
     [TableEncoder(), make_table_pipeline()],
     expected_failed_checks=lambda estimator: (
@@ -34,6 +35,7 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_the_pipeline_clones_searches_and_cross_validates():
     table, y = patients()
     search = GridSearchCV(make_table_pipeline(), {"classifier__n_imp": [0, 5]}, cv=3).fit(table, y)
@@ -167,6 +169,7 @@ def test_every_form_of_a_record_gets_the_same_explanation():
         clf.explain(table[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adult_train_clean", "german_credit"])
 def test_real_tables_are_learnt_and_explained(name):
     folder = os.environ.get("SEPC_DATA")

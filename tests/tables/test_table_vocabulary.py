@@ -146,6 +146,7 @@ def test_a_change_holds_values_that_its_columns_can_have(credit):
         assert point["housing"] in {"own", "rent", "free"}
 
 
+@pytest.mark.slow
 def test_a_change_of_a_number_has_its_sign_though_values_may_be_missing():
     loans, outcome = make_credit(300)
     clf = make_table_pipeline().fit(loans, outcome)

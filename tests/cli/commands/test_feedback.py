@@ -14,6 +14,7 @@ import sepc
 
 @pytest.mark.usefixtures("here")
 class TestFeedback:
+    @pytest.mark.slow
     def test_feedback_with_wrong_verdicts_makes_a_new_model(self, capsys):
         rows = [["9", "6", "red", "", "no"] for _ in range(9)] + [["0", "0", "green", "", ""]]
         Path("labelled.csv").write_text(as_csv(rows))
@@ -35,8 +36,10 @@ class TestFeedback:
         Path("out.csv").unlink()
         assert files(here) == {"labelled.csv"}
 
+    @pytest.mark.slow
     def test_an_ensemble_is_watched_by_label(self, capsys):
-        assert do("fit train.csv --target label -o m.sepc --ensemble") == 0
+        Path("few.csv").write_text(as_csv(records(80)))
+        assert do("fit few.csv --target label -o m.sepc --ensemble") == 0
         rows = [[*row[:-1], "no"] for row in records(60, seed=3)]
         Path("labelled.csv").write_text(as_csv(rows))
         capsys.readouterr()
@@ -47,6 +50,7 @@ class TestFeedback:
         assert found["changes"]["ellipsoids"] is None
         assert type(sepc.load("new.sepc")["classifier"]) is sepc.SEPEnsembleClassifier
 
+    @pytest.mark.slow
     def test_it_is_said_how_labels_were_chosen(self, capsys):
         rows = [[*row[:-1], "no" if row[-1] == "yes" else "yes"] for row in records(60, seed=3)]
         Path("labelled.csv").write_text(as_csv(rows))
@@ -69,6 +73,7 @@ class TestFeedback:
                 "chance" if "chance" in chosen else None,
             )
 
+    @pytest.mark.slow
     def test_chances_that_are_none_are_refused(self, capsys):
         Path("labelled.csv").write_text(as_csv(records(9, seed=3)))
         for options, code, named in (
@@ -87,6 +92,7 @@ class TestFeedback:
         assert "--no-training-rows" in capsys.readouterr().err
         assert not Path("m2.sepc").exists()
 
+    @pytest.mark.slow
     def test_repeated_rows_are_told_and_can_be_counted_once(self, capsys):
         rows = records(30, seed=3)
         Path("labelled.csv").write_text(as_csv([*rows, rows[4], rows[9], [*rows[0][:-1], ""]]))
@@ -100,12 +106,14 @@ class TestFeedback:
         found = json.loads(capsys.readouterr().out)["feedback"]
         assert (found["n"], found["n_labelled"], found["n_repeated"]) == (31, 30, 0)
 
+    @pytest.mark.slow
     def test_rows_that_the_model_has_learned_from_are_told(self, capsys):
         Path("labelled.csv").write_text(as_csv([*records(5, seed=3), *records(2)]))
         assert do("feedback model.sepc labelled.csv --target label") == 0
         learned = said(capsys.readouterr().err)["learned-before"]
         assert (learned.n, learned.rows) == (2, "6, 7")
 
+    @pytest.mark.slow
     def test_the_remedy_is_one_of_the_command_line(self, capsys):
         rows = [[*row[:-1], "no" if row[-1] == "yes" else "yes"] for row in records(60, seed=3)]
         Path("labelled.csv").write_text(as_csv(rows))

@@ -55,6 +55,7 @@ def told(capsys, line):
 class TestState:
     WATCH = "--target y --labels all --state watch.log"
 
+    @pytest.mark.slow
     def test_evidence_adds_up_over_calls_and_is_that_of_one_monitor(self, capsys):
         files = ["good0", "good1", "bad0", "bad1"]
         for name in files:
@@ -69,6 +70,7 @@ class TestState:
         assert found["promise_drift"]["alarm"]
         assert found["promise_drift"]["since"] is not None
 
+    @pytest.mark.slow
     def test_the_same_rows_are_not_counted_twice(self, capsys):
         first = told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
         again = told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
@@ -78,6 +80,7 @@ class TestState:
         assert (shown["known-rows"].path, shown["known-rows"].n) == ("watch.log", 60)
         assert (shown["observed-before"].path, shown["observed-before"].n) == ("watch.log", 60)
 
+    @pytest.mark.slow
     def test_rows_in_another_order_and_labels_that_come_later(self, capsys):
         table = pd.read_csv("good0.csv")
         table.assign(y=None).to_csv("without.csv", index=False)
@@ -91,11 +94,13 @@ class TestState:
         again = told(capsys, "feedback model.sepc turned.csv --target y --labels all --state other.log")
         assert again["n"] == 60
 
+    @pytest.mark.slow
     def test_what_is_said_of_the_same_rows_must_not_change(self, capsys):
         told(capsys, "feedback model.sepc good0.csv --target y --state watch.log")
         assert do(f"feedback model.sepc good0.csv {self.WATCH}") == 1
         assert "--labels all" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_batch_that_was_cut_off_is_told_and_a_damaged_file_refused(self, capsys):
         told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
         whole = Path("watch.log").read_bytes()
@@ -106,6 +111,7 @@ class TestState:
         assert do(f"feedback model.sepc good1.csv {self.WATCH}") == 1
         assert "watch.log" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_state_of_another_model_and_one_that_is_what_is_read(self, capsys):
         told(capsys, f"feedback model.sepc good0.csv {self.WATCH}")
         assert do("feedback site.sepc good0.csv --target y --labels all --state watch.log") == 1
@@ -121,6 +127,7 @@ class TestState:
 
 @pytest.mark.usefixtures("here")
 class TestForgetting:
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["--forget auto", "--window 240", "--half-life 40"])
     def test_old_rows_count_less_and_new_labels_are_right(self, how, capsys):
         for k in range(2):

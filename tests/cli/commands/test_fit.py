@@ -15,6 +15,7 @@ from sepc.reports.baselines import baseline_results
 
 @pytest.mark.usefixtures("here")
 class TestFit:
+    @pytest.mark.slow
     def test_it_says_what_it_did(self, capsys):
         assert do("fit train.csv --target label --drop note -o m.sepc --holdout 0.2 --n-imp 0.05") == 0
         told = capsys.readouterr()
@@ -26,6 +27,7 @@ class TestFit:
         assert "note: colour: " in told.err
         assert said(told.err)["model-written"].path == "m.sepc"
 
+    @pytest.mark.slow
     def test_columns_that_it_should_not_have_learned_from_are_told(self, capsys):
         rows = [[str(1000 + i), *row[:-1], f"case {row[-1]}", row[-1]] for i, row in enumerate(records(60))]
         Path("traps.csv").write_text(as_csv(rows, ("number", *COLUMNS, "outcome", "label")))
@@ -56,6 +58,7 @@ class TestFit:
         assert do("fit train.csv --target label -o m.sepc --test test.csv") == 0
         assert said(capsys.readouterr().err)["unknown-labels"].labels == "maybe (3)"
 
+    @pytest.mark.slow
     def test_an_ensemble_and_a_model_without_records(self, capsys):
         assert do("fit train.csv --target label -o m.sepc --ensemble --no-training-rows") == 0
         assert said(capsys.readouterr().out)["model"].kind == "SEPEnsembleClassifier"
@@ -115,10 +118,12 @@ class TestWhatIsDrawn:
         assert np.array_equal(models[0], models[1])
         assert not np.array_equal(models[0], models[2])
 
+    @pytest.mark.slow
     def test_the_seed_is_that_of_an_ensemble(self, capsys):
         assert do("fit train.csv --target label --ensemble --random-state 7 -o m.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["parameters"]["random_state"] == 7
 
+    @pytest.mark.slow
     def test_n_imp_can_be_chosen(self, capsys):
         assert do("fit train.csv --target label --n-imp auto -o m.sepc") == 0
         told = capsys.readouterr().out
@@ -131,6 +136,7 @@ class TestWhatIsDrawn:
         assert all(f"\n{value:<5g}" in told for value in path.candidates)
 
 
+@pytest.mark.slow
 def test_a_model_without_regions_says_why_and_can_be_reported_on(here, capsys):
     rng = np.random.default_rng(0)
     rows = [[f"{value:.3f}" for value in rng.normal(size=4)] + ["ab"[i % 2]] for i in range(8)]

@@ -122,6 +122,7 @@ class TestPredict:
         ]
         assert [row["label"] for row in read("twice.csv")] == [row["label"] for row in read("train.csv")]
 
+    @pytest.mark.slow
     def test_without_a_file_verdicts_go_to_the_output_and_words_elsewhere(self):
         done = run("predict", "model.sepc", "-", input=Path("new.csv").read_bytes())
         assert done.returncode == 0

@@ -91,6 +91,7 @@ class TestFit:
         assert shown["promised-for-typicality"].given == 0.2
         assert {row["promise"] for row in read("out.csv")} == {""}
 
+    @pytest.mark.slow
     def test_rare_labels_and_equal_rows_are_kept_back_like_others(self, patients, capsys):
         rare = patients[:700].copy()
         rare["y"] = np.where(np.arange(700) % 7 == 0, [f"rare {i}" for i in range(700)], rare["y"])

@@ -8,6 +8,8 @@ import pytest
 from command_line import as_csv, do, files, records
 from said import said
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("here")
 class TestReport:

@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from coded import raises
 from fitted_ensembles import FIELDS, overlapping, same
+from hypothesis import given
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_moons
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from strategies import labelled_points
+from strategies import classified_points, examples
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, select_min_trust
 from sepc.common.errors import SepcError
@@ -23,6 +24,7 @@ from sepc.metrics import aurc
 
 
 class TestBits:
+    @pytest.mark.slow
     def test_jobs_and_the_order_of_rows_do_not_matter(self, data, fitted, asked):
         X, y = data
         order = np.random.default_rng(0).permutation(len(X))
@@ -32,13 +34,11 @@ class TestBits:
         assert np.array_equal(again.out_of_fold_proba_, fitted.out_of_fold_proba_[order])
         assert same(again.assess(asked), fitted.assess(asked))
 
-    @pytest.mark.parametrize("seed", range(8))
-    def test_the_order_of_rows_does_not_matter_with_ties_flats_and_label_noise(self, seed):
-        A, B, n_imp = labelled_points(seed)
-        X, y = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
-        if seed % 2 and len(A) > 3:
-            y[: len(A) // 2] = 2
-        order = np.random.default_rng(seed).permutation(len(X))
+    @examples(8)
+    @given(classified_points())
+    def test_the_order_of_rows_does_not_matter_with_ties_flats_and_label_noise(self, data):
+        X, y, n_imp = data
+        order = np.random.default_rng(0).permutation(len(X))
         one = SEPEnsembleClassifier(n_estimators=2, n_imp=n_imp).fit(X, y)
         two = SEPEnsembleClassifier(n_estimators=2, n_imp=n_imp).fit(X[order], y[order])
         Z = np.vstack([X, X.mean(axis=0) + 1e6 * X.std(axis=0)])
@@ -49,6 +49,7 @@ class TestBits:
         other = SEPEnsembleClassifier(n_estimators=6, random_state=1).fit(*data)
         assert not np.array_equal(other.predict_proba(asked), fitted.predict_proba(asked))
 
+    @pytest.mark.slow
     def test_one_row_at_a_time_and_all_at_once(self, fitted, asked):
         together, alone = fitted.assess(asked), [fitted.assess(z[None]) for z in asked]
         for field in FIELDS:
@@ -166,6 +167,7 @@ class TestFrames:
 
 
 class TestWithScikitLearn:
+    @pytest.mark.slow
     def test_search_pipeline_calibration_and_cross_validation(self):
         X, y = load_iris(return_X_y=True)
         small = SEPEnsembleClassifier(n_estimators=2, n_imp=0.05)
@@ -265,6 +267,7 @@ class TestBadParameters:
         assert len(clf.model_.members[0].plan.features) == size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["moons", "circles", "cancer"])
 def test_its_trust_ranks_better_than_the_paper_s(name):
     if name == "cancer":

@@ -54,6 +54,7 @@ class TestWhatIsCited:
             assert place(why.region)[2] == why.label
         assert {-1.0, 1.0} <= signs
 
+    @pytest.mark.slow
     def test_regions_are_of_the_part_with_the_largest_odds_for_what_is_said(self, told):
         clf, _, new, explanations = told
         model, number = clf.model_, {label: k for k, label in enumerate(clf.classes_)}

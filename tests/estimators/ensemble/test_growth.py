@@ -71,6 +71,7 @@ class TestGrown:
         assert all(name.endswith("@") for name in isolated)
 
 
+@pytest.mark.slow
 def test_no_block_of_a_member_holds_most_of_a_class_where_classes_overlap_heavily():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 240)

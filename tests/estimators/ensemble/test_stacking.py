@@ -2,22 +2,25 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer, load_iris
-from strategies import seeds
+from strategies import decimals, examples
 
 from sepc import SEPEnsembleClassifier
 from sepc.estimators.ensemble import stacking
 from sepc.estimators.ensemble.stacking import Stack, learn_stack, learn_strangeness
 
 
-def opinions_of(seed, n=60):
-    rng = np.random.default_rng(seed)
-    n_members, n_classes = int(rng.integers(1, 6)), int(rng.integers(2, 5))
-    codes = rng.integers(n_classes, size=n)
-    said = rng.normal(size=(n_members, n, n_classes))
+@st.composite
+def opinions(draw):
+    """Return what up to four members say of records, as logarithms of probabilities, and the classes."""
+    n, n_classes = draw(st.integers(1, 30)), draw(st.integers(2, 4))
+    codes = draw(arrays(np.int64, n, elements=st.integers(0, n_classes - 1)))
+    said = draw(decimals((draw(st.integers(1, 4)), n, n_classes), 300))
     said[0, np.arange(n), codes] += 1.0
     return log_softmax(said, axis=2), codes
 
@@ -30,17 +33,17 @@ class TestStack:
         assert 1 < stack.weights.sum() < 5
         assert stack.posterior([prediction] * 5).max() < 0.9999
 
-    @settings(max_examples=50)
-    @given(seeds())
-    def test_no_weight_is_negative(self, seed):
-        stack = learn_stack(*opinions_of(seed))
+    @examples(50)
+    @given(opinions())
+    def test_no_weight_is_negative(self, said):
+        stack = learn_stack(*said)
         assert (stack.weights >= 0).all()
         assert np.isfinite(stack.leaning).all()
 
-    @settings(max_examples=20)
-    @given(seeds())
-    def test_it_is_no_worse_than_equal_weights(self, seed):
-        predictions, codes = opinions_of(seed)
+    @examples(20)
+    @given(opinions())
+    def test_it_is_no_worse_than_equal_weights(self, said):
+        predictions, codes = said
         equal = Stack(np.full(len(predictions), 1 / len(predictions)), np.zeros(predictions.shape[2]))
 
         def loss(stack):
@@ -64,15 +67,15 @@ class TestStack:
         assert weights[0] > weights[1]
         assert weights[1] == 0.0
 
-    @settings(max_examples=20)
-    @given(seeds())
-    def test_the_gradient_is_that_of_the_loss(self, seed):
+    @examples(20)
+    @given(opinions())
+    def test_the_gradient_is_that_of_the_loss(self, said):
         seen = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stacking, "minimize", lambda loss, start, **_: seen.append((loss, start)) or Found(start))
-            learn_stack(*opinions_of(seed))
+            learn_stack(*said)
         ((loss, start),) = seen
-        at = start + 0.3 * np.random.default_rng(seed).random(len(start))
+        at = start + 0.3 * np.random.default_rng(0).random(len(start))
         assert check_grad(lambda t: loss(t)[0], lambda t: loss(t)[1], at) < 1e-6
 
     def test_without_points_all_count_alike(self):

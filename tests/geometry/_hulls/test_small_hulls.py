@@ -5,9 +5,9 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 from hull_pairs import check
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FAMILIES, point_set, seeds
+from strategies import FAMILIES, REGIMES, examples, labelled_points, point_set, seeds
 
 from sepc.geometry import hulls
 from sepc.geometry._hulls import small_hulls
@@ -21,14 +21,26 @@ def by_search(A, B, cap):
         return nearest_points(A, B, cap)
 
 
-@settings(max_examples=80)
-@given(seeds(), st.sampled_from([None, 1.0, "free"]), st.sampled_from([0.0, 1e6]))
-def test_it_finds_the_same_pair(seed, cap, offset):
-    rng = np.random.default_rng(seed)
-    d, (n, k) = int(rng.integers(1, 12)), rng.integers(1, 200, size=2)
-    A, B = (point_set(str(rng.choice(FAMILIES)), int(m), d, seed + i) + offset for i, m in enumerate((n, k)))
-    A += rng.choice([0.0, 0.5, 3.0])
-    caps = tuple(1.0 / rng.uniform(1.0, m) for m in (n, k)) if cap == "free" else cap
+def larger_sets():
+    """Return two sets of more points and features than can be drawn one by one."""
+    sets = st.tuples(st.sampled_from(FAMILIES), st.integers(1, 200), seeds())
+    return st.builds(
+        lambda d, *two: tuple(point_set(family, n, d, seed) for family, n, seed in two), st.integers(1, 11), sets, sets
+    )
+
+
+@examples(80)
+@given(
+    labelled_points(regimes=REGIMES[:5]).map(lambda data: data[:2]) | larger_sets(),
+    st.sampled_from([None, 1.0]) | st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)),
+    st.sampled_from([0.0, 0.5, 3.0]),
+    st.sampled_from([0.0, 1e6]),
+)
+def test_it_finds_the_same_pair(sets, cap, apart, offset):
+    A, B = sets[0] + apart + offset, sets[1] + offset
+    # Between the least, with which all points have the same weight, and the hull itself.
+    free = isinstance(cap, tuple)
+    caps = tuple(1.0 / (1.0 + share * (len(X) - 1.0)) for share, X in zip(cap, (A, B), strict=True)) if free else cap
     pair, searched = nearest_points(A, B, caps), by_search(A, B, caps)
     if not offset:  # the oracle loses the digits that both keep
         check(pair, A, B)
@@ -38,6 +50,7 @@ def test_it_finds_the_same_pair(seed, cap, offset):
         np.testing.assert_allclose(pair.normal, searched.normal, rtol=0.0, atol=1e-4 * searched.distance)
 
 
+@pytest.mark.slow
 def test_what_is_not_certified_is_searched_for(monkeypatch):
     """With slabs that do not narrow the shares are far from the best, and the gap says so."""
     A, B = point_set("gauss", 80, 3), point_set("gauss", 50, 3, seed=1) + 2.0
