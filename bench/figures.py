@@ -30,7 +30,8 @@ import jinja2
 from jinja2 import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "measured" / "results"
+MEASURED = ROOT / "docs" / "measured"
+RESULTS = MEASURED / "results"
 CLAIMS = ROOT / "docs" / "reproduction" / "results.json"
 README_BLOCK = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end of measured -->)", re.DOTALL)
 HEADER = ("command", "commit", "date", "versions", "machine", "code")
@@ -207,11 +208,7 @@ def cell(address: str, row: str | tuple[str, ...], column: str) -> str:
 
 
 def numbers(text: str) -> list[float]:
-    """Return the numbers in a text.
-
-    >>> numbers("1,154 x, 0.5 / -")
-    [1154.0, 0.5]
-    """
+    """Return the numbers in a text: 1154 and 0.5 of "1,154 x, 0.5 / -"."""
     return [float(found.replace(",", "")) for found in NUMBER.findall(text)]
 
 
@@ -323,7 +320,7 @@ def faults_of_result(name: str) -> Iterator[str]:
 def faults_of_page(text: str, page: Path) -> Iterator[str]:
     """Yield placeholders that name nothing and, on pages of measurements, numbers that come from no result file."""
     tree = TEMPLATES.parse(text)
-    if page.parent in (RESULTS.parent, README_TEMPLATE.parent):
+    if page.parent in (MEASURED, README_TEMPLATE.parent):
         yield from hand_typed(tree)
     try:
         render(text)
