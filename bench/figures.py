@@ -46,6 +46,7 @@ NO_RESULTS = [
 ]
 COMPUTED = (nodes.Call, nodes.Name)
 TYPED = re.compile(r"(?<![\w.])(?<!\w-)\.?\d[\d.,]*")
+Key = str | tuple[str | None, ...]
 NUMBER = re.compile(r"(?<![\w.])\.?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -178,10 +179,14 @@ def _found(address: str) -> dict[str, Any]:
     return content["tables"][name]
 
 
-def _rows(address: str, key: str | tuple[str, ...]) -> list[list[str]]:
-    """Return the rows that begin with a cell, or with several."""
-    begin = [key] if isinstance(key, str) else [*key]
-    rows = [row for row in _found(address)["rows"] if row[: len(begin)] == begin]
+def _rows(address: str, key: Key) -> list[list[str]]:
+    """Return the rows that begin with a cell, or with several, of which none may be any."""
+    begin = (key,) if isinstance(key, str) else key
+    rows = [
+        row
+        for row in _found(address)["rows"]
+        if all(asked in (None, there) for asked, there in zip(begin, row, strict=False))
+    ]
     if not rows:
         raise LookupError(f"The table {address!r} has no row {key!r}.")
     return rows
@@ -194,7 +199,7 @@ def _place(address: str, column: str) -> int:
     return columns.index(column)
 
 
-def table(address: str, columns: list[str] | None = None, rows: str | tuple[str, ...] = ()) -> str:
+def table(address: str, columns: list[str] | None = None, rows: Key = ()) -> str:
     """Return a table in Markdown, with some of its columns in their order, or those rows that begin with some cells."""
     head = columns or _found(address)["columns"]
     places = range(len(head)) if columns is None else [_place(address, column) for column in columns]
@@ -202,7 +207,7 @@ def table(address: str, columns: list[str] | None = None, rows: str | tuple[str,
     return "\n".join("|" + "|".join("---" if cell == "---" else f" {cell} " for cell in line) + "|" for line in lines)
 
 
-def cell(address: str, row: str | tuple[str, ...], column: str) -> str:
+def cell(address: str, row: Key, column: str) -> str:
     """Return the text of a cell."""
     return _rows(address, row)[0][_place(address, column)]
 
@@ -212,7 +217,7 @@ def numbers(text: str) -> list[float]:
     return [float(found.replace(",", "")) for found in NUMBER.findall(text)]
 
 
-def number(address: str, row: str | tuple[str, ...], column: str, part: int = 0) -> float:
+def number(address: str, row: Key, column: str, part: int = 0) -> float:
     """Return a number in a cell: the first one, or a later one."""
     found = numbers(cell(address, row, column))
     if part >= len(found):
@@ -220,7 +225,7 @@ def number(address: str, row: str | tuple[str, ...], column: str, part: int = 0)
     return found[part]
 
 
-def column(address: str, column: str, part: int = 0, rows: str | tuple[str, ...] = ()) -> list[float]:
+def column(address: str, column: str, part: int = 0, rows: Key = ()) -> list[float]:
     """Return a number of each cell of a column that has it."""
     cells = [numbers(row[_place(address, column)]) for row in _rows(address, rows)]
     return [found[part] for found in cells if part < len(found)]
