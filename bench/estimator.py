@@ -178,7 +178,8 @@ def prediction(options: argparse.Namespace) -> None:
     row("forest of 300, `predict_proba`", f"{theirs:.3g}")
     row("ratio", f"{theirs / ours:.1f}")
     row("one plain pass over the rows", f"{one_pass:.3g}")
-    row(f"sepc in passes per ellipsoid ({k} ellipsoids)", f"{ours / one_pass / k:.2f}")
+    row("ellipsoids", k)
+    row("sepc in passes per ellipsoid", f"{ours / one_pass / k:.2f}")
     row(
         "share inside one / several / no ellipsoid",
         " / ".join(f"{np.isin(a.rule, r).mean():.0%}" for r in (["R1"], ["R2a", "R2b"], ["R3"])),

@@ -325,6 +325,8 @@ def faults_of_result(name: str) -> Iterator[str]:
 def faults_of_page(text: str, page: Path) -> Iterator[str]:
     """Yield placeholders that name nothing and, on pages of measurements, numbers that come from no result file."""
     tree = TEMPLATES.parse(text)
+    if page.parent == MEASURED and page.name != "index.md" and "{{ header(" not in text:
+        yield "no placeholder `header`, which says how its numbers were measured"
     if page.parent in (MEASURED, README_TEMPLATE.parent):
         yield from hand_typed(tree)
     try:

@@ -30,7 +30,7 @@ from costs import Shape, print_costs
 from measure import recording, row, table, versions
 from results_file import ResultsFile, chosen
 from scipy.stats import rankdata
-from sets import HALVES, as_numbers, cells, names, of_half, some_rows
+from sets import HALVES, as_numbers, cells, is_number_column, names, of_half, some_rows
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -274,7 +274,8 @@ def main() -> None:
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     means = seed_means(jobs, done)
     shown = [name for name in shown if any(name == of for of, _ in means)]
-    order = report(means, shown, models)
+    with_texts = {name for name in shown if not all(map(is_number_column, rows[name][0].T))}
+    order = report(means, shown, with_texts, models)
     print_costs(
         means, {s: Shape(len(data[s][1]), len(np.unique(data[s][1])), data[s][0].shape[1]) for s in shown}, order, "RF"
     )
@@ -383,7 +384,7 @@ def ranks(means: dict, sets: list[str], models: list[str], metric: str) -> np.nd
     return rankdata(np.round(values, 9), axis=1)
 
 
-def report(means: dict, sets: list[str], models: list[str]) -> list[str]:
+def report(means: dict, sets: list[str], with_texts: set[str], models: list[str]) -> list[str]:
     """Print the tables and return the models from the best mean rank on."""
     best = np.argsort(ranks(means, sets, models, "aurc").mean(axis=0), kind="stable")
     order = [models[i] for i in best]
@@ -396,6 +397,10 @@ def report(means: dict, sets: list[str], models: list[str]) -> list[str]:
         if members:
             print(f"\n### Mean over the {len(members)} {half} sets\n")
             mean_table(half, means, members, models)
+            members = [name for name in members if name in with_texts]
+        if members:
+            print(f"\n### Mean over the {len(members)} of them with texts\n")
+            mean_table(f"{half}, texts", means, members, models)
     return order
 
 

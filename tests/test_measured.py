@@ -7,7 +7,7 @@ import measure
 import pytest
 
 ROOT = figures.ROOT
-PAGE = figures.MEASURED / "page.md"
+INDEX, PAGE = figures.MEASURED / "index.md", figures.MEASURED / "page.md"
 RESULT = {
     "command": "python bench/kernels.py",
     "commit": "abc1234",
@@ -30,7 +30,7 @@ def made_up(tmp_path, monkeypatch):
 
 
 def faults(text):
-    return list(figures.faults_of_page(text, PAGE))
+    return list(figures.faults_of_page(text, INDEX))
 
 
 def test_every_number_of_the_site_and_the_readme_comes_from_a_result_file():
@@ -84,6 +84,10 @@ def test_a_number_of_no_result_and_a_placeholder_of_nothing_are_found(text):
 @pytest.mark.usefixtures("made_up")
 def test_code_addresses_settings_and_results_are_no_numbers_typed_by_hand(text):
     assert faults(text) == []
+
+
+def test_a_page_that_does_not_say_how_it_was_measured_is_found():
+    assert len(list(figures.faults_of_page("Fast.", PAGE))) == 1
 
 
 @pytest.mark.parametrize("key", figures.HEADER)
