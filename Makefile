@@ -13,7 +13,7 @@ ifneq ($(wildcard ../shared/data),)
 export SEPC_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo quick test docs dist package environment types release-files paper pictures bench clean
+.PHONY: demo quick test docs dist package environment types release-files paper pictures bench measure measure-check clean
 
 demo: $(VENV)/.sepc-all
 	$(RUN) -m sepc.demo
@@ -97,6 +97,14 @@ bench: $(VENV)/.sepc-bench
 	$(RUN) bench/missing.py --sets wdbc vehicle iris --shares 0.2
 	$(RUN) bench/classes.py --quick
 	$(RUN) bench/trust.py --seeds 1
+
+# Result files of docs/measured whose code has changed since, measured anew; ONLY names some of them.
+measure: $(VENV)/.sepc-bench
+	$(RUN) bench/figures.py $(ONLY)
+
+# Every number on a page of docs/measured and in the README comes from a result file.
+measure-check: $(VENV)/.sepc-test
+	$(RUN) bench/figures.py --check
 
 clean:
 	rm -rf $(VENV) build dist

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import row, table, versions
+from measure import figure, recording, row, table, versions
 from sets import names_with_numbers, numbers
 from sklearn import config_context
 
@@ -42,28 +42,36 @@ def main() -> None:
     warnings.simplefilter("ignore")
     dispatch.OUT_OF_CORE_BYTES = 0
     print(versions("numpy", "scipy", "numba", "scikit-learn"))
-    table("set", "rows", "features", "classes", "parts", *options.on)
+    table("sets", "set", "rows", "features", "classes", "parts", *options.on)
+    equal = []
     with ExitStack() as stack:
         forms = {name: FORMS[name](stack) for name in options.on}
         for name in options.sets or names_with_numbers():
             X, y = numbers(name)
             if len(X) <= options.most:
-                compare(name, X, y, forms)
+                equal.append(compare(name, X, y, forms))
+    figure("sets", len(equal))
+    figure("sets with equal blocks", sum(blocks for blocks, _ in equal))
+    figure("sets with equal verdicts", sum(verdicts for _, verdicts in equal))
 
 
-def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> None:
+def compare(name: str, X: np.ndarray, y: np.ndarray, forms: dict[str, Fit]) -> tuple[bool, bool]:
+    """Print a row; return whether all forms have the same blocks as the fit in memory, and the same verdicts."""
     scattered_records.CHUNK_BYTES = X.nbytes // N_CHUNKS
     y = np.unique(y, return_inverse=True)[1]
     expected = SEPClassifier().fit(X, y)
     said = expected.assess(X)
-    cells = []
+    cells, same_blocks, same_verdicts = [], True, True
     for fit in forms.values():
         found = fit(X, y)
         equal = [mine == theirs for mine, theirs in zip(parts(found), parts(expected), strict=False)]
         verdicts = found.assess(X)
         same = np.logical_and.reduce([match(getattr(verdicts, f), getattr(said, f)) for f in FIELDS])
+        same_blocks &= all(equal) and len(parts(found)) == len(parts(expected))
+        same_verdicts &= bool(same.all())
         cells.append(f"{np.cumprod(equal).sum():.0f}, {same.mean():.2%}")
     row(name, f"{len(X):,}", X.shape[1], len(np.unique(y)), len(parts(expected)), *cells)
+    return same_blocks, same_verdicts
 
 
 def parts(clf: SEPClassifier) -> list[list[int]]:
@@ -132,4 +140,5 @@ FORMS = {"file": in_file, "dask": on_dask, **{name: on_device(name) for name in 
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from sets import numbers
 from sklearn.ensemble import RandomForestClassifier
 
@@ -32,7 +32,15 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(versions("numpy", "scipy", "scikit-learn"))
-    table("set", "fit: default / raw", "predict_proba", "saved model", "fit: raw / forest", "fit: default / forest")
+    table(
+        "ratios",
+        "set",
+        "fit: default / raw",
+        "predict_proba",
+        "saved model",
+        "fit: raw / forest",
+        "fit: default / forest",
+    )
     for name in options.sets:
         X, y = numbers(name)
         default, raw = SEPClassifier(), SEPClassifier(trust="raw")
@@ -65,4 +73,5 @@ def size(model) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from costs import Cost, Shape, print_medians
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from results_file import chosen
 from sets import numbers, paths, some_rows
 from sklearn.datasets import load_iris
@@ -89,6 +89,7 @@ def main() -> None:
     SEPClassifier().fit(*load_iris(return_X_y=True))  # loads the compiled code
     print(versions("sepc", "numpy", "scipy", "scikit-learn"))
     table(
+        "fits",
         "set",
         "rows",
         "classes",
@@ -100,15 +101,21 @@ def main() -> None:
         "accuracy",
         "log loss",
     )
-    costs, shapes, seconds = {}, {}, {}
+    costs, shapes, seconds, results = {}, {}, {}, {}
     for name, split in data_sets(options):
         shapes[name] = split.shape
-        found = measured(split, models, options.repeats, options.most_seconds)
+        found = results[name] = measured(split, models, options.repeats, options.most_seconds)
         for model, one in found.items():
             costs[name, model] = Cost(one.fit / found[FOREST].fit, one.predict / found[FOREST].predict, one.is_cut_off)
             seconds[name, model] = one.fit
             print_one(name, split.shape, model, one, costs[name, model])
     ours = models[1:]
+    print("\n### Seconds of the forest, costs of the others in times of its, and log loss\n")
+    table("sets", "set", "rows", "classes", "features", "forest, s", *ours, f"log loss: {' / '.join(models)}")
+    for name, found in results.items():
+        forest = Cost(found[FOREST].fit, found[FOREST].predict).in_words()
+        losses = " / ".join(f"{found[model].log_loss:.3f}" for model in models)
+        row(name, *shapes[name], forest, *(costs[name, model].in_words() for model in ours), losses)
     print("\n### Fit / prediction in times of the forest's\n")
     print_medians(costs, shapes, ours)
     print_growth(costs, shapes, seconds, models)
@@ -227,7 +234,7 @@ def print_growth(costs: dict, shapes: dict[str, Shape], seconds: dict, models: l
     if len(found) < 2:
         return
     print(f"### Fit: seconds grow as this power of the number of classes, {found[0]} to {found[-1]}\n")
-    table("features", *models)
+    table("growth", "features", *models)
     for n_features in sorted({shape.features for shape in planted_sets.values()}):
         members = {name: shape.classes for name, shape in planted_sets.items() if shape.features == n_features}
         members = dict(sorted(members.items(), key=lambda item: item[1]))
@@ -251,4 +258,5 @@ def power(logarithms: np.ndarray, of_seconds: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -22,12 +22,13 @@ from time import perf_counter, process_time
 
 import numpy as np
 import pyarrow as pa
-from measure import row, table, versions
+from measure import figure, recording, row, table, versions
 from pyarrow import csv
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 import sepc
+import sepc.cli.commands.predict  # what the processes run
 import sepc.datasets
 
 FEATURES = 10
@@ -66,18 +67,20 @@ def main() -> None:
             return
         regions = make_models(Path(folder), n_train)
         print(f"### CSV, {FEATURES} features; models of {n_train:,} rows, sepc's with {regions} regions\n")
-        table("rows", "what", "seconds", "rows per second", "CPU seconds", "peak memory, MB")
+        table("csv", "rows", "what", "seconds", "rows per second", "CPU seconds", "peak memory, MB")
         for n in (100_000,) if options.quick else (100_000, 1_000_000):
             compare(Path(folder), n)
         if options.more:
             compare(Path(folder), 4_000_000, with_forest=False)
-    print(f"\n`sepc --help`: {help_time():.2f} s, of which Python itself {bare_time():.2f} s")
+    figure("regions", regions)
+    figure("sepc --help, s", round(help_time(), 2))
+    figure("python alone, s", round(bare_time(), 2))
 
 
 def reports(folder: Path) -> None:
     """Measure the reports of both classifiers, on two small sets and on one with more columns than rows."""
     print("### Reports, with the fit\n")
-    table("data", "rows", "columns", "classifier", "seconds", "CPU seconds", "peak memory, MB")
+    table("reports", "data", "rows", "columns", "classifier", "seconds", "CPU seconds", "peak memory, MB", "size, MB")
     for name, (X, y) in report_data().items():
         path = folder / "labelled.csv"
         columns = [*X.T, np.asarray(y).astype(str)]
@@ -85,7 +88,8 @@ def reports(folder: Path) -> None:
         for what, asked in (("one partition", []), ("ensemble", ["--ensemble"])):
             command = [sys.executable, "-m", "sepc", "report", path, "--target", "label", "-o", folder / "report.html"]
             clock, cpu, memory = watched([*command, *asked])
-            row(name, *X.shape, what, f"{clock:.1f}", f"{cpu:.1f}", f"{memory / 1e6:.0f}")
+            size = (folder / "report.html").stat().st_size
+            row(name, *X.shape, what, f"{clock:.1f}", f"{cpu:.1f}", f"{memory / 1e6:.0f}", f"{size / 1e6:.2f}")
     print()
 
 
@@ -146,7 +150,7 @@ def watched(command: list) -> tuple[float, float, float]:
 def explanations() -> None:
     """Measure one explanation, without the fit, of both classifiers."""
     print("### One explanation, without the fit\n")
-    table("data", "classifier", "seconds", "CPU seconds")
+    table("explanations", "data", "classifier", "seconds", "CPU seconds")
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((100, 200))
     wide[::2, 0] += 2.0
@@ -179,4 +183,5 @@ def seconds(command: list[str]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -5,7 +5,7 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
-from measure import row, table
+from measure import figure, row, table
 
 # The largest number in each group, and what it is called.
 CLASSES = ((2, "2 classes"), (5, "3 to 5 classes"), (11, "6 to 11 classes"), (inf, "more than 11 classes"))
@@ -61,10 +61,14 @@ def print_costs(means: dict, shapes: dict[str, Shape], models: Iterable[str], fo
     if not worst:
         return
     print("\n### CPU time of fit / prediction in times of the forest's, where ours cost most first\n")
-    table("set", "rows", "classes", "features", f"{forest}, s", *measured)
+    table("costs of each", "set", "rows", "classes", "features", f"{forest}, s", *measured)
     for s in sorted(worst, key=worst.get, reverse=True):
         seconds = Cost(means[s, forest]["fit_s"], means[s, forest]["proba_s"]).in_words()
         row(s, *shapes[s], seconds, *(costs[s, m].in_words() if (s, m) in costs else "" for m in measured))
+    for model in ours:
+        found = [costs[s, model] for s in worst if (s, model) in costs]
+        figure(f"worst fit, {model}", float(f"{max(cost.fit for cost in found):.2g}"))
+        figure(f"worst prediction, {model}", float(f"{max(cost.predict for cost in found):.2g}"))
     print("\n### Medians of these\n")
     print_medians(costs, {s: shapes[s] for s in worst}, measured)
 
@@ -80,7 +84,7 @@ def print_medians(costs: dict[tuple[str, str], Cost], shapes: dict[str, Shape], 
         Columns of the table.
     """
     models = list(models)
-    table("median over sets of", "sets", *models)
+    table("median costs", "median over sets of", "sets", *models)
     row("any kind", len(shapes), *(in_the_middle(costs, shapes, model) for model in models))
     for groups, field in ((CLASSES, "classes"), (FEATURES, "features")):
         least = -inf

@@ -17,7 +17,7 @@ import argparse
 import warnings
 
 import numpy as np
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from scipy.stats import multivariate_normal, multivariate_t
 from sets import numbers
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -59,13 +59,13 @@ def main() -> None:
     print(versions("numpy", "scipy", "scikit-learn"))
     if options.repeats:
         print("### Expected cost of the decisions over the least possible one\n")
-        table("distribution", "price of asking", *MODELS)
+        table("costs", "distribution", "price of asking", *MODELS)
         for name, parts in PLANTED.items():
             for asking in (0.2, 0.6):
                 draws = [ratios(parts, asking, options.rows, seed) for seed in range(options.repeats)]
                 row(name, asking, *(f"{ratio:.3f}" for ratio in np.mean(draws, axis=0)))
     print("\n### Calibration error (by chance alone): as in training / shifted / shifted and stated\n")
-    table("set", "share in training", "share in use", "SEPClassifier", "SEPEnsembleClassifier")
+    table("calibration", "set", "share in training", "share in use", "SEPClassifier", "SEPEnsembleClassifier")
     for name in SETS:
         X, y = numbers(name)
         some = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
@@ -132,4 +132,5 @@ def errors_of(make, X, codes, rare: int, share: float, seed: int) -> list[tuple[
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

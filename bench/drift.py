@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from scipy.stats import binom
 
 from sepc import SEPClassifier
@@ -85,7 +85,7 @@ def false_alarms(results: dict[str, list[dict]], runs: int) -> None:
     print(
         f"### Runs with a false alarm within {LIFE} records without drift, {runs} runs of {N_TRAIN} training records\n"
     )
-    table("set", "stated", "at most, by chance", "drift", "drift, reference", "error_drift", "naive")
+    table("alarms", "set", "stated", "at most, by chance", "drift", "drift, reference", "error_drift", "naive")
     for name, outcomes in results.items():
         for rate in RATES:
             limit = binom.isf(0.01, runs, rate) / runs
@@ -97,7 +97,9 @@ def false_alarms(results: dict[str, list[dict]], runs: int) -> None:
 def delays(results: dict[str, list[dict]]) -> None:
     print(f"### After {UNCHANGED} unchanged records a shift; stated rate 0.01\n")
     columns = ("detected within 2000", "median delay")
-    table("set", "shift, sd", "outside before", "outside after", *columns, *(f"{c}, reference" for c in columns))
+    table(
+        "delay", "set", "shift, sd", "outside before", "outside after", *columns, *(f"{c}, reference" for c in columns)
+    )
     for title, outcomes in results.items():
         for shift in SHIFTS:
             before, after = (np.mean([o[when, "drift", shift] for o in outcomes]) for when in ("before", "after"))
@@ -177,7 +179,7 @@ def of_labels(runs: int, jobs: int) -> None:
     found = Parallel(jobs)(delayed(one_ring)(seed, runs // n_sets) for seed in range(n_sets))
     rung = [run for alarms, _ in found for run in alarms]
     print(f"### Runs with a false alarm on errors within {STREAM} records without drift, {len(rung)} runs\n")
-    table("labels", "stated", "at most, by chance", "false alarms", "labelled")
+    table("chosen", "labels", "stated", "at most, by chance", "false alarms", "labelled")
     for policy in LEAST:
         for rate in RATES:
             limit = binom.isf(0.01, len(rung), rate) / len(rung)
@@ -189,7 +191,15 @@ def of_labels(runs: int, jobs: int) -> None:
     print(
         f"\n### After {BEFORE} unchanged records one group of ten gets the other label; {len(delays)} runs, rate 0.01\n"
     )
-    table("monitor", "labels", f"detected within {AFTER}", "median delay", "region or label named", "off by, since")
+    table(
+        "where",
+        "monitor",
+        "labels",
+        f"detected within {AFTER}",
+        "median delay",
+        "region or label named",
+        "off by, since",
+    )
     for monitor, policy in delays[0]:
         each = [run[monitor, policy] for run in delays]
         named = [one.named for one in each if one.named is not None]
@@ -335,4 +345,5 @@ def ring(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

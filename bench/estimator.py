@@ -24,7 +24,7 @@ from statistics import median
 from time import process_time
 
 import numpy as np
-from measure import cpu_seconds, peak_allocation, peak_growth, peak_in_use, row, table, versions
+from measure import cpu_seconds, peak_allocation, peak_growth, peak_in_use, recording, row, table, versions
 from sets import numbers
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -72,7 +72,7 @@ def main() -> None:
 
 def real_sets(options: argparse.Namespace) -> None:
     print("### Fit on all rows of real sets, seconds (in brackets: accuracy on a third, fitted to the rest)\n")
-    table("set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids", *MEMORY)
+    table("real", "set", "rows", "features", *MODELS, "forest / sepc", "ellipsoids", *MEMORY)
     for name in REAL:
         X, y = numbers(name)
         if options.quick and len(X) > 10_000:
@@ -100,7 +100,9 @@ def real_sets(options: argparse.Namespace) -> None:
 def ensembles(options: argparse.Namespace) -> None:
     print("\n### The default ensemble: fit on two thirds, `predict_proba` of the rest, seconds\n")
     table(
-        "set", "rows", "ensemble fits", "forest of 300", "ratio", "ensemble predicts", "forest of 300", "ratio", "score"
+        "ensemble",
+        *("set", "rows", "ensemble fits", "forest fits", "ratio of fits"),
+        *("ensemble predicts", "forest predicts", "ratio of predictions", "score (the forest's)"),
     )
     for name in ("wdbc", "vertebral_2c", "banknote", "magic"):
         X, y = numbers(name)
@@ -127,6 +129,7 @@ def ensembles(options: argparse.Namespace) -> None:
 def growth(options: argparse.Namespace) -> None:
     print("\n### Fit on two overlapping Gaussians, 10 features, n_imp = 0.01\n")
     table(
+        "gaussians",
         "rows",
         "sepc, s",
         "forest of 300, s",
@@ -154,7 +157,7 @@ def growth(options: argparse.Namespace) -> None:
 
 def several_classes() -> None:
     print("\n### Memory of a fit with several classes, 10 features, n_imp = 0.01\n")
-    table("rows", "classes", "centres apart", *MEMORY)
+    table("classes", "rows", "classes", "centres apart", *MEMORY)
     for n, k, apart in ((20_000, 3, 2.0), (100_000, 3, 2.0), (20_000, 3, 1.0), (20_000, 5, 1.0)):
         row(f"{n:,}", k, f"{apart * 2**0.5:.1f}", *memory(n, k, apart))
 
@@ -170,12 +173,13 @@ def prediction(options: argparse.Namespace) -> None:
     one_pass = median(cpu_seconds(plain_pass, Z) for _ in range(5))
     ours, theirs = cpu_seconds(clf.predict, Z), cpu_seconds(forest.predict_proba, Z)
     a = clf.assess(Z)
-    table("", "seconds")
+    table("prediction", "", "seconds")
     row("sepc, `predict`", f"{ours:.3g}")
     row("forest of 300, `predict_proba`", f"{theirs:.3g}")
     row("ratio", f"{theirs / ours:.1f}")
     row("one plain pass over the rows", f"{one_pass:.3g}")
-    row(f"sepc in passes per ellipsoid ({k} ellipsoids)", f"{ours / one_pass / k:.2f}")
+    row("ellipsoids", k)
+    row("sepc in passes per ellipsoid", f"{ours / one_pass / k:.2f}")
     row(
         "share inside one / several / no ellipsoid",
         " / ".join(f"{np.isin(a.rule, r).mean():.0%}" for r in (["R1"], ["R2a", "R2b"], ["R3"])),
@@ -241,4 +245,5 @@ def copies(make: Callable[[], SEPClassifier], before: tuple, data: tuple) -> tup
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -17,7 +17,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from measure import row, table, versions
+from measure import figure, recording, row, table, versions
 
 import sepc
 from sepc.persist.model_files import FORMAT
@@ -40,7 +40,8 @@ def main() -> None:
     paths = sorted(FIXTURES.glob("v*.sepc"))
     with tempfile.TemporaryDirectory() as folder:
         failures = damage(paths, options, Path(folder) / "model.sepc") + spoil(paths, Path(folder) / "model.sepc")
-    sys.exit(1 if failures else 0)
+    if failures:
+        sys.exit(1)
 
 
 def damage(paths: list[Path], options: argparse.Namespace, copy: Path) -> int:
@@ -57,8 +58,18 @@ def damage(paths: list[Path], options: argparse.Namespace, copy: Path) -> int:
             found[way][outcome] += 1
             seconds[way] += took
             peaks[way] = max(peaks[way], peak)
+    figure("files", len(paths))
     print(f"### {options.n:,} damaged copies of {len(paths)} model files\n")
-    table("damage", "copies", "refused", "the same model", "anything else", "ms per copy", "largest peak of memory, KB")
+    table(
+        "damage",
+        "damage",
+        "copies",
+        "refused",
+        "the same model",
+        "anything else",
+        "ms per copy",
+        "largest peak of memory, KB",
+    )
     for way, counts in found.items():
         n = counts.total()
         other = n - counts["refused"] - counts["same"]
@@ -98,7 +109,7 @@ def outcome_of(path: Path, saved_again: bytes) -> tuple[str, float, int]:
 
 def spoil(paths: list[Path], copy: Path) -> int:
     print("\n### Content spoilt, digests that fit\n")
-    table("file", "copies", "refused", "judges records", "anything else")
+    table("spoilt", "file", "copies", "refused", "judges records", "anything else")
     failures = 0
     for path in paths:
         asked = json.loads((path.parent / f"{path.name.split('-')[0]}-expected.json").read_text())
@@ -139,4 +150,5 @@ def judged(path: Path, X) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

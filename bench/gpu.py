@@ -13,7 +13,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import torch
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from sklearn import config_context
 
 import sepc
@@ -64,7 +64,7 @@ def warm_up() -> None:
 
 def fits(n: int, distances: list[float], n_jobs: int) -> sepc.SEPClassifier:
     print(f"### `SEPClassifier(n_jobs={n_jobs}).fit`, two Gaussians, {n:,} x {DIM}\n")
-    table("standard deviations apart", "regions", "s on the device", "s in NumPy", "labels that differ")
+    table("fit", "standard deviations apart", "regions", "s on the device", "s in NumPy", "labels that differ")
     models = []
     for apart in distances:
         X, y = gaussians(n, apart)
@@ -101,11 +101,12 @@ def assessments(clf: sepc.SEPClassifier, n: int, apart: float) -> None:
         ("`assess`", whole),
         ("`assess` in NumPy, from a million rows", near),
     ]
-    table("", "ms", "in floors")
+    table("assessment", "", "ms", "in floors")
     for name, t in rows:
         row(name, f"{1e3 * t:,.1f}", f"{t / floor:.1f}")
     print(f"\nRegions and labels equal to NumPy's: {same:.6f} of {len(sample):,} rows.")
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

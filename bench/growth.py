@@ -22,7 +22,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from measure import peak_growth, row, table, versions
+from measure import peak_growth, recording, row, table, versions
 from results_file import ResultsFile, chosen
 from scipy.special import expit, logsumexp
 from sets import as_numbers, cells
@@ -165,6 +165,15 @@ MODELS: dict[str, Callable] = {
     "RF": lambda: RandomForestClassifier(300, random_state=0),
 }
 LONG = ("CatBoost", "RF")
+LONG_NAMES = {
+    "sepc": "`SEPClassifier`",
+    "sepc ensemble": "`SEPEnsembleClassifier`",
+    "HGB": "HistGradientBoosting",
+    "CatBoost": "CatBoost",
+    "RF": "forest of 300 trees",
+}
+# Of the column in which real sets have all of their records.
+ALL = f" ({', '.join(REAL)}: all)"
 
 
 @cache
@@ -274,8 +283,8 @@ def main() -> None:
         todo = {job: job for job in asked if job not in done or (options.redo is not None and options.redo in job[-1])}
         done |= file.add(todo, judged, options.jobs, prepare, told)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
-    for name in names:
-        show(name, {job[1:]: results for job, results in done.items() if job[0] == name})
+    show(names, done)
+    show_least(names)
     show_steps({job: results for job, results in done.items() if job[0] in names})
     if options.plot:
         draw(options.plot, names, done)
@@ -291,33 +300,41 @@ def mean_of(of_set: dict[tuple, dict[str, float]], n: int, model: str, value: st
     return float(np.mean(found)) if found else np.nan
 
 
-def show(name: str, of_set: dict[tuple, dict[str, float]]) -> None:
-    if not of_set:
-        return
-    least = ""
-    if name in PLANTED:
-        planted = PLANTED[name]()
-        least = f", least possible log loss {planted.best(*planted.draw(np.random.default_rng(0), TEST)):.4f}"
-    found = sorted({job[0] for job in of_set})
-    models = [model for model in MODELS if any(job[-1] == model for job in of_set)]
+def show(names: list[str], done: dict[tuple, dict[str, float]]) -> None:
+    """Print a table for each measure: the means over draws by set, model and number of records."""
     for title, value, digits in (
-        ("log loss", "log_loss", 4),
+        ("Log loss", "log_loss", 4),
+        ("Calibration error", "ece", 4),
         ("AURC x 1000", "aurc", 2),
-        ("calibration error", "ece", 4),
         ("CPU seconds of a fit", "fit_s", 1),
-        ("peak memory of a fit, copies of the data", "copies", 1),
+        ("Peak memory of a fit, copies of the data", "copies", 1),
     ):
-        print(f"\n### {name}: {title}{least if value == 'log_loss' else ''}\n")
-        table("model", *(f"{n:,}" for n in found))
-        for model in models:
-            numbers = [mean_of(of_set, n, model, value) for n in found]
-            row(model, *("" if np.isnan(x) else f"{x:.{digits}f}" for x in numbers))
+        print(f"\n### {title}\n")
+        table(value, "set", "model", *(f"{n:,}{ALL * (n == SIZES[3])}" for n in SIZES))
+        for name in names:
+            of_set = {job[1:]: results for job, results in done.items() if job[0] == name}
+            found = sorted({job[0] for job in of_set})
+            for model in MODELS:
+                if any(job[-1] == model for job in of_set):
+                    means = [mean_of(of_set, n, model, value) for n in found]
+                    cells = ["" if np.isnan(x) else f"{x:.{digits}f}" for x in means]
+                    row(name, LONG_NAMES[model], *cells, *[""] * (len(SIZES) - len(cells)))
+
+
+def show_least(names: list[str]) -> None:
+    """Print the least possible log loss of planted sets."""
+    print("\n### Least possible log loss\n")
+    table("least", "set", "log loss")
+    for name in names:
+        if name in PLANTED:
+            planted = PLANTED[name]()
+            row(name, f"{planted.best(*planted.draw(np.random.default_rng(0), TEST)):.4f}")
 
 
 def show_steps(done: dict[tuple, dict[str, float]]) -> None:
     """Show the steps up in n where a model gets worse by more than is allowed."""
     print("\n### Steps up in n after which a model is worse by more than 1 % and by more than two standard errors\n")
-    table("model", "steps", "worse in log loss", "worse in AURC", "where")
+    table("steps", "model", "steps", "worse in log loss", "worse in AURC", "where")
     for model in MODELS:
         n_steps, where = 0, {"log_loss": [], "aurc": []}
         for name in [*PLANTED, *REAL]:
@@ -363,4 +380,5 @@ def draw(path: Path, names: list[str], done: dict[tuple, dict[str, float]]) -> N
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

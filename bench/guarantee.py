@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from guarantee_parts import by_groups, by_parts
-from measure import row, table, versions
+from measure import figure, recording, row, table, versions
 from scipy.special import bdtr
 from scipy.stats import binom
 from sklearn.base import BaseEstimator
@@ -93,7 +93,7 @@ def thresholds(runs: int) -> None:
     )
     ways = ("ours", "empirical", "Bonferroni")
     names = [f"{what}, {way}" for what in ("broken", "none", "accepted") for way in ways]
-    table("distribution", "n", "max_error", *names, "best")
+    table("thresholds", "distribution", "n", "max_error", *names, "best")
     for name, world in WORLDS.items():
         for n in SIZES:
             if world.risk is not None:
@@ -104,7 +104,7 @@ def thresholds(runs: int) -> None:
             for max_error in ERRORS:
                 truth = Truth(world._replace(risk=lambda u, e=max_error: 1.001 * e + 0 * u))
                 show(name, truth, max_error, n, compare(truth, n, runs, (max_error,))[max_error], limit)
-    print()
+    figure("settings", len(WORLDS) * len(SIZES) * len(ERRORS))
 
 
 def show(name: str, truth: "Truth", max_error: float, n: int, outcomes: list, limit: float) -> None:
@@ -185,15 +185,33 @@ def label_sets(runs: int, n_new: int = 200) -> None:
         f"Probabilities from a model that overrates frequent classes; {n_new} new records a run, all ways on the same. "
         "Margin: three standard errors over the runs; (!) marks a coverage that is lower by more.\n"
     )
-    table("class shares", "tied", "n", "way", "coverage", "margin", "rarest class", "margin", "mean size", "empty")
+    table(
+        "label sets",
+        "class shares",
+        "tied",
+        "n",
+        "way",
+        "coverage",
+        "margin",
+        "rarest class",
+        "its margin",
+        "mean size",
+        "empty",
+    )
+    coverage: dict[str, list[float]] = {}
     for shares in ((0.5, 0.5), (0.9, 0.1), (0.7, 0.25, 0.05)):
         for grid in (None, 10):
             for n in SIZES:
-                sets_of(np.array(shares), grid, n, runs, n_new)
-    print()
+                for of, value in sets_of(np.array(shares), grid, n, runs, n_new).items():
+                    coverage.setdefault(of, []).append(round(value, 3))
+    figure("lowest coverage", min(coverage["overall"] + coverage["per class"]))
+    figure("highest coverage", max(coverage["overall"] + coverage["per class"]))
+    for way in ("overall", "per class"):
+        figure(f"lowest coverage of the rarest class, {way}", min(coverage[f"rarest, {way}"]))
 
 
-def sets_of(shares: np.ndarray, grid: int | None, n: int, runs: int, n_new: int) -> None:
+def sets_of(shares: np.ndarray, grid: int | None, n: int, runs: int, n_new: int) -> dict[str, float]:
+    """Print the rows of a setting; return the coverage of both ways, and that of the rarest class."""
     rng = np.random.default_rng(0)
     seen = {per_class: np.zeros((runs, 4)) for per_class in (False, True)}
     rare = np.empty(runs)
@@ -207,6 +225,7 @@ def sets_of(shares: np.ndarray, grid: int | None, n: int, runs: int, n_new: int)
             hit = sets[np.arange(n_new), new]
             size = sets.sum(axis=1)
             rows[i] = hit.mean(), hit[new == len(shares) - 1].sum(), size.mean(), np.mean(size == 0)
+    coverage = {}
     for per_class, rows in seen.items():
         overall, margin = rows[:, 0].mean(), 3 * rows[:, 0].std() / np.sqrt(runs)
         rarest = rows[:, 1].sum() / rare.sum()
@@ -224,6 +243,8 @@ def sets_of(shares: np.ndarray, grid: int | None, n: int, runs: int, n_new: int)
             f"{rows[:, 2].mean():.2f}",
             f"{rows[:, 3].mean():.3f}",
         )
+        coverage |= {way: overall, f"rarest, {way}": rarest}
+    return coverage
 
 
 def alarm(coverage: float, margin: float) -> str:
@@ -248,6 +269,7 @@ def real_cases() -> None:
         "often than the true one does. The Gaussians have 100,000.\n"
     )
     table(
+        "real",
         "data",
         "max_error",
         "n",
@@ -341,4 +363,5 @@ def report(name: str, clf: SEPClassifier, X: np.ndarray, y: np.ndarray, splits: 
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -174,7 +174,14 @@ def by_parts(runs: int) -> None:
         "for all of them; 200 runs, for labels only. Best: the lowest right threshold of each part, which only the "
         "distribution tells. Signed: mean number of parts that are promised.\n"
     )
-    table("distribution", "n", "broken", "Bonferroni", "MAPIE", "accepted", "Bonferroni", "MAPIE", "best", "signed")
+    table(
+        "parts",
+        "distribution",
+        "n",
+        *(f"{what}, {way}" for what in ("broken", "accepted") for way in ALL_WAYS),
+        "best",
+        "signed",
+    )
     for kind, worlds in (("label", LABELS), ("region", REGIONS), ("cost", COSTS)):
         for name, parts in worlds.items():
             for n in (2000, 10_000) if kind == "region" else (500, 2000):
@@ -223,7 +230,12 @@ def by_groups(runs: int) -> None:
         "group, where a record is accepted if its trust is enough for all its groups, looks natural, and promises "
         "nothing of records in several groups.\n"
     )
-    table("distribution", "n", "broken", "one per group", "accepted", "one per group")
+    table(
+        "groups",
+        "distribution",
+        "n",
+        *(f"{what}, {way}" for what in ("broken", "accepted") for way in ("ours", "one per group")),
+    )
     for name, kind in GROUP_WORLDS.items():
         for n in (1000, 4000):
             show_groups(name, kind, n, runs, limit)

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from measure import against, cpu_seconds, fresh, loop_speed, peak_growth, row, table, take_turns, versions
+from measure import against, cpu_seconds, fresh, loop_speed, peak_growth, recording, row, table, take_turns, versions
 
 from sepc.geometry import Ellipsoid, min_volume_ellipsoid, nearest_points, separate
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 def start_up() -> None:
     print("### Start\n")
-    table("", "seconds")
+    table("start", "", "seconds")
     row("`import sepc`", f"{fresh('import sepc'):.3f}")
     warm_up = (
         "import numpy as np, sepc; r = np.random.default_rng(0);"
@@ -67,7 +67,17 @@ def start_up() -> None:
 def ellipsoids(family: str, options: argparse.Namespace) -> None:
     print(f"\n### `min_volume_ellipsoid` to 1e-7, {family} points\n")
     table(
-        "n", "d", "one pass, ms", "sepc, ms", "in passes", "reads", "steps", "gap", "copies at peak", "cvxpy+Clarabel"
+        family,
+        "n",
+        "d",
+        "one pass, ms",
+        "sepc, ms",
+        "in passes",
+        "reads",
+        "steps",
+        "gap",
+        "copies at peak",
+        "cvxpy+Clarabel",
     )
     for n, d in SIZES:
         if options.quick and n > 20_000:
@@ -95,7 +105,7 @@ def ellipsoids(family: str, options: argparse.Namespace) -> None:
 
 def hulls(options: argparse.Namespace) -> None:
     print("\n### `nearest_points`, default cap\n")
-    table("points", "d", "one product, ms", "sepc, ms", "products", "gap", "copies at peak", "PIQP", "NuSVC")
+    table("hulls", "points", "d", "one product, ms", "sepc, ms", "products", "gap", "copies at peak", "PIQP", "NuSVC")
     for n, m, d in HULLS:
         if options.quick and n > 20_000:
             continue
@@ -123,7 +133,7 @@ def hulls(options: argparse.Namespace) -> None:
 
 def small_calls() -> None:
     print("\n### Calls on ellipsoids\n")
-    table("", "d = 2", "d = 10", "d = 30")
+    table("calls", "", "d = 2", "d = 10", "d = 30")
     row("`separate`, µs per pair", *(f"{1e6 * separate_seconds(d):.0f}" for d in (2, 10, 30)))
     row("`distance`, million points per second", *(f"{distance_rate(d) / 1e6:.1f}" for d in (2, 10, 30)))
     row("`gauge`, million points per second", *(f"{gauge_rate(d) / 1e6:.1f}" for d in (2, 10, 30)))
@@ -237,4 +247,5 @@ def peak_copies(kind: str, *job: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -13,7 +13,7 @@ from collections import Counter
 from statistics import median
 
 import numpy as np
-from measure import cpu_seconds, row, table, versions
+from measure import cpu_seconds, recording, row, table, versions
 from sets import numbers
 
 from sepc import landscape
@@ -43,7 +43,7 @@ def main() -> None:
 
 def passes() -> None:
     print("### Time in passes over the data (a pass: `X @ L.T` and the norms of its rows)\n")
-    table("data", "labels", "rows", "features", "classes", "ms", "passes", "reads by the solvers")
+    table("time", "data", "labels", "rows", "features", "classes", "ms", "passes", "reads by the solvers")
     for family, n, d, k in (
         ("apart by 2", 100_000, 10, 2),
         ("apart by 6", 100_000, 10, 2),
@@ -77,7 +77,7 @@ def passes() -> None:
 def clean_sets(n: int) -> None:
     print(f"\n### {n} clean sets: 2 or 3 Gaussian classes of 100 to 500 records, moderate overlap, 2 to 8 features\n")
     found = Counter((f.severity, f.code) for seed in range(n) for f in landscape(*clean(seed)).findings)
-    table("severity", "findings")
+    table("clean", "severity", "findings")
     for severity in ("problem", "warning", "note"):
         codes = {code: count for (level, code), count in found.items() if level == severity}
         row(severity, codes or 0)
@@ -85,7 +85,7 @@ def clean_sets(n: int) -> None:
 
 def planted(n: int) -> None:
     print(f"\n### {n} clean sets each with something planted in them\n")
-    table("planted", "finding", "found")
+    table("planted", "planted", "finding", "found")
     for code, plant in PLANTS:
         hits = sum(any(f.code == code for f in landscape(*plant(*clean(seed), seed)).findings) for seed in range(n))
         row(plant.__name__.replace("_", " "), code, f"{hits} of {n}")
@@ -93,7 +93,7 @@ def planted(n: int) -> None:
 
 def coefficients() -> None:
     print("\n### Overlapping coefficient, two random ellipsoids\n")
-    table("features", "ratio of radii", "ms", "coefficient", "Monte Carlo, 2 x 200,000")
+    table("overlap", "features", "ratio of radii", "ms", "coefficient", "Monte Carlo, 2 x 200,000")
     for d, ratio in ((1, 1), (2, 1e6), (10, 10), (10, 1e6), (60, 10), (60, 1e6)):
         rng = np.random.default_rng(d)
         E = Ellipsoid(np.zeros(d), rotation(d, rng), float(ratio) ** -rng.random(d))
@@ -109,7 +109,7 @@ def coefficients() -> None:
 
 def paper() -> None:
     print("\n### The paper's overlap figures\n")
-    table("set", "class", "OVR", "outside the overlap", "OVL", "in the paper")
+    table("paper", "set", "class", "OVR", "outside the overlap", "OVL", "in the paper")
     for name, reported in PAPER.items():
         view = landscape(*numbers(name))
         pair = view.overlaps[0]
@@ -201,4 +201,5 @@ def monte_carlo(E: Ellipsoid, F: Ellipsoid, rng: np.random.Generator) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

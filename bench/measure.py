@@ -1,16 +1,24 @@
-"""How the benchmarks measure, and how they print."""
+"""How the benchmarks measure, and how they print and record what they find."""
 
 import ctypes
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
+from typing import Any
+
+RECORD: dict[str, Any] = {"tables": {}, "figures": {}}
 
 
 def cpu_seconds(call, *arguments) -> float:
@@ -40,7 +48,8 @@ def against(ours: tuple, peer: tuple) -> str:
 def versions(*packages: str) -> str:
     """Return what the measurements belong to, as a line of text."""
     packaged = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
-    return f"{platform.machine()}, Python {platform.python_version()}, {packaged}\n"
+    RECORD["versions"] = f"Python {platform.python_version()}, {packaged}"
+    return f"{platform.machine()}, {RECORD['versions']}\n"
 
 
 def loop_speed() -> float:
@@ -97,10 +106,60 @@ def resident(field: str) -> int:
     return 1024 * int(status.split(f"{field}:")[1].split()[0])
 
 
-def table(*names: str) -> None:
-    print("| " + " | ".join(names) + " |")
-    print("|" + "---|" * len(names))
+def table(name: str, *columns: str) -> None:
+    """Begin a table: print its head, and record it by its name."""
+    if name in RECORD["tables"]:
+        raise ValueError(f"There are two tables {name!r}; expected a name for each.")
+    RECORD["tables"][name] = {"columns": list(columns), "rows": []}
+    print("| " + " | ".join(columns) + " |")
+    print("|" + "---|" * len(columns))
 
 
 def row(*cells: object) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    """Add a row to the last table."""
+    texts = [str(cell) for cell in cells]
+    RECORD["tables"][next(reversed(RECORD["tables"]))]["rows"].append(texts)
+    print("| " + " | ".join(texts) + " |", flush=True)
+
+
+def figure(name: str, value: float) -> None:
+    """Print and record a number that stands in no table."""
+    RECORD["figures"][name] = value
+    print(f"\n{name}: {value}")
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Record tables and figures in a result file if a script is called with ``--record NAME``.
+
+    With ``--show``, which computes nothing, the file keeps what it says of command, commit and versions.
+    """
+    if "--record" not in sys.argv:
+        yield
+        return
+    import figures  # not for those who only print
+
+    place = sys.argv.index("--record")
+    name = sys.argv[place + 1]
+    del sys.argv[place : place + 2]
+    script = Path(sys.argv[0]).resolve()
+    about = {
+        "command": shlex.join(["python", script.relative_to(figures.ROOT).as_posix(), *sys.argv[1:]]),
+        "commit": commit(),
+        "date": date.today().isoformat(),
+        "versions": "",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "code": figures.code_digest(script),  # before the run: the code may be edited meanwhile
+    }
+    yield
+    about["versions"] = RECORD.pop("versions")
+    if "--show" in sys.argv:
+        about = {key: figures.result(name)[key] for key in figures.HEADER}
+    figures.write(name, about | RECORD)
+
+
+def commit() -> str:
+    """Return the commit that is measured, and whether there is more than that."""
+    git = partial(subprocess.run, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    changed = git(["git", "status", "--porcelain", "../src", "."]).stdout.strip()
+    return git(["git", "rev-parse", "--short", "HEAD"]).stdout.strip() + (" with changes" if changed else "")

@@ -20,7 +20,7 @@ from itertools import chain
 
 import numpy as np
 from joblib import Parallel, delayed
-from measure import row, table, take_turns, versions
+from measure import recording, row, table, take_turns, versions
 from sets import HALVES, names_with_numbers, numbers, of_half, some_rows
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -79,25 +79,25 @@ def main() -> None:
         if not mine:
             continue
         print(f"### Means over {len(mine)} {half} sets: {' / '.join(MEASURES)}\n")
-        table("removed", *MODELS)
+        table(half, "removed", *MODELS)
         for share in options.shares:
             means = np.mean([found[share, name] for name in mine], axis=0)
             row(f"{100 * share:.0f} %", *(" / ".join(told(*values)) for values in means))
         print(f"\n### Calibration error, {half} sets: mean / of it by chance / of all records together\n")
-        table("removed", *MODELS)
+        table(f"chance, {half}", "removed", *MODELS)
         for share in options.shares:
             of_models = zip(*(verdicts[share, name] for name in mine), strict=True)
             row(f"{100 * share:.0f} %", *(" / ".join(calibration_told(list(chain(*sets)))) for sets in of_models))
         print()
     print("### On how many sets what is there does better: accuracy / calibration error / AURC\n")
-    table("removed", "one: mean", "one: nearest", "ensemble: mean", "ensemble: nearest", "sets")
+    table("wins", "removed", "one: mean", "one: nearest", "ensemble: mean", "ensemble: nearest", "sets")
     for share in options.shares:
         every = np.array([found[share, name] for name in names]) * [-1.0, 1.0, 1.0]
         pairs = ((0, 1), (0, 2), (3, 4), (3, 5))
         better = [" / ".join(map(str, (every[:, a] < every[:, b]).sum(axis=0))) for a, b in pairs]
         row(f"{100 * share:.0f} %", *better, len(names))
     print("\n### Complete records, 10,000 at once and one by one: time of a prediction / of the look for gaps\n")
-    table("classifier", "10,000", "1")
+    table("complete", "classifier", "10,000", "1")
     for name, model in (("one partition", ONE()), ("ensemble", MANY())):
         row(name, *(f"{against_a_look(model, n):.0f}" for n in (10_000, 1)))
 
@@ -153,4 +153,5 @@ def against_a_look(model, n: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -26,7 +26,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from results_file import ResultsFile, chosen
 from sets import HALVES, cells, is_number_column, names, of_half, some_rows
 from sklearn.ensemble import IsolationForest
@@ -316,13 +316,13 @@ def mean_of(values: Iterable[float]) -> float:
 
 def report(found: dict, sets: list[str], models: list[str]) -> None:
     """Print a table for each half of the sets, for all of them and for WDBC alone."""
-    groups = {f"The {half} sets": of_half(sets, half) for half in HALVES}
-    groups |= {"All sets": sets, "WDBC": ["wdbc"] if "wdbc" in sets else []}
+    groups = {half: of_half(sets, half) for half in HALVES}
+    groups |= {"all": sets, "wdbc": ["wdbc"] if "wdbc" in sets else []}
     for title, members in groups.items():
         if not members:
             continue
-        print(f"### {title}: share accepted at a trust of {MIN_TRUST}, mean over the sets\n")
-        table("records", "sets", *models)
+        print(f"### Sets: {title}. Share accepted at a trust of {MIN_TRUST}, mean over the sets\n")
+        table(title, "records", "sets", *models)
         for name in (*CHANGES, ORDINARY_ACCEPTED, ORDINARY_STRANGE, LEFT_OUT):
             values = [[found[s, m][name] if (s, m) in found else np.nan for s in members] for m in models]
             n_sets = int(np.any(np.isfinite(values), axis=0).sum())
@@ -331,4 +331,5 @@ def report(found: dict, sets: list[str], models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -18,7 +18,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from sets import HALVES, names_with_numbers, numbers, of_half, some_rows
 from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -44,7 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(versions("numpy", "scipy", "scikit-learn"))
-    table("set", "rows outside", "share", *(f"{measure}: {' / '.join(WAYS)}" for measure in MEASURES))
+    table("each", "set", "rows outside", "share", *(f"{measure}: {' / '.join(WAYS)}" for measure in MEASURES))
     found = {}
     for name in options.sets or names_with_numbers():
         X, y = some_rows(*numbers(name), options.most)
@@ -106,7 +106,7 @@ def measures(
 
 def compare(found: dict[str, dict[str, dict[str, float]]]) -> None:
     """Print the means of both halves of the sets, and on how many sets counts as found are the better estimate."""
-    table("half", "sets", "way", *MEASURES)
+    table("halves", "half", "sets", "way", *MEASURES)
     for half in HALVES:
         names = of_half(found, half)
         if not names:
@@ -126,4 +126,5 @@ def loss(values: dict[str, float], measure: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -16,7 +16,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from outside import WAYS
 from sets import names_with_numbers, numbers, some_rows
 from sklearn.metrics import roc_auc_score
@@ -64,7 +64,7 @@ def judged(X: np.ndarray, y: np.ndarray, repeats: int) -> dict[str, np.ndarray]:
 
 
 def outside(found: dict[str, dict[str, np.ndarray]]) -> None:
-    table("set", *(f"{measure}: {' / '.join(WAYS)}" for measure in ("accuracy", "AURC")))
+    table("outside", "set", *(f"{measure}: {' / '.join(WAYS)}" for measure in ("accuracy", "AURC")))
     accuracy, risk = [], []
     for name, f in found.items():
         accuracy.append([f[f"right {way}"].mean() for way in WAYS])
@@ -78,6 +78,7 @@ def outside(found: dict[str, dict[str, np.ndarray]]) -> None:
 
 def overlaps(found: dict[str, dict[str, np.ndarray]]) -> None:
     table(
+        "overlap",
         "set",
         "records in an overlap",
         "wrong",
@@ -96,4 +97,5 @@ def overlaps(found: dict[str, dict[str, np.ndarray]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -25,7 +25,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from measure import cpu_seconds, peak_growth, row, table, versions
+from measure import cpu_seconds, peak_growth, recording, row, table, versions
 from sets import BUNDLED, numbers
 
 PARTS = ("files", "agreement", "dask", "overhead")
@@ -80,7 +80,19 @@ def gaussians(folder: Path, n: int, d: int) -> str:
 
 def from_files(paths: list[str]) -> None:
     print("### From a file, beside the fit in memory\n")
-    table("rows", "features", "where", "n_jobs", "seconds", "CPU seconds", "peak, MB", "data, MB", "passes", "regions")
+    table(
+        "files",
+        "rows",
+        "features",
+        "where",
+        "n_jobs",
+        "seconds",
+        "CPU seconds",
+        "peak, MB",
+        "data, MB",
+        "passes",
+        "regions",
+    )
     for path in paths:
         n, d = np.load(path, mmap_mode="r").shape
         fits = [("memory", 1)] if n <= IN_MEMORY else []
@@ -97,6 +109,7 @@ def agreement(paths: list[str]) -> None:
     print("### Models of the same rows, asked about 100,000 new rows\n")
     print("Beside memory and file a fit in memory without one of the rows.\n")
     table(
+        "models",
         "rows", "equal blocks of memory and file, up to the first other one", "regions, memory / file / without one",
         "right, memory / file / without one", "label as from memory, file / without one",
         "trust differs from memory's, median, file / without one",
@@ -112,7 +125,9 @@ def agreement(paths: list[str]) -> None:
 
 def on_dask(paths: list[str]) -> None:
     print("### Dask, chunks of a tenth of the rows\n")
-    table("rows", "workers", "seconds", "passes", "peak of the client, MB", "received, MB", "median of a pass, kB")
+    table(
+        "dask", "rows", "workers", "seconds", "passes", "peak of the client, MB", "received, MB", "median of a pass, kB"
+    )
     for path in paths:
         n = len(np.load(path, mmap_mode="r"))
         for n_workers in (0, 1, 2):
@@ -127,7 +142,7 @@ def on_dask(paths: list[str]) -> None:
 
 def overhead() -> None:
     print("### Small sets in memory, CPU milliseconds of a fit\n")
-    table("set", "Dask not imported", "Dask imported", "ratio")
+    table("small", "set", "Dask not imported", "Dask imported", "ratio")
     for name in SMALL:
         if name not in BUNDLED and "SEPC_DATA" not in os.environ:
             print(f"SEPC_DATA names no folder with {name}.csv.", file=sys.stderr)
@@ -248,4 +263,5 @@ def measured(X: Any, n_jobs: int = 1) -> tuple[dict[str, Any], Any]:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

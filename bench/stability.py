@@ -14,7 +14,7 @@ import argparse
 import warnings
 
 import numpy as np
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from sets import half, names_with_numbers, numbers, some_rows
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -35,6 +35,7 @@ def main() -> None:
     there = names_with_numbers()
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     table(
+        "sets",
         *("set", "half", "labels", "flips", "ROC area of 1 - stability", "ROC area of 1 - trust"),
         *("stability of 1", "flips among these", "flips among others"),
     )
@@ -73,4 +74,5 @@ def share(flips: np.ndarray) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -27,10 +27,10 @@ from time import process_time
 
 import numpy as np
 from costs import Shape, print_costs
-from measure import row, table, versions
+from measure import recording, row, table, versions
 from results_file import ResultsFile, chosen
 from scipy.stats import rankdata
-from sets import HALVES, as_numbers, cells, names, of_half, some_rows
+from sets import HALVES, as_numbers, cells, is_number_column, names, of_half, some_rows
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -252,24 +252,33 @@ def main() -> None:
         shown = of_half(shown, options.half)
         if not shown:
             sys.exit(f"--sets names none of the {options.half} sets: {', '.join(of_half(names(), options.half))}.")
-    models = chosen([*MODELS, *installed()], options.models, "--models")
-    rows = {name: some_rows(*cells(name), options.rows) for name in shown}
-    data = {name: (as_numbers(X), y) for name, (X, y) in rows.items()}
-    jobs = {
-        (name, len(y), options.folds, seed, model, version(model)): (model, X, y, options.folds, seed)
-        for seed in range(options.seeds)
-        for name, (X, y) in data.items()
-        for model in models
-    }
     results = ResultsFile(options.out, KEY, VALUES)
     done = results.read(to_show=options.show)
+    known = list(dict.fromkeys(job[4] for job in done)) if options.show else [*MODELS, *installed()]
+    models = chosen(known, options.models, "--models")
+    rows = {name: some_rows(*cells(name), options.rows) for name in shown}
+    data = {name: (as_numbers(X), y) for name, (X, y) in rows.items()}
+    jobs = (
+        done
+        if options.show
+        else {
+            (name, len(y), options.folds, seed, model, version(model)): (model, X, y, options.folds, seed)
+            for seed in range(options.seeds)
+            for name, (X, y) in data.items()
+            for model in models
+        }
+    )
     if not options.show:
         todo = {job: a for job, a in jobs.items() if job not in done or (options.redo and options.redo in job[4])}
         done |= results.add(todo, judge, options.jobs, load_compiled_code, in_short)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     means = seed_means(jobs, done)
-    order = report(means, shown, models)
-    print_costs(means, {s: Shape(len(y), len(np.unique(y)), X.shape[1]) for s, (X, y) in data.items()}, order, "RF")
+    shown = [name for name in shown if any(name == of for of, _ in means)]
+    with_texts = {name for name in shown if not all(map(is_number_column, rows[name][0].T))}
+    order = report(means, shown, with_texts, models)
+    print_costs(
+        means, {s: Shape(len(data[s][1]), len(np.unique(data[s][1])), data[s][0].shape[1]) for s in shown}, order, "RF"
+    )
     if options.plot:
         plot(options.plot, ranks(means, shown, order, "aurc"), order)
 
@@ -375,29 +384,34 @@ def ranks(means: dict, sets: list[str], models: list[str], metric: str) -> np.nd
     return rankdata(np.round(values, 9), axis=1)
 
 
-def report(means: dict, sets: list[str], models: list[str]) -> list[str]:
+def report(means: dict, sets: list[str], with_texts: set[str], models: list[str]) -> list[str]:
     """Print the tables and return the models from the best mean rank on."""
     best = np.argsort(ranks(means, sets, models, "aurc").mean(axis=0), kind="stable")
     order = [models[i] for i in best]
     print("### AURC x 1000, out of fold, mean over the seeds (smaller is better)\n")
-    table("set", *order)
+    table("each", "set", *order)
     for s in sets:
         row(s, *(f"{means[s, m]['aurc']:.2f}" if (s, m) in means else "" for m in order))
     for half in HALVES:
         members = of_half(sets, half)
         if members:
             print(f"\n### Mean over the {len(members)} {half} sets\n")
-            mean_table(means, members, models)
+            mean_table(half, means, members, models)
+            members = [name for name in members if name in with_texts]
+        if members:
+            print(f"\n### Mean over the {len(members)} of them with texts\n")
+            mean_table(f"{half}, texts", means, members, models)
     return order
 
 
-def mean_table(means: dict, sets: list[str], models: list[str]) -> None:
+def mean_table(half: str, means: dict, sets: list[str], models: list[str]) -> None:
     """Print mean ranks and mean results, and the share of right labels among those of all sets that are sure enough."""
     rank = {metric: ranks(means, sets, models, metric).mean(axis=0) for metric in ("aurc", "augrc", "accuracy")}
     shown = {"accuracy": ".4f", "accuracy_at_80": ".4f", "coverage_at_1": ".3f", "coverage_at_5": ".3f", "ece": ".4f"}
     shown |= {"brier": ".4f", "log_loss": ".4f", "fit_s": ".2f", "proba_s": ".3f"}
     pooled = {"at_99": "confidence of 0.99", "at_95": "confidence of 0.95", "accepted": "accepted"}
     table(
+        half,
         "model",
         *("rank in AURC", "rank in AUGRC", "rank in accuracy"),
         *(name.replace("_", " ") for name in shown),
@@ -437,4 +451,5 @@ def plot(path: Path, rank: np.ndarray, models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

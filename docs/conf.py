@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "measured",
     "plain_sources",
 ]
 exclude_patterns = ["_build", "gallery/**/GALLERY_HEADER.rst", "reproduction/index.html"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
+from measured import rendered
 from sphinx.application import Sphinx
 
 import sepc
@@ -55,7 +56,7 @@ def _plain_source(app: Sphinx, page: str) -> str | None:
     source = Path(app.env.doc2path(page))
     script = source.with_suffix(".py")
     if source.suffix == ".md":
-        plain, text = f"{page}.md", None
+        plain, text = f"{page}.md", rendered(source.read_text(encoding="utf-8"))
     elif script.exists():
         plain, source, text = f"{page}.py", script, None
     elif page.startswith(_API):

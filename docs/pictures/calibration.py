@@ -18,6 +18,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from measure import figure, recording, versions
+
 FOLDER_SETS = ("vertebral_2c", "haberman", "blood_transfusion", "heart_statlog", "ionosphere")
 MODELS = {
     "SEPEnsembleClassifier": SEPEnsembleClassifier,
@@ -35,15 +39,16 @@ def main() -> None:
     """Write calibration.png beside this file."""
     warnings.simplefilter("ignore")
     data = list(sets())
-    figure, panels = plt.subplots(2, 3, figsize=(9.6, 6.2), sharex=True, sharey=True, layout="constrained")
+    print(versions("numpy", "scipy", "scikit-learn", "matplotlib"))
+    picture, panels = plt.subplots(2, 3, figsize=(9.6, 6.2), sharex=True, sharey=True, layout="constrained")
     for axes, (name, make) in zip(panels.flat, MODELS.items(), strict=True):
         trust, right = (np.concatenate(part) for part in zip(*(out_of_fold(make, X, y) for X, y in data), strict=True))
         draw(axes, trust, right)
         axes.set_title(name, fontsize=10)
-        print(f"{name}: {len(trust)} records", file=sys.stderr)
-    figure.supxlabel("trust", fontsize=10)
-    figure.supylabel("share of labels that are right", fontsize=10)
-    figure.savefig(Path(__file__).with_name("calibration.png"), dpi=130)
+    figure("records", sum(len(y) for _, y in data))
+    picture.supxlabel("trust", fontsize=10)
+    picture.supylabel("share of labels that are right", fontsize=10)
+    picture.savefig(Path(__file__).with_name("calibration.png"), dpi=130)
 
 
 def sets():
@@ -84,4 +89,5 @@ def draw(axes, trust: np.ndarray, right: np.ndarray) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()
