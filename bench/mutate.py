@@ -109,7 +109,8 @@ def main() -> None:
         else:
             run_room(room, chosen, options)
     if options.out and options.out.exists() and not options.show:
-        print(as_table(read(options.out)))
+        for number, row in enumerate(counted(read(options.out))):
+            print(f"| {' | '.join(row)} |" + ("\n|" + "---|" * len(row) if number == 0 else ""))
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -118,8 +119,8 @@ def read(path: Path) -> list[dict[str, str]]:
         return list({(line["room"], line["mutant"]): line for line in csv.DictReader(file)}.values())
 
 
-def as_table(results: list[dict[str, str]]) -> str:
-    """Return counts by room and module as a Markdown table."""
+def counted(results: list[dict[str, str]]) -> list[list[str]]:
+    """Return counts by room and module, below a line of titles."""
     explained = explanations()
     counts: dict[tuple[str, str], Counter] = defaultdict(Counter)
     for line in results:
@@ -127,12 +128,11 @@ def as_table(results: list[dict[str, str]]) -> str:
         outcome = "explained" if line["outcome"] == "survived" and line["mutant"] in explained else line["outcome"]
         for key in ((line["room"], module), (line["room"], "all")):
             counts[key][outcome] += 1
-    outcomes = ("killed", "timed out", "survived", "explained")
-    rows = [("room", "module", "mutants", *outcomes)]
+    outcomes = ("killed", "timed out", "explained", "survived")
+    rows = [["room", "module", "mutants", *outcomes]]
     for (room, module), count in sorted(counts.items(), key=lambda item: (item[0][0], item[0][1] == "all", item[0][1])):
-        rows.append((room, module, str(count.total()), *(str(count[outcome]) for outcome in outcomes)))
-    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
+        rows.append([room, module, str(count.total()), *(str(count[outcome]) for outcome in outcomes)])
+    return rows
 
 
 def explanations() -> dict[str, str]:
