@@ -40,7 +40,7 @@ import time
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -491,7 +491,7 @@ class Mutated(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader
 
 
 def run_room(room: Room, chosen: list[Mutant], options: argparse.Namespace) -> None:
-    """Try the mutants of a room that the file of results does not have."""
+    """Try the mutants of a room that the file of results does not have, and add them as they come."""
     digest, done = room.digest(), {}
     if options.out and options.out.exists():
         done = {line["mutant"]: line for line in read(options.out) if line["room"] == room.name}
@@ -508,8 +508,9 @@ def run_room(room: Room, chosen: list[Mutant], options: argparse.Namespace) -> N
         interpreted: baseline(room, interpreted, options.limit) for interpreted in {m.interpreted for m in todo}
     }
     with ThreadPoolExecutor(options.jobs) as pool:
-        tried = pool.map(lambda mutant: (mutant, *outcome(mutant, baselines[mutant.interpreted])), todo)
-        for count, (mutant, result, by, seconds) in enumerate(tried, 1):
+        tries = {pool.submit(outcome, mutant, baselines[mutant.interpreted]): mutant for mutant in todo}
+        for count, tried in enumerate(as_completed(tries), 1):
+            mutant, (result, by, seconds) = tries[tried], tried.result()
             print(
                 f"[{count}/{len(todo)}] {result}: {mutant.name} (line {mutant.line}) {by}", file=sys.stderr, flush=True
             )
@@ -607,6 +608,8 @@ def interpret(kernels: bool) -> None:
     import numba
 
     numba.config.DISABLE_JIT = kernels
+    if kernels:  # compiled ones divide by zero without a warning
+        os.environ["PYTEST_ADDOPTS"] = "-W ignore::RuntimeWarning"
 
 
 def run_pytest(tests: list[str], plugin: object, *options: str) -> int:
