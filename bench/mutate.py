@@ -49,14 +49,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "sepc"
 EXPLAINED = Path(__file__).with_name("mutants_explained.toml")
+BETS = ("bets", "chances", "drift", "error_watch", "promise_watch", "watched")
 # Modules and tests of rooms that are more or less than a folder.
 ROOMS = {
-    "bets": (
-        tuple(
-            f"feedback/{name}.py" for name in ("bets", "chances", "drift", "error_watch", "promise_watch", "watched")
-        ),
-        ("feedback",),
-    ),
+    "bets": tuple(tuple(f"feedback/{name.format(module)}.py" for module in BETS) for name in ("{}", "test_{}")),
     "calibration": (
         ("estimators/calibrating.py", "estimators/_calibration_loss.py", "model/calibration.py"),
         ("estimators/test_calibrating.py", "model/test_densities.py", "estimators/test_held_out_parts.py"),
