@@ -32,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
     tables = json.loads(RESULTS.read_text())["tables"] if RESULTS.exists() else {}
     if options.coverage:
-        tables["coverage"] = coverage_table(json.loads(options.coverage.read_text())["files"])
+        tables["coverage"] = coverage_table(json.loads(options.coverage.read_text())["files"], options.packages)
     mutants = read(MUTANTS)
     tables["mutants"] = {"columns": list(counted(mutants)[0]), "rows": counted(mutants)[1:]}
     tables["survivors"] = survivors(mutants)
@@ -62,11 +62,13 @@ def git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()
 
 
-def coverage_table(files: dict) -> dict:
+def coverage_table(files: dict, packages: list[str] | None) -> dict:
     """Return lines and branches by package, and those of all."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for path, file in files.items():
         below = Path(path).parts[Path(path).parts.index("sepc") + 1 :]
+        if packages and below[0] not in packages:
+            continue
         counts = file["summary"]
         four = ("num_statements", "covered_lines", "num_branches", "covered_branches")
         for package in (below[0] if len(below) > 1 else "modules", "all"):
