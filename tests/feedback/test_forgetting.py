@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sepc import SEPClassifier, SEPEnsembleClassifier
 from sepc.feedback import FeedbackMonitor, Forgetting
-from sepc.feedback.forgetting import NOTHING, ages, choose_forgetting
+from sepc.feedback.forgetting import NOTHING, ages, checked_forgetting, choose_forgetting
 
 
 def records(n, turned, seed):
@@ -113,6 +113,11 @@ def test_ensembles_forget_too():
 def test_bad_requests(drifted, forget, refusal):
     with refusal:
         drifted[1].repartition(forget=forget)
+
+
+@pytest.mark.parametrize("forget", [None, "auto", NOTHING, Forgetting("nothing", 7)])
+def test_what_forgets_nothing_is_nothing(forget):
+    assert checked_forgetting(forget) == NOTHING
 
 
 def test_too_few_records_to_choose_by_and_labels_that_would_be_lost():

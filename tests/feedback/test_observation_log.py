@@ -11,7 +11,7 @@ from coded import raises
 
 from sepc import InputError, SEPClassifier, SEPEnsembleClassifier, make_table_pipeline, select_min_trust
 from sepc.feedback import FeedbackMonitor
-from sepc.feedback.observation_log import LoggedBatch, ObservationLog
+from sepc.feedback.observation_log import LoggedBatch, ObservationLog, _line
 
 RNG = np.random.default_rng(0)
 Y = np.where(RNG.random(900) < 0.4, "ill", "well")
@@ -105,6 +105,15 @@ class TestResume:
             path.write_bytes(content)
             with raises("log-damaged"):
                 ObservationLog(path, *named)
+
+    @pytest.mark.parametrize("place", ["format", "version", "batch"])
+    def test_whole_lines_of_another_kind_are_refused(self, named, tmp_path, place):
+        path, (model, settings) = tmp_path / "watch.log", named
+        header = {"format": "sepc observations", "version": 1, "model": model, "settings": settings}
+        first, check = _line(header | {"format": {"format": "diary"}, "version": {"version": 2}}.get(place, {}), "")
+        path.write_bytes(first + (_line({"day": "2026-01-01"}, check)[0] if place == "batch" else b""))
+        with raises({"version": "log-newer"}.get(place, "log-damaged")):
+            ObservationLog(path, *named)
 
     @pytest.mark.slow
     def test_what_belongs_to_something_else_is_refused(self, clf, tmp_path):

@@ -270,6 +270,15 @@ def test_a_far_origin_does_not_spoil_the_gap(offset, n):
         assert pair.distance == pytest.approx(near.distance, rel=1e-8, abs=1e-8 * near.data_range)
 
 
+def test_a_set_too_large_for_a_moved_copy_has_the_same_pair_far_away():
+    A, B = two_sets("gauss", 101_000, 3000, 3, 3.0)
+    A, B = A + 1e6, B + 1e6
+    pair, near = nearest_points(A, B, (0.001, 0.01)), nearest_points(A - 1e6, B - 1e6, (0.001, 0.01))
+    assert pair.gap <= TOL
+    assert pair.certificate(A, B) <= 2 * TOL
+    assert pair.distance == pytest.approx(near.distance, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     "convert", [np.float32, np.int64, np.asfortranarray, lambda x: x[::2, ::-1], np.ndarray.tolist]
 )

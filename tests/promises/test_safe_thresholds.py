@@ -180,6 +180,13 @@ class TestThreshold:
         assert found.min_trust == 1.0
         assert found.n_accepted == 100
 
+    @pytest.mark.parametrize(("trust", "entering"), [(0.9, 1), (1.0, 4)])
+    def test_levels_that_enter_where_nothing_is_accepted_are_lost(self, trust, entering):
+        """Of 100 records with one trust the four ranks enter above all of them, but the last; above 1.0 is nothing."""
+        assert len(start_ranks(100)) == 4
+        found = lowest_safe_threshold(np.full(100, trust), np.zeros(100, dtype=bool), 0.2, 0.9)
+        assert found.level == pytest.approx(0.1 / 1.1 * entering / 4, rel=1e-12)
+
     def test_without_errors_all_are_accepted(self):
         found = chosen(np.linspace(0.0, 1.0, 300), np.zeros(300))
         assert (found.min_trust, found.coverage, found.n_errors) == (0.0, 1.0, 0)
@@ -337,6 +344,10 @@ def test_the_upper_mean_is_where_the_p_value_is_the_risk(n, share, risk):
     assert total / n <= high <= 1.0
     if high < 1.0:
         assert p_values(np.array([n]), np.array([total]), min(high + 1e-6, 1 - 1e-9))[0] <= risk * (1 + 1e-3)
+
+
+def test_the_upper_mean_of_all_ones_is_one():
+    assert upper_mean(30.0, 30, 0.05) == 1.0
 
 
 @examples(40)

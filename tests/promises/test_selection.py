@@ -301,6 +301,18 @@ class TestCosts:
         one = select_min_trust(clf, X[200:], codes[200:], **asked)
         assert select_min_trust(clf, X[200:], codes[200:].astype(kind), **asked).parts == one.parts
 
+    def test_without_records_no_cost_is_bounded_but_the_largest(self):
+        nothing = np.empty(0)
+        assert CostLimit(1.0, 0.0, 2.0).threshold(nothing, nothing, 0.05) is None
+        assert CostLimit(2.0, 0.0, 2.0).threshold(nothing, nothing, 0.05).threshold == 0.0
+
+    def test_costs_need_the_order_of_labels(self, clf, cal):
+        class Bare:
+            predict, trust_score = clf.predict, clf.trust_score
+
+        with pytest.raises(InputError, match="Bare has no classes_"):
+            select_min_trust(Bare(), *cal, max_cost=0.3, costs=COSTS)
+
     def test_dearer_than_anything_promises_nothing(self, clf, cal):
         found = select_min_trust(clf, *cal, max_cost=0.0, costs=COSTS)
         assert found.status == "too dear"  # no number of records shows a cost of 0
@@ -347,6 +359,11 @@ class TestSharing:
         m = sum(r > 0 for r in risks)
         more = equal_share(0.05, m + 1)
         assert sum(n >= ErrorLimit(limit).needed(more) for n in sizes) < m + 1
+
+    def test_of_more_parts_than_can_share_the_one_with_most_records_for_its_need_is_promised(self):
+        strict, lax = ErrorLimit(0.05), ErrorLimit(0.2)
+        sizes = [strict.needed(0.05), lax.needed(equal_share(0.05, 2)) - 1]  # each is enough alone, and none for both
+        assert shared_risks(sizes, [strict, lax], 0.05) == [0.0, 0.05]
 
     def test_a_limit_that_all_keep_needs_no_record(self):
         assert shared_risks([0], [CostLimit(3.0, 0.0, 2.0)], 0.05) == [0.05]
