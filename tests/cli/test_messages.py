@@ -7,7 +7,7 @@ import pytest
 from said import fields_of, said
 
 from sepc.cli import messages
-from sepc.cli.messages import MESSAGES, message
+from sepc.cli.messages import MESSAGES, printed
 
 _VALUES = {"percent": 0.25, "of": (3, 12), "many": 1200, "was": 1200, "": "word"}
 
@@ -25,7 +25,7 @@ def uses():
     """Yield the codes and fields of all messages in the source; None stands for fields that are not spelled out."""
     for path in Path(messages.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("message", "note", "say") and node.args:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("printed", "note", "say") and node.args:
                 names = {keyword.arg for keyword in node.keywords}
                 yield _codes(node.args[0]), None if None in names else names
 
@@ -40,7 +40,7 @@ def _codes(node):
 @pytest.mark.parametrize("code", MESSAGES)
 def test_a_template_is_formatted_with_its_fields_and_recognised(code):
     fields = example(MESSAGES[code])
-    text = message(code, **fields)
+    text = printed(code, **fields)
     assert not set("{}") & set(text)
     assert "  " not in text
     found = said(f"note: {text}\n")[code]
@@ -63,7 +63,7 @@ def test_a_template_is_formatted_with_its_fields_and_recognised(code):
 )
 def test_formats_of_fields(template, value, text, monkeypatch):
     monkeypatch.setitem(MESSAGES, "tried", template)
-    assert message("tried", n=value) == text
+    assert printed("tried", n=value) == text
 
 
 def test_each_message_is_used_with_exactly_its_fields():

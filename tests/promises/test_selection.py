@@ -310,7 +310,7 @@ class TestCosts:
         class Bare:
             predict, trust_score = clf.predict, clf.trust_score
 
-        with pytest.raises(InputError, match="Bare has no classes_"):
+        with raises("costs-without-classes", type="Bare"):
             select_min_trust(Bare(), *cal, max_cost=0.3, costs=COSTS)
 
     def test_dearer_than_anything_promises_nothing(self, clf, cal):

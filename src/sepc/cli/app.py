@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from sepc.cli.console import UsageError, be_quiet, complain, note_text
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.parser import make_parser
 from sepc.common.errors import SepcError, SepcWarning
 
@@ -50,10 +50,10 @@ def _report_error(error: BaseException, options: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # SIGPIPE, which not every system has
     if isinstance(error, KeyboardInterrupt):
-        complain(message("interrupted"))
+        complain(printed("interrupted"))
         return 128 + signal.SIGINT
     if isinstance(error, _Stopped):
-        complain(message("stopped"))
+        complain(printed("stopped"))
         return 128 + error.signal
     complain(f"sepc {options.command}: {_message(error, options)}")
     return 2 if isinstance(error, UsageError) else 1
@@ -62,9 +62,9 @@ def _report_error(error: BaseException, options: Namespace) -> int:
 def _message(error: BaseException, options: Namespace) -> str:
     if isinstance(error, ModuleNotFoundError):
         extra = "xlsx" if error.name == "openpyxl" else "cli"
-        return message("not-installed", module=error.name, extra=extra)
+        return printed("not-installed", module=error.name, extra=extra)
     if isinstance(error, MemoryError):
-        return message("out-of-memory")
+        return printed("out-of-memory")
     if isinstance(error, OSError) and error.strerror:
         # An error in writing names no file.
         name = error.filename or getattr(options, "output", None) or "standard output"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.common.errors import SepcError
 
 _quiet = False
@@ -46,12 +46,12 @@ def complain(text: str) -> None:
 def say(code: str, **fields: Any) -> None:
     """Print a message for a person to the standard error stream."""
     if not _quiet:
-        complain(message(code, **fields))
+        complain(printed(code, **fields))
 
 
 def note(code: str, **fields: Any) -> None:
     """Print a message that needs attention."""
-    note_text(message(code, **fields))
+    note_text(printed(code, **fields))
 
 
 def note_text(text: str) -> None:

@@ -15,7 +15,7 @@ from pyarrow import compute
 
 from sepc.cli.cell_values import CellParser, is_missing, is_text, require_no_strays, require_none
 from sepc.cli.console import UsageError, note, progress
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.reading import Source, open_table
 from sepc.cli.written_numbers import is_number_somehow
 from sepc.common.errors import InputError
@@ -205,7 +205,7 @@ def _require_different_uses(target: str, drop: Sequence[str], category: Sequence
 
 def _all_rows(source: Source) -> pa.Table:
     batches, n_rows = [], 0
-    with progress(message("reading", name=source.name), source.position, source.size) as show_progress:
+    with progress(printed("reading", name=source.name), source.position, source.size) as show_progress:
         for batch in source.batches:
             batches.append(batch)
             n_rows += batch.num_rows

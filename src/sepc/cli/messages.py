@@ -153,6 +153,6 @@ class _Fields(Formatter):
         return format(value, format_spec)
 
 
-def message(code: str, **fields: Any) -> str:
+def printed(code: str, **fields: Any) -> str:
     """Return a text, by its code."""
     return _Fields().vformat(MESSAGES[code], (), fields)

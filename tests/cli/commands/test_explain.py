@@ -9,7 +9,7 @@ from command_line import do, read
 from sepc.cli import model_inputs
 from sepc.cli.commands import explain
 from sepc.cli.commands.explain import COLUMNS
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 
 
 @pytest.mark.usefixtures("here")
@@ -64,7 +64,7 @@ class TestFiles:
         assert [one["row"] for one in lines] == [2, 4, 9]
         assert [row["text"] for row in table] == [one["text"] for one in lines]
         assert [float(row["trust"]) for row in table] == [one["trust"] for one in lines]
-        assert (here / "why.txt").read_text() == "\n".join(f"{message('explained-row', **one)}\n" for one in lines)
+        assert (here / "why.txt").read_text() == "\n".join(f"{printed('explained-row', **one)}\n" for one in lines)
         assert all(row["shares"] and " -> " in row["change"] for row in table)
 
     def test_all_rows_are_explained_unless_some_are_asked_for(self, here, capsys):

@@ -11,7 +11,7 @@ from said import said
 
 import sepc
 from sepc.cli.commands.predict import ADDED_COLUMNS
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.model.acceptance import REFUSALS
 
 
@@ -31,7 +31,7 @@ class TestPolicy:
         assert [row["refusal"] or None for row in out] == a.refusals().tolist()
         assert {"cost"} < {row["refusal"] for row in out}
         shown = said(capsys.readouterr().err)
-        assert shown["predicted"].condition == message("by-asking-cost")
+        assert shown["predicted"].condition == printed("by-asking-cost")
         assert REFUSALS["cost"] in shown["refused"].refusals
 
     def test_explanations_and_reports_tell_them(self, capsys):
@@ -84,7 +84,7 @@ class TestPredict:
         assert refusals[:3] == ["strange", "no values", ""]
         assert refusals[3] in ("contested", "trust")
         shown = said(told.err)["refused"].refusals.split("; ")
-        assert {message("refused-since", n=1, share=0.25, reason=REFUSALS[why]) for why in refusals[:2]} < set(shown)
+        assert {printed("refused-since", n=1, share=0.25, reason=REFUSALS[why]) for why in refusals[:2]} < set(shown)
         assert json.loads(told.out)["refused"] == {"no values": 1, "strange": 1, refusals[3]: 1}
         assert json.loads(told.out)["accepted"] == 1
 
@@ -111,7 +111,7 @@ class TestPredict:
 
     def test_names_that_are_taken_are_changed_and_told(self, capsys):
         assert do("predict model.sepc train.csv -o once.csv") == 0
-        assert message("renamed-column", name="sepc_label", usual="label") in capsys.readouterr().err
+        assert printed("renamed-column", name="sepc_label", usual="label") in capsys.readouterr().err
         assert do("predict model.sepc once.csv -o twice.csv") == 0
         names = list(read("twice.csv")[0])
         assert names[5:] == [

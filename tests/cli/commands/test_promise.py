@@ -13,7 +13,7 @@ from said import said
 import sepc
 from sepc.cli.commands.fit import split_for_promise
 from sepc.cli.labelled_tables import LabelledTable
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.model.acceptance import REFUSALS
 
 
@@ -44,7 +44,7 @@ class TestFit:
         assert told["rows"] == 490  # of 700, without three in ten
         model, new = sepc.load("model.sepc"), pd.read_csv("new.csv")
         assert json.loads(json.dumps(model.promise.to_dict())) == told["promise"]
-        assert model.promise.made_from == message("rows-kept-back", n=210, name="fit.csv")
+        assert model.promise.made_from == printed("rows-kept-back", n=210, name="fit.csv")
         assert do("predict model.sepc new.csv -o out.csv") == 0
         groups = new["site"] if "site" in by else None
         given = model.predict_or_abstain(new, model.promise, groups=groups)
@@ -157,7 +157,7 @@ class TestPromise:
         model = sepc.load("model.sepc")
         found = sepc.select_min_trust(model, cal, cal["y"], max_error=0.1, by="label")
         assert model.promise.parts == found.parts
-        assert model.promise.made_from == message("rows-of", n=500, name="cal.csv")
+        assert model.promise.made_from == printed("rows-of", n=500, name="cal.csv")
         assert sepc.load("plain.sepc").promise is None
         assert said(capsys.readouterr().out)["promise-by"].by == "label"
 

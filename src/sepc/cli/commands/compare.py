@@ -15,7 +15,7 @@ from sepc.cli.cell_values import CellParser
 from sepc.cli.commands.predict import added_names, answer_delimiter
 from sepc.cli.console import UsageError, aligned, note, progress, say, show, show_json
 from sepc.cli.labelled_tables import open_by_options, parse_labels, require_columns
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import BatchPredictor, least_trust, notation_of, read_model
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -172,10 +172,10 @@ class Comparison:
 
 def _in_words(p_value: float, only_right: tuple[int, int]) -> str:
     """Return the result of McNemar's test in words."""
-    p = message("p-value", p=p_value) if p_value >= 0.0001 else message("small-p-value")
+    p = printed("p-value", p=p_value) if p_value >= 0.0001 else printed("small-p-value")
     if p_value >= 0.05:
-        return message("chance-by-mcnemar", p=p)
-    return message("better-by-mcnemar", p=p, model="A" if only_right[0] > only_right[1] else "B")
+        return printed("chance-by-mcnemar", p=p)
+    return printed("better-by-mcnemar", p=p, model="A" if only_right[0] > only_right[1] else "B")
 
 
 class _ComparedRows:
@@ -218,7 +218,7 @@ class _ComparedRows:
     def note_learned(self) -> None:
         """Print a note if a model was fitted to rows of the table."""
         numbers = [(name, self.n_learned[one]) for name, one in zip("AB", self.predictors, strict=True)]
-        learned = [message("one-learned", model=name, n=n) for name, n in numbers if n]
+        learned = [printed("one-learned", model=name, n=n) for name, n in numbers if n]
         if learned:
             note("compared-learned", models=", ".join(learned))
 
@@ -285,7 +285,7 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
     lines = [
         f"A  {options.model}",
         f"B  {options.other}",
-        message("compared-labelled" if options.target else "compared", name=name, n=n, n_labelled=n_labelled),
+        printed("compared-labelled" if options.target else "compared", name=name, n=n, n_labelled=n_labelled),
         "",
         aligned(_result_rows(content, least_trust(options))),
         "",
@@ -295,20 +295,20 @@ def _text(options: Namespace, name: str, found: Comparison, groups: list[Subgrou
         lines.append(_in_words(content["p_value"], found.only_right))
     if n_differ:
         n_more = len(content["pairs"]) - _SHOWN
-        more = [message("more-pairs", n=n_more)] if n_more > 0 else []
+        more = [printed("more-pairs", n=n_more)] if n_more > 0 else []
         lines += ["", aligned(_pair_rows(content)), *more, "", *_differing_rows(found)]
     if groups:
         named = shortened((group.text for group in groups), 5, "groups", between="; ")
-        lines += ["", message("differ-most", groups=named)]
+        lines += ["", printed("differ-most", groups=named)]
     return "\n".join(lines)
 
 
 def _labels_differ(content: dict[str, Any]) -> str:
     a, b, rows = content["only_a_right"], content["only_b_right"], (content["n_differ"], content["n"])
     if a is None or not content["n_differ"]:
-        return message("labels-differ", rows=rows)
+        return printed("labels-differ", rows=rows)
     neither = sum(pair["neither"] for pair in content["pairs"])
-    return message("labels-differ-right", rows=rows, a=a, b=b, neither=neither)
+    return printed("labels-differ-right", rows=rows, a=a, b=b, neither=neither)
 
 
 def _result_rows(content: dict[str, Any], min_trust: float) -> list[dict[str, Any]]:
@@ -352,8 +352,8 @@ def _differing_rows(found: Comparison) -> list[str]:
         }
         for i in order[:_SHOWN]
     ]
-    more = [message("more-differing-rows", n=len(order) - _SHOWN)] if len(order) > _SHOWN else []
-    return [message("differing-rows"), aligned(rows), *more]
+    more = [printed("more-differing-rows", n=len(order) - _SHOWN)] if len(order) > _SHOWN else []
+    return [printed("differing-rows"), aligned(rows), *more]
 
 
 def _share(n: int, of: int) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sepc.cli.commands.predict import answer_delimiter
 from sepc.cli.console import UsageError, for_json, on_one_line, progress, say, show, show_json
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import BatchPredictor, open_for_model, read_model, with_policy
 from sepc.cli.reading import Source
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -59,7 +59,7 @@ def _print(options: Namespace, predictor: BatchPredictor, source: Source, limits
         show_json(found if len(options.row) > 1 else found[0])
         return
     for n, (row, why) in enumerate(explained):
-        text = why.text if len(explained) == 1 else message("explained-row", row=row, text=why.text)
+        text = why.text if len(explained) == 1 else printed("explained-row", row=row, text=why.text)
         show(("\n" if n else "") + fill(text, 100, break_long_words=False, break_on_hyphens=False))
 
 
@@ -130,7 +130,7 @@ def _written_explanations(
 
 def _as_text(form: str, row: int, why: Any, is_first: bool) -> str:
     if form == "txt":
-        return f"{'' if is_first else chr(10)}{message('explained-row', row=row, text=on_one_line(why.text))}\n"
+        return f"{'' if is_first else chr(10)}{printed('explained-row', row=row, text=on_one_line(why.text))}\n"
     line = json.dumps(for_json({"row": row, **why.to_dict()}), ensure_ascii=False, allow_nan=False)
     if form == "jsonl":
         return f"{line}\n"

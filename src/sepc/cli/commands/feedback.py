@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sepc.cli.console import UsageError, note, say, show, show_json, step_progress
 from sepc.cli.labelled_tables import LabelledTable, require_columns
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import columns_of, learned_from, read_labelled_for, read_model
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError, MissingRecordsError
@@ -60,7 +60,7 @@ def run(options: Namespace) -> None:
 
 
 def _remedy(options: Namespace) -> str:
-    return message("will-take-rows" if options.output is None else "has-taken-rows", path=options.output)
+    return printed("will-take-rows" if options.output is None else "has-taken-rows", path=options.output)
 
 
 def _observed(model: Any, data: LabelledTable, options: Namespace) -> FeedbackMonitor:
@@ -158,7 +158,7 @@ def _repartitioned(options: Namespace, monitor: FeedbackMonitor) -> tuple[Any, A
     if not found.n_wrong:
         say("nothing-to-learn", path=options.output)
         return None, None
-    with step_progress(message("trying-to-forget")) as on_step:
+    with step_progress(printed("trying-to-forget")) as on_step:
         return monitor.repartition(forget=_forgetting(options), on_step=on_step)
 
 

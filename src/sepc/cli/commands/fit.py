@@ -29,7 +29,7 @@ from sepc.cli.console import (
     step_progress,
 )
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_labels
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
 from sepc.common.intervals import exact_interval
@@ -110,7 +110,7 @@ def _require_promise(options: Namespace) -> None:
 def _sign(model: TablePipeline, cal: LabelledTable, options: Namespace) -> Any:
     """Make a promise from held-out rows, and sign the model with it if there is one."""
     confidence = 0.95 if options.confidence is None else options.confidence
-    made_from = message("rows-kept-back", n=len(cal.labels), name=cal.name)
+    made_from = printed("rows-kept-back", n=len(cal.labels), name=cal.name)
     by = None if options.by == ALL else options.by
     # New rows, too, can have a label of which no row was left to learn from.
     promise = make_promise(model, cal, made_from, by, confidence, max_error=options.max_error, unknown_labels="wrong")
@@ -148,7 +148,7 @@ def set_n_imp(classifier: Any, data: LabelledTable, seed: int) -> NImpPath:
     if data.weights is not None:
         raise UsageError("n-imp-auto-with-weights")
     features = TableEncoder().fit(data.table).transform(data.table)
-    with step_progress(message("choosing-n-imp")) as on_step:
+    with step_progress(printed("choosing-n-imp")) as on_step:
         path = select_n_imp(features, data.labels, estimator=classifier, random_state=seed, on_step=on_step)
     classifier.set_params(n_imp=path.best)
     return path
@@ -159,7 +159,7 @@ def _path_text(path: NImpPath) -> str:
     shown = ("n_imp", "count", "aurc", "aurc_se", "accuracy", "n_ellipsoids", "chosen")
     tried = path.to_dict()["path"]
     rows = [row | {"n_imp": f"{row['n_imp']:g}", "chosen": "*" if row["chosen"] else ""} for row in tried]
-    return f"{message('n-imp-tried', best=path.best, n_folds=len(path.results[0]))}\n{aligned(rows, shown)}\n"
+    return f"{printed('n-imp-tried', best=path.best, n_folds=len(path.results[0]))}\n{aligned(rows, shown)}\n"
 
 
 def _calibrate_label_sets(model: TablePipeline, test: LabelledTable) -> None:
@@ -234,7 +234,7 @@ def _note_unknown_labels(test: LabelledTable, classes: list[Any]) -> None:
 def _tested_with(options: Namespace) -> str:
     if options.test:
         return str(options.test)
-    return message("training-rows") if options.holdout is None else message("held-back", share=100 * options.holdout)
+    return printed("training-rows") if options.holdout is None else printed("held-back", share=100 * options.holdout)
 
 
 def kept_text(model: Any, data: LabelledTable) -> str | None:
@@ -247,7 +247,7 @@ def kept_text(model: Any, data: LabelledTable) -> str | None:
     n, n_accepted = len(accepted), int(np.count_nonzero(accepted))
     right = int(np.count_nonzero(a.label[accepted] == data.labels[accepted]))
     accepted_of, right_of = (n_accepted, n), (right, n_accepted)
-    return message("promise-tested" if n_accepted else "promise-accepts-none", accepted=accepted_of, right=right_of)
+    return printed("promise-tested" if n_accepted else "promise-accepts-none", accepted=accepted_of, right=right_of)
 
 
 def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | None = None) -> dict[str, Any]:
@@ -276,14 +276,14 @@ def evaluate(model: TablePipeline, data: LabelledTable, train: LabelledTable | N
 
 def evaluation_text(found: dict[str, Any], tested_with: str) -> str:
     """Return the results of a model as lines of text."""
-    learned = tested_with == message("training-rows")
+    learned = tested_with == printed("training-rows")
     right, accepted = (found["right"], found["rows"]), (found["accepted"], found["rows"])
-    lines = [message("right-on-learned" if learned else "right-on", rows=tested_with, right=right)]
+    lines = [printed("right-on-learned" if learned else "right-on", rows=tested_with, right=right)]
     if "baselines" in found:
-        others = (message("baseline", name=one["name"], right=(one["n_right"], one["n"])) for one in found["baselines"])
-        lines.append(message("baselines", baselines="; ".join(others)))
+        others = (printed("baseline", name=one["name"], right=(one["n_right"], one["n"])) for one in found["baselines"])
+        lines.append(printed("baselines", baselines="; ".join(others)))
     accepted_right = found["accepted_right"], found["accepted"]
-    lines.append(message("rows-accepted", min_trust=found["min_trust"], accepted=accepted, right=accepted_right))
+    lines.append(printed("rows-accepted", min_trust=found["min_trust"], accepted=accepted, right=accepted_right))
     return "\n".join(lines)
 
 

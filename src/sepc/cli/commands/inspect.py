@@ -8,7 +8,7 @@ import numpy as np
 
 from sepc.cli.commands.promise import promise_text
 from sepc.cli.console import aligned, counted, on_one_line, show, show_json
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import classifier_of
 from sepc.common.frames import plain
 from sepc.common.text import percent
@@ -60,13 +60,13 @@ def _policy_notes(clf: Any) -> Iterator[str]:
     stated = clf.model_.policy.to_dict(clf.classes_)
     if stated["class_prior"]:
         shares = ", ".join(f"{one['label']} {percent(one['share'])}" for one in stated["class_prior"])
-        yield message("class-shares", shares=shares)
+        yield printed("class-shares", shares=shares)
     if stated["costs"]:
-        yield message("least-cost", costs="; ".join(message("cost", **one) for one in stated["costs"]))
+        yield printed("least-cost", costs="; ".join(printed("cost", **one) for one in stated["costs"]))
     if stated["asking"]:
         prices = sorted({one["cost"] for one in stated["asking"]})
         costs = " to ".join(f"{price:g}" for price in (prices[0], prices[-1])[: len(prices)])
-        yield message("asking-cost", costs=costs)
+        yield printed("asking-cost", costs=costs)
 
 
 def summary_text(model: Any, n_rows: int | None = None) -> str:
@@ -77,8 +77,8 @@ def summary_text(model: Any, n_rows: int | None = None) -> str:
     rows = sum(summary["classes"].values()) if n_rows is None else n_rows
     return "\n".join(
         [
-            message("model", kind=summary["kind"], parameters=parameters, n_features=n_features, n_regions=n_regions),
-            message("learned-from", n=rows, classes=counted(summary["classes"])),
+            printed("model", kind=summary["kind"], parameters=parameters, n_features=n_features, n_regions=n_regions),
+            printed("learned-from", n=rows, classes=counted(summary["classes"])),
             calibration_text(model),
             "",
             regions_text(model),
@@ -91,14 +91,14 @@ def calibration_text(model: Any) -> str:
     clf = classifier_of(model)
     found = _calibration_of(clf)
     if found is None:
-        return message("not-calibrated", why=_not_calibrated_since(clf))
+        return printed("not-calibrated", why=_not_calibrated_since(clf))
     if not (n := len(found.held_out)):
-        return message("not-calibrated", why=message("none-left-out"))
+        return printed("not-calibrated", why=printed("none-left-out"))
     if not isinstance(clf.model_, PartitionModel):
-        return message("calibrated-by-weights", n=n)
+        return printed("calibrated-by-weights", n=n)
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
-    towards = message("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
-    return message("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
+    towards = printed("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
+    return printed("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
 
 
 def no_typicality(model: Any) -> str | None:
@@ -107,8 +107,8 @@ def no_typicality(model: Any) -> str | None:
     found = _calibration_of(clf)
     if found is not None and len(found.held_out):
         return None
-    why = _not_calibrated_since(clf) if found is None else f"it had {message('none-left-out')}"
-    return message("no-typicality", why=why)
+    why = _not_calibrated_since(clf) if found is None else f"it had {printed('none-left-out')}"
+    return printed("no-typicality", why=why)
 
 
 def _calibration_of(clf: Any) -> Calibration | None:
@@ -122,7 +122,7 @@ def _calibration_of(clf: Any) -> Calibration | None:
 
 def _not_calibrated_since(clf: Any) -> str:
     method = clf.model_.trust
-    return message("raw-trust") if method == "raw" else message("counting-trust", method=method)
+    return printed("raw-trust") if method == "raw" else printed("counting-trust", method=method)
 
 
 def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
@@ -140,12 +140,12 @@ def regions_text(model: Any) -> str:
     """Return the first regions as a table of text."""
     frame = model.regions()
     if not len(frame):
-        return message("no-regions")
+        return printed("no-regions")
     hidden = {"where"}
     if "component" in frame and frame["component"].to_list() == frame["region"].to_list():
         hidden.add("component")  # no components were merged
     names = [name for name in frame.columns if name not in hidden and not str(name).endswith((" low", " high"))]
     rows = frame[names].to_dict("records")
     n_more = len(rows) - _REGIONS_SHOWN
-    more = [message("more-regions", n=n_more)] if n_more > 0 else []
+    more = [printed("more-regions", n=n_more)] if n_more > 0 else []
     return "\n".join([aligned(rows[:_REGIONS_SHOWN]), *more])

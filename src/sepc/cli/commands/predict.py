@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sepc.cli.commands.inspect import no_typicality
 from sepc.cli.console import UsageError, counted, note, note_text, progress, say, show_json
 from sepc.cli.labelled_tables import require_columns
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import BatchPredictor, classifier_of, open_for_model, read_model, with_policy
 from sepc.cli.reading import PIPE, Source
 from sepc.cli.writing import format_of, require_writable, written_table
@@ -59,7 +59,7 @@ def run(options: Namespace) -> None:
         predictions = _CountedPredictions(predictor, acceptance, sets)
         names = added_names(source.schema.names, predictions.types)
         _write(output, source, list(names.values()), predictions)
-    changed = [message("renamed-column", name=name, usual=usual) for usual, name in names.items() if usual != name]
+    changed = [printed("renamed-column", name=name, usual=usual) for usual, name in names.items() if usual != name]
     if changed:
         note("renamed-columns", names=", ".join(changed))
     predictions.print_summary()
@@ -157,14 +157,14 @@ class Acceptance:
     def in_words(self) -> str:
         """Return the condition on accepted labels, in words."""
         if self.promise is None:
-            return message("by-trust", min_trust=self.min_trust)
+            return printed("by-trust", min_trust=self.min_trust)
         if not self.holds:
-            return message("by-void-promise", date=self.promise.made_on)
+            return printed("by-void-promise", date=self.promise.made_on)
         fields: dict[str, Any] = {"date": self.promise.made_on, "confidence": self.promise.confidence}
         if not self.promise.parts:
             limit, min_trust = self.promise.limit_in_words(), self.promise.min_trust
-            return message("by-promise", limit=limit, min_trust=min_trust, **fields)
-        return message("by-promise-of-parts", by=self.promise.group_column or self.promise.by, **fields)
+            return printed("by-promise", limit=limit, min_trust=min_trust, **fields)
+        return printed("by-promise-of-parts", by=self.promise.group_column or self.promise.by, **fields)
 
 
 class _CountedPredictions:
@@ -254,13 +254,13 @@ class _CountedPredictions:
         trusted = self.acceptance.in_words()
         if not self.predictor.has_costs:
             return trusted
-        cheap = message("by-asking-cost" if self.predictor.can_ask else "by-cost")
+        cheap = printed("by-asking-cost" if self.predictor.can_ask else "by-cost")
         by_cost_alone = self.acceptance.promise is None and self.acceptance.given_trust is None
         return cheap if by_cost_alone else f"{cheap}, {trusted}"
 
     def _refused_in_words(self) -> list[str]:
         named = [(self.refused[why], words) for why, words in REFUSALS.items() if self.refused[why]]
-        return [message("refused-since", n=n, share=n / self.n_rows, reason=words) for n, words in named]
+        return [printed("refused-since", n=n, share=n / self.n_rows, reason=words) for n, words in named]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
@@ -305,7 +305,7 @@ class _LabelSetColumns:
         say(
             "label-sets",
             coverage=self.coverage,
-            within=message("within-classes" if self.per_class else "over-all"),
+            within=printed("within-classes" if self.per_class else "over-all"),
             n_one=self.sizes[1],
             n_several=sum(n for size, n in self.sizes.items() if size > 1),
             n_empty=self.sizes[0],

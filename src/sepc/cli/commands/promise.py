@@ -9,7 +9,7 @@ import numpy as np
 
 from sepc.cli.console import UsageError, note, say, show, show_json
 from sepc.cli.labelled_tables import LabelledTable, require_labels
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import learned_from, read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.common.errors import InputError
@@ -31,7 +31,7 @@ def run(options: Namespace) -> None:
     require_labels(data, options.target)
     note_other_meaning(options.by, data.table.column_names)
     _note_learned(model, data)
-    made_from = message("rows-of", n=len(data.labels), name=data.name)
+    made_from = printed("rows-of", n=len(data.labels), name=data.name)
     promise = make_promise(model, data, made_from, by, confidence, **limit)
     kept = promise.is_kept
     if kept and options.output is not None:
@@ -118,10 +118,10 @@ def promise_text(promise: TrustThreshold) -> str:
     """Return a promise as lines of text."""
     made = promise.made_on
     if promise.made_from:
-        made = message("promise-from", date=made, source=promise.made_from)
+        made = printed("promise-from", date=made, source=promise.made_from)
     if not promise.parts:
-        return message("promise", made=made, terms=promise.message)
-    head = message(
+        return printed("promise", made=made, terms=promise.message)
+    head = printed(
         "promise-by",
         by=promise.group_column or promise.by,
         made=made,
@@ -138,8 +138,8 @@ def note_no_promise(model: Any, promise: TrustThreshold, **limit: Any) -> None:
     try:
         preview = preview_promise(model, confidence=promise.confidence, by=by, **limit)
     except InputError:  # a model without held-out records
-        outlook = message("more-may-help")
+        outlook = printed("more-may-help")
     else:
         is_whole = promise.by in (ALL, LABEL)
-        outlook = message("estimate" if is_whole else "estimate-together", rows="; ".join(preview.lines()))
+        outlook = printed("estimate" if is_whole else "estimate-together", rows="; ".join(preview.lines()))
     note("no-promise", outlook=outlook)

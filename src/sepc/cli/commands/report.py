@@ -7,7 +7,7 @@ from typing import Any
 from sepc.cli.commands.fit import fit_pipeline, hold_out, make_classifier, set_n_imp
 from sepc.cli.console import UsageError, note_text, say, step_progress
 from sepc.cli.labelled_tables import LabelledTable, read_labelled_table, require_columns, require_labels
-from sepc.cli.messages import message
+from sepc.cli.messages import printed
 from sepc.cli.model_inputs import read_labelled_for, read_model, with_policy
 from sepc.cli.writing import require_writable
 from sepc.reports import report
@@ -22,7 +22,7 @@ def run(options: Namespace) -> None:
         raise UsageError("report-suffix", path=options.output, suffixes=", ".join(_SUFFIXES))
     require_writable(options.output, options.data, *(path for path in (options.model, options.test) if path))
     model, test = _model_and_test(options)
-    with step_progress(message("explaining")) as on_step:
+    with step_progress(printed("explaining")) as on_step:
         made = report(
             with_policy(model, options),
             test.frame(),
@@ -37,7 +37,7 @@ def run(options: Namespace) -> None:
     for text in made.to_dict()["warnings"]:
         note_text(text)
     made.write(options.output)
-    training = message("no-training-record" if options.no_training_rows else "training-records")
+    training = printed("no-training-record" if options.no_training_rows else "training-records")
     say("report-written", path=options.output, training=training)
 
 
@@ -92,5 +92,5 @@ def _split(options: Namespace, data: LabelledTable) -> tuple[LabelledTable, Labe
 
 def _tested_with(options: Namespace, test: LabelledTable) -> str:
     if options.test:
-        return message("rows-of-file", n=len(test.labels), path=options.test)
-    return message("rows-drawn", n=len(test.labels), share=100 * _HELD_BACK, seed=options.random_state)
+        return printed("rows-of-file", n=len(test.labels), path=options.test)
+    return printed("rows-drawn", n=len(test.labels), share=100 * _HELD_BACK, seed=options.random_state)
