@@ -15,7 +15,7 @@ _LOOKS = {
     "of": rf"{_COUNT} of {_COUNT} \({_SHARE}\)|none",
     "many": rf"{_COUNT} \w+",
     ",": _COUNT,
-    "": ".+?",
+    "": ".*?",
 }
 
 
@@ -55,7 +55,8 @@ def _pattern(template):
             kinds[name] = kind
             pattern += f"(?P<{name}>{_LOOKS.get('' if kind == 'repr' else kind, _NUMBER)})"
     ends_in_text = template.endswith("}") and kinds[fields_of(template)[-1][0]] in ("", "repr")
-    return rf"(?<![\w,]){pattern}{'$' if ends_in_text else ''}", kinds
+    end = "$" if ends_in_text else r"(?=\s|$)" if template.endswith(".") else ""
+    return rf"(?<![\w,]){pattern}{end}", kinds
 
 
 def _value(text, kind):

@@ -147,7 +147,7 @@ REFUSED = {
     "two separators": (table({"size": comma(SIZES)}, ";").replace("size", "size,cm"), "", "--sep ,"),
     "thousands or decimals": (table({"size": amounts(".")}, ";"), "", "--decimal ,"),
     "points and commas": (table({"size": ["1.5", "1,5"] * 12}, ";"), "", "'1,5'"),
-    "commas against the option": (table({"size": comma(SIZES)}, ";"), "--decimal .", "--decimal ."),
+    "commas against the option": (table({"size": comma(SIZES)}, ";"), "--decimal .", "--decimal"),
     "day or month": (table({"since": ["01/02/2020", "03/04/2021"] * 12}), "", "2020-02-01"),
     "the day against the option": (table({"since": [f"{d:%d/%m/%Y}" for d in DAYS]}), "--date mdy", "--date mdy"),
     "no century": (table({"since": [f"{d:%d.%m.%y}" for d in DAYS]}), "", ".20"),

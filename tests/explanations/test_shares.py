@@ -186,8 +186,8 @@ def test_where_the_rule_of_the_paper_says_otherwise_the_text_says_so():
         for i in rows[:3]:
             why = clf.explain(asked[i])
             assert why.rule_disagrees is otherwise
-            own, others = why.counts.values()
-            assert len(only_with(why, counts={"own": own + 1, "others": others + 1})) == 1
+            told = {name: count + 1 for name, count in zip(("own", "others"), why.counts.values(), strict=True)}
+            assert len(only_with(why, counts=told)) == 1
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -34,6 +34,6 @@ def test_many_regions_with_wrong_verdicts_are_told_in_a_few_lines():
     X, y = np.arange(200.0)[:, None], np.arange(200) // 10 % 2
     report = FeedbackMonitor(SEPClassifier(n_imp=0).fit(X, y)).observe(X + 0.1, 1 - y).report()
     assert len(report.exceeding) > 6
-    named = [region.region for region in report.exceeding if f" {region.region} " in repr(report)]
+    named = [region.region for region in report.exceeding if f" {region.region}: " in repr(report)]
     assert len(named) == 5
     assert f" {len(report.exceeding) - 5} more " in repr(report)

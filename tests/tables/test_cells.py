@@ -80,7 +80,7 @@ class TestLongNumbers:
     def test_ids_stay_apart_and_name_a_record(self, ids):
         column = learn_column("id", ids, Limits(2, 20))
         assert column.kind == "left out"
-        assert f"{len(LONG_IDS)} " in column.reason
+        assert f"{len(pd.Series(ids).dropna())} " in column.reason
         assert len(set(read_cells(ids).texts)) >= 39
 
     def test_one_long_number_among_others_is_a_number(self):

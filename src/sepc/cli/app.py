@@ -50,10 +50,10 @@ def _report_error(error: BaseException, options: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # SIGPIPE, which not every system has
     if isinstance(error, KeyboardInterrupt):
-        complain(printed("interrupted"))
+        complain(f"sepc: {printed('interrupted')}")
         return 128 + signal.SIGINT
     if isinstance(error, _Stopped):
-        complain(printed("stopped"))
+        complain(f"sepc: {printed('stopped')}")
         return 128 + error.signal
     complain(f"sepc {options.command}: {_message(error, options)}")
     return 2 if isinstance(error, UsageError) else 1

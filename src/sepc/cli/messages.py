@@ -8,8 +8,8 @@ from sepc.common.text import many, percent
 # Besides those of Python, fields have the formats of `_Fields`.
 MESSAGES = {
     # all commands
-    "interrupted": "sepc: interrupted; nothing was written",
-    "stopped": "sepc: stopped; nothing was written",
+    "interrupted": "interrupted; nothing was written",
+    "stopped": "stopped; nothing was written",
     "not-installed": "this needs {module}, which is not installed. Run: pip install 'sepc[{extra}]'",
     "out-of-memory": "out of memory. Give it fewer rows or columns; sepc predict works through files of any size.",
     "model-written": "model written to {path}",
@@ -20,7 +20,7 @@ MESSAGES = {
     "explaining": "explaining verdicts",
     # tables that are read
     "odd-quotes": "{name} has an odd number of quotes: one of them may have swallowed rows.",
-    "other-sheets": "{name} has {n} sheets with values; the first, {sheet!r}, is read.",
+    "other-sheets": "{name} has {n:,} sheets with values; the first, {sheet!r}, is read.",
     "unnamed-column": "{name} has a column without a name, number {number}; it is left out.",
     "numbers-for-names": "the columns of {name} have numbers for names, such as {column}: is its first line data?",
     "similar-labels": "column {column!r} has labels that are nearly the same and count as different classes: {labels}.",
@@ -55,7 +55,7 @@ MESSAGES = {
     "moved-towards": " and moved by up to {by:.2g} towards label {label}",
     "no-typicality": "how typical rows are is not known, so that none is strange by its values: {why}.",
     "no-regions": "No regions: the classes have too few records for an ellipsoid, fewer than there are features.\nEach class is judged by all of its records together, and no such label is accepted. Use fewer columns (--drop) or more rows.",
-    "more-regions": "and {n} more regions: sepc inspect --json shows all",
+    "more-regions": "and {n:,} more regions: sepc inspect --json shows all",
     # predict
     "renamed-columns": "the table has columns of our names already; ours are called {names}.",
     "renamed-column": "{name} for {usual}",
@@ -98,9 +98,9 @@ MESSAGES = {
     "no-training-record": "from 1, and shows no training record",
     "training-records": ("and training records by their rows among those that the model has learned from, both from 1"),
     "n-imp-chosen": "n_imp={best:g}, by cross-validation of the rows to learn from",
-    "fitted-and-tested": "fitted to {n} of the rows, tested with {tested_with}",
-    "rows-of-file": "the {n} of {path}",
-    "rows-drawn": "the other {n}: {share:g} % of each class, drawn with the seed {seed}",
+    "fitted-and-tested": "fitted to {n:,} of the rows, tested with {tested_with}",
+    "rows-of-file": "the {n:,} of {path}",
+    "rows-drawn": "the other {n:,}: {share:g} % of each class, drawn with the seed {seed}",
     # compare
     "differing-written": "{n:,} rows on which the labels differ written to {path}",
     "compared-learned": "{models}: results on them flatter, and the comparison with them.",
@@ -114,7 +114,7 @@ MESSAGES = {
     "chance-by-mcnemar": "{p} by the exact test of McNemar: chance can explain the difference",
     "p-value": "p = {p:.2g}",
     "small-p-value": "p below 0.0001",
-    "more-pairs": "and {n} more pairs of labels",
+    "more-pairs": "and {n:,} more pairs of labels",
     "differ-most": "They differ most where {groups}",
     "differing-rows": "Rows on which they differ, those first where both are surest",
     "more-differing-rows": "and {n:,} more: -o FILE writes all",

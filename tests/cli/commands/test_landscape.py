@@ -25,8 +25,7 @@ class TestLandscape:
         assert do("landscape leak.csv --target label --json") == 0
         found = json.loads(capsys.readouterr().out)
         assert found["contradictions"] == [[4, 201]]
-        named = {one["code"]: one for one in found["findings"]}
-        assert "linear-dependence" not in named
+        assert "linear-dependence" not in {one["code"] for one in found["findings"]}
         for code, column in (("label-leak", "copy"), ("id-as-feature", "id")):
-            assert named[code]["title"].startswith(f"{column} ")
-            assert named[code]["title"] in told
+            titles = [one["title"] for one in found["findings"] if one["code"] == code]
+            assert [title in told for title in titles if title.startswith(f"{column} ")] == [True]
