@@ -36,7 +36,7 @@ test: $(VENV)/.sepc-test
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(COMPILE)
-	$(RUN) -m pytest -n auto --durations=20 --most-seconds=20
+	$(RUN) -m pytest -n auto --durations=20
 
 # Lines and branches that the tests reach; fails below the floor in pyproject.toml. No tracer sees into compiled code, so
 # that the tests of kernels run once more without the compiler. Whether they pass is for the second run to say: Python
