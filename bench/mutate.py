@@ -82,7 +82,9 @@ PRELOADED = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--room", action="append", default=[], help="folder of the package, or calibration; repeatable")
+    parser.add_argument(
+        "--room", action="append", default=[], help="folder of the package, bets or calibration; repeatable"
+    )
     parser.add_argument("--most", type=int, default=60, help="mutants of a room at most (default 60); 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default 0)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
