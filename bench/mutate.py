@@ -83,7 +83,7 @@ PRELOADED = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--room", action="append", default=[], help="folder of the package, bets or calibration; repeatable"
+        "--room", action="append", default=[], help="folder of the package, bets, calibration; repeatable"
     )
     parser.add_argument("--most", type=int, default=60, help="mutants of a room at most (default 60); 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default 0)")
