@@ -38,10 +38,10 @@ class TestLandscape:
         every = LandscapeDisplay.from_estimator(moons[0], max_regions=1000, ax=axes())
         few = LandscapeDisplay.from_estimator(moons[0], max_regions=3, ax=axes())
         assert len(few.nodes) == 3
-        assert few.n_left_out == len(every.nodes) - 3
+        assert few.n_not_shown == len(every.nodes) - 3
         sizes = sorted(node.n_records for node in every.nodes)
         assert sorted(node.n_records for node in few.nodes) == sizes[-3:]
-        assert str(few.n_left_out) in few.ax_.get_legend().get_title().get_text()
+        assert str(few.n_not_shown) in few.ax_.get_legend().get_title().get_text()
 
     def test_classes_of_a_data_set_overlap_as_its_landscape_says(self, iris):
         _, X, y = iris

@@ -62,7 +62,7 @@ def test_more_records_never_make_it_worse_by_much_and_enough_are_enough(clf):
     n = told.n_needed["all labels"]
     assert n is None or next(row for row in told.rows if row.n_calibration == n).promised >= 0.8
     assert "600" in repr(told)
-    assert json.loads(json.dumps(told.to_dict()))["n_left_out"] == 600
+    assert json.loads(json.dumps(told.to_dict()))["n_held_out"] == 600
 
 
 def test_costs_ensembles_tables_and_files(clf, tmp_path):
@@ -71,7 +71,7 @@ def test_costs_ensembles_tables_and_files(clf, tmp_path):
     dear = preview_promise(clf, max_cost=1.0, costs=costs, by="label", sizes=(400,))
     assert dear.n_needed["ill"] == 400  # none costs more than 1
     ensemble = SEPEnsembleClassifier(n_estimators=3, random_state=0).fit(X, y)
-    assert preview_promise(ensemble, max_error=0.2, sizes=(400,)).n_left_out == 200
+    assert preview_promise(ensemble, max_error=0.2, sizes=(400,)).n_held_out == 200
     table = make_table_pipeline().fit(pd.DataFrame(X), y)
     told = preview_promise(table, max_error=0.2, sizes=(400,))
     save(table, tmp_path / "m.sepc")
@@ -82,7 +82,7 @@ def test_an_estimate_from_a_few_records_says_how_little_they_say():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0], [8.0], [9.0]])
     few = preview_promise(SEPClassifier().fit(X, np.repeat(["a", "b"], 4)), sizes=(100,))
     assert "8 " in repr(few)
-    assert repr(replace(few, n_left_out=600)).replace("600", "8") != repr(few)
+    assert repr(replace(few, n_held_out=600)).replace("600", "8") != repr(few)
 
 
 def test_what_cannot_be_foretold(clf, tmp_path):

@@ -60,7 +60,7 @@ class LandscapeDisplay(Display):
     nodes : sequence of Node
     edges : sequence of Edge
     classes : ndarray of shape (n_classes,)
-    n_left_out : int, default=0
+    n_not_shown : int, default=0
         Number of regions that are not drawn.
     measure : str, default="margin"
         Meaning of `Edge.overlap`: "margin", that of `sepc.geometry.Separation` (-1 for a common centre, 0 for regions
@@ -91,7 +91,7 @@ class LandscapeDisplay(Display):
     edges: Sequence[Edge]
     classes: NDArray[Any]
     _: KW_ONLY
-    n_left_out: int = 0
+    n_not_shown: int = 0
     measure: str = "margin"
 
     @classmethod
@@ -123,7 +123,7 @@ class LandscapeDisplay(Display):
         shown = set(sorted(every, key=lambda node: (-node.n_records, node.name))[:max_regions])
         nodes = [node for node in every if node in shown]
         edges = _edges(nodes, fitted.class_graph)
-        return cls(nodes, edges, fitted.model.classes, n_left_out=len(every) - len(nodes)).plot(ax)
+        return cls(nodes, edges, fitted.model.classes, n_not_shown=len(every) - len(nodes)).plot(ax)
 
     @classmethod
     def from_landscape(cls, view: DataLandscape, *, ax: Any = None) -> Self:
@@ -241,10 +241,10 @@ class LandscapeDisplay(Display):
         kinds = {self.nodes[edge.a].label == self.nodes[edge.b].label for edge in self.edges}
         looks = {"overlap of two labels": _BETWEEN, "overlap within a label": _WITHIN}
         entries = [Patch(label=name, **look) for name, look in looks.items() if (look is _WITHIN) in kinds]
-        one = self.n_left_out == 1
+        one = self.n_not_shown == 1
         title = None if entries else "no overlaps"
-        if self.n_left_out:
-            title = f"{self.n_left_out} smaller {'region is' if one else 'regions are'} not shown"
+        if self.n_not_shown:
+            title = f"{self.n_not_shown} smaller {'region is' if one else 'regions are'} not shown"
         small = {"fontsize": TINY, "title_fontsize": TINY, "frameon": False}
         self.ax_.legend(handles=entries, loc="upper right", title=title, **small)
 

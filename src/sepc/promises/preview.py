@@ -50,7 +50,7 @@ class PromisePreview:
     n_needed : dict of str to int or None
         The least of these numbers from which on four of five calibration sets allow a promise of the part; None if
         none of them suffices.
-    n_left_out : int
+    n_held_out : int
         Training records behind the estimate, with out-of-fold predictions.
     confidence : float
 
@@ -63,7 +63,7 @@ class PromisePreview:
 
     rows: tuple[PreviewRow, ...]
     n_needed: dict[str, int | None]
-    n_left_out: int
+    n_held_out: int
     confidence: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class PromisePreview:
 
         Examples
         --------
-        >>> PromisePreview((), {}, 300, 0.95).to_dict()["n_left_out"]
+        >>> PromisePreview((), {}, 300, 0.95).to_dict()["n_held_out"]
         300
         """
         return {**asdict(self), "rows": [row._asdict() for row in self.rows]}
@@ -95,9 +95,9 @@ class PromisePreview:
         )
 
     def __repr__(self) -> str:
-        few = ", which say little" if self.n_left_out < 100 else ""
+        few = ", which say little" if self.n_held_out < 100 else ""
         head = (
-            f"Estimate from {many(self.n_left_out, 'training record')} that were left out{few}, and no promise; "
+            f"Estimate from {many(self.n_held_out, 'training record')} that were left out{few}, and no promise; "
             f"confidence {percent(self.confidence)}:"
         )
         return "\n  ".join([head, *self.lines()])

@@ -46,7 +46,7 @@ class TestInspect:
         assert (moved.label, moved.by) == (r"ill\n", float(f"{np.ptp(calibration.correction):.2g}"))
         assert do("inspect leaning.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["calibration"] == {
-            "n_left_out": 285,
+            "n_held_out": 285,
             "temperature": calibration.temperature,
             "correction": calibration.correction.tolist(),
             "background": calibration.unexplained,

@@ -129,7 +129,7 @@ def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "n_left_out": len(found.held_out),
+        "n_held_out": len(found.held_out),
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
         "background": found.unexplained,
