@@ -23,10 +23,9 @@ from time import process_time
 
 import numpy as np
 from measure import peak_growth, recording, row, table, versions
-from results_file import ResultsFile, chosen
+from results_file import ResultsFile, add_options, chosen
 from scipy.special import expit, logsumexp
 from sets import as_numbers, cells
-from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
@@ -252,23 +251,12 @@ def jobs(names: list[str], models: list[str], largest: int, draws: int) -> Itera
                         yield name, n, draw, model
 
 
-def prepare() -> None:
-    """Compile what there is to compile."""
-    X, y = load_iris(return_X_y=True)
-    SEPClassifier().fit(X, y)
-    SEPEnsembleClassifier(n_estimators=2).fit(X[:100], y[:100])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", help="names of sets, with commas between; all by default")
-    parser.add_argument("--models", help="names of models, with commas between; all by default")
     parser.add_argument("--largest", type=float, default=1e6, help="at most so many records (default 1e6)")
     parser.add_argument("--draws", type=int, default=3, help="draws of fewer than 1e5 records (default 3)")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
-    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
-    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
-    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
+    add_options(parser)
     parser.add_argument("--quick", action="store_true", help="ours and boosting, up to 3,000 records, one draw")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves")
     options = parser.parse_args()
@@ -276,12 +264,8 @@ def main() -> None:
         options.models, options.largest, options.draws = options.models or "sepc,sepc ensemble,HGB", 3000, 1
     names = chosen([*PLANTED, *REAL], options.sets, "--sets")
     models = chosen(MODELS, options.models, "--models")
-    file = ResultsFile(options.out, KEY, VALUES)
-    done = file.read(options.show)
-    asked = dict.fromkeys(jobs(names, models, int(options.largest), options.draws))
-    if not options.show:
-        todo = {job: job for job in asked if job not in done or (options.redo is not None and options.redo in job[-1])}
-        done |= file.add(todo, judged, options.jobs, prepare, told)
+    asked = {job: job for job in jobs(names, models, int(options.largest), options.draws)}
+    done = ResultsFile(options.out, KEY, VALUES).completed(asked, judged, told, options)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     show(names, done)
     show_least(names)

@@ -18,14 +18,13 @@ import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from time import process_time
 
 import numpy as np
-from measure import row, table, versions
-from results_file import ResultsFile, chosen
+from measure import recording, row, table, versions
+from results_file import ResultsFile, add_options, chosen
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import train_test_split
@@ -412,41 +411,25 @@ def is_strange(clf, X: np.ndarray) -> np.ndarray:
     return clf.assess(X).typicality < STRANGE if hasattr(clf, "assess") else np.zeros(len(X), dtype=bool)
 
 
-def prepare() -> None:
-    """Compile what there is to compile."""
-    X, y = load_iris(return_X_y=True)
-    SEPClassifier().fit(X, y)
-    SEPEnsembleClassifier(n_estimators=2).fit(X[:100], y[:100])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--families", help="names of families, with commas between; all by default")
-    parser.add_argument("--models", help="names of models, with commas between; all by default")
     parser.add_argument("--draws", type=int, default=5, help="draws of a case; of few records four times as many")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
-    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
-    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
-    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
+    add_options(parser)
     parser.add_argument("--quick", action="store_true", help="ours and the forest, one draw")
     options = parser.parse_args()
     if options.quick:
         options.models, options.draws = options.models or "sepc,sepc ensemble,RF", 1
     families = chosen(CASES, options.families, "--families")
     models = chosen(MODELS, options.models, "--models")
-    file = ResultsFile(options.out, KEY, VALUES)
-    done = file.read(options.show)
-    asked = {
+    asked = [
         (name, draw, model)
         for family in families
         for name in CASES[family]
         for draw in range(options.draws * (4 if family == "few records" else 1))
         for model in models
-    }
-    if not options.show:
-        redo = options.redo
-        todo = {job: job for job in sorted(asked) if job not in done or (redo is not None and redo in job[-1])}
-        done |= file.add(todo, judged, options.jobs, prepare, told)
+    ]
+    done = ResultsFile(options.out, KEY, VALUES).completed({job: job for job in asked}, judged, told, options)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     for family in families:
         show(family, {job: results for job, results in done.items() if FAMILY[job[0]] == family}, models)
@@ -462,7 +445,7 @@ def show(family: str, done: dict[tuple, dict[str, float]], models: list[str]) ->
     for value in SHOWN[family]:
         title, form = COLUMNS[value]
         print(f"\n### {family}: {title}\n")
-        table("case", *models)
+        table(f"{family}: {value}", "case", *models)
         for name in CASES[family]:
             means = [mean(done, name, model, value) for model in models]
             row(name, *("" if np.isnan(x) else form.format(x) for x in means))
@@ -473,7 +456,7 @@ def show(family: str, done: dict[tuple, dict[str, float]], models: list[str]) ->
 def show_sure(family: str, done: dict[tuple, dict[str, float]], models: list[str]) -> None:
     """Print how many labels are right above a trust, cases of the same size or share of noise taken together."""
     print(f"\n### {family}: labels that are right, of those with a trust of at least 0.95 / above 0.99\n")
-    table("cases", *models)
+    table(f"{family}: right above a trust", "cases", *models)
     for ending in dict.fromkeys(name.rpartition(", ")[2] for name in CASES[family]):
         cells = []
         for model in models:
@@ -494,4 +477,5 @@ def mean(done: dict[tuple, dict[str, float]], name: str, model: str, value: str)
 
 
 if __name__ == "__main__":
-    main()
+    with recording():
+        main()

@@ -21,19 +21,18 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS
 import argparse
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 import pandas as pd
 from measure import recording, row, table, versions
-from results_file import ResultsFile, chosen
+from results_file import ResultsFile, add_options, chosen
 from sets import HALVES, cells, is_number_column, names, of_half, some_rows
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import LocalOutlierFactor
-from trust import PEERS, load_compiled_code, scaled, version
+from trust import PEERS, scaled, version
 
 from sepc import SEPClassifier, SEPEnsembleClassifier, make_table_pipeline
 from sepc.tables import TableEncoder
@@ -224,11 +223,7 @@ def main() -> None:
         for left_out in ("", *classes_to_leave_out(y))
         for model in models
     }
-    results = ResultsFile(options.out, KEY, VALUES)
-    done = results.read()
-    if not options.show:
-        todo = {job: a for job, a in jobs.items() if job not in done or (options.redo and options.redo in job[4])}
-        done |= results.add(todo, judge, options.jobs, load_compiled_code, in_short)
+    done = ResultsFile(options.out, KEY, VALUES).completed(jobs, judge, in_short, options)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     report(shares({job: done[job] for job in jobs if job in done}), shown, models)
 
@@ -236,13 +231,9 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", help="names of sets, with commas between; all by default")
-    parser.add_argument("--models", help="names of models, with commas between; all by default")
     parser.add_argument("--most", type=int, default=1000, help="at most so many rows of a set (default 1000)")
     parser.add_argument("--seeds", type=int, default=1, help="number of splits of each set (default 1)")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
-    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
-    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
-    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
+    add_options(parser)
     return parser.parse_args()
 
 

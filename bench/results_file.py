@@ -1,5 +1,6 @@
 """Long runs of many jobs: several processes at once, and results as lines of a CSV file that a later run continues."""
 
+import argparse
 import csv
 import multiprocessing
 import signal
@@ -8,6 +9,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+
+from sklearn.datasets import load_iris
+
+from sepc import SEPClassifier, SEPEnsembleClassifier
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all long runs have."""
+    parser.add_argument("--models", help="names of models, with commas between; all by default")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
+    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
+    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
+    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
 
 
 class ResultsFile:
@@ -18,7 +32,7 @@ class ResultsFile:
     path : Path or None
         Nothing is kept without one.
     key : dict of str to type
-        Columns that say which job it is.
+        Columns that say which job it is; one of them is "model".
     values : sequence of str
         Columns of results, which are numbers; NaN is an empty cell.
     """
@@ -62,24 +76,27 @@ class ResultsFile:
                 writer.writerow(self.columns)
             writer.writerow([*job, *(f"{results[name]:.8g}".replace("nan", "") for name in self.values)])
 
-    def add(self, todo: dict[tuple, tuple], call: Callable, n_jobs: int, prepare: Callable, told: Callable) -> dict:
-        """Compute jobs, keep their results as they come, and return them.
+    def completed(
+        self, jobs: dict[tuple, tuple], call: Callable, told: Callable, options: argparse.Namespace
+    ) -> dict[tuple, dict[str, float]]:
+        """Compute the jobs that the file does not have, keep each as it comes, and return all results.
 
         Parameters
         ----------
-        todo : dict of job to arguments
+        jobs : dict of job to arguments
         call : function
             At the top of a module, so that another process finds it; returns the results of a job as a dict.
-        n_jobs : int
-            Number of processes.
-        prepare : function
-            Called once in each process, before its first job.
         told : function
             Says the results of a job in a few words.
+        options : Namespace
+            Of `add_options`: ``redo`` computes some anew, ``show`` none at all.
         """
-        done = {}
+        done, model = self.read(options.show), list(self.key).index("model")
+        if options.show:
+            return done
+        todo = {job: of for job, of in jobs.items() if job not in done or (options.redo and options.redo in job[model])}
         try:
-            for count, (job, results) in enumerate(outcomes(todo, call, n_jobs, prepare), 1):
+            for count, (job, results) in enumerate(outcomes(todo, call, options.jobs), 1):
                 failed = isinstance(results, str)
                 said = f"FAILED, {results}" if failed else told(results)
                 print(f"[{count}/{len(todo)}] {', '.join(map(str, job))}: {said}", file=sys.stderr, flush=True)
@@ -91,16 +108,16 @@ class ResultsFile:
         return done
 
 
-def outcomes(todo: dict[tuple, tuple], call: Callable, n_jobs: int, prepare: Callable) -> Iterator[tuple]:
+def outcomes(todo: dict[tuple, tuple], call: Callable, n_jobs: int) -> Iterator[tuple]:
     """Yield each job and its results, or what went wrong as a text, in any order."""
     if n_jobs == 1:
-        prepare_process(prepare)
+        prepare_process()
         for job, arguments in todo.items():
             yield job, attempt(call, arguments)
         return
     # Processes that start from nothing: a copy of this one may hang where a library has threads.
     fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_jobs, fresh, prepare_worker, (prepare,)) as pool:
+    with ProcessPoolExecutor(n_jobs, fresh, prepare_worker) as pool:
         jobs = {pool.submit(attempt, call, arguments): job for job, arguments in todo.items()}
         try:
             for future in as_completed(jobs):
@@ -120,14 +137,17 @@ def attempt(call: Callable, arguments: tuple) -> dict[str, float] | str:
         return f"{type(error).__name__}: {error}"
 
 
-def prepare_process(prepare: Callable) -> None:
+def prepare_process() -> None:
+    """Compile what there is to compile, so that no fit is charged for it."""
     warnings.simplefilter("ignore")
-    prepare()
+    X, y = load_iris(return_X_y=True)
+    SEPClassifier().fit(X, y)
+    SEPEnsembleClassifier(n_estimators=2).fit(X[:100], y[:100])
 
 
-def prepare_worker(prepare: Callable) -> None:
+def prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
-    prepare_process(prepare)
+    prepare_process()
 
 
 def chosen(everything: Iterable[str], wanted: str | None, option: str) -> list[str]:

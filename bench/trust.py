@@ -28,12 +28,11 @@ from time import process_time
 import numpy as np
 from costs import Shape, print_costs
 from measure import recording, row, table, versions
-from results_file import ResultsFile, chosen
+from results_file import ResultsFile, add_options, chosen
 from scipy.stats import rankdata
 from sets import HALVES, as_numbers, cells, is_number_column, names, of_half, some_rows
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -253,13 +252,13 @@ def main() -> None:
         if not shown:
             sys.exit(f"--sets names none of the {options.half} sets: {', '.join(of_half(names(), options.half))}.")
     results = ResultsFile(options.out, KEY, VALUES)
-    done = results.read(to_show=options.show)
-    known = list(dict.fromkeys(job[4] for job in done)) if options.show else [*MODELS, *installed()]
+    there = results.read(to_show=options.show)
+    known = list(dict.fromkeys(job[4] for job in there)) if options.show else [*MODELS, *installed()]
     models = chosen(known, options.models, "--models")
     rows = {name: some_rows(*cells(name), options.rows) for name in shown}
     data = {name: (as_numbers(X), y) for name, (X, y) in rows.items()}
     jobs = (
-        done
+        there
         if options.show
         else {
             (name, len(y), options.folds, seed, model, version(model)): (model, X, y, options.folds, seed)
@@ -268,9 +267,7 @@ def main() -> None:
             for model in models
         }
     )
-    if not options.show:
-        todo = {job: a for job, a in jobs.items() if job not in done or (options.redo and options.redo in job[4])}
-        done |= results.add(todo, judge, options.jobs, load_compiled_code, in_short)
+    done = results.completed(jobs, judge, in_short, options)
     print(versions("sepc", "scikit-learn", "numpy", "scipy"))
     means = seed_means(jobs, done)
     shown = [name for name in shown if any(name == of for of, _ in means)]
@@ -287,14 +284,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", help="names of sets, with commas between; all by default")
     parser.add_argument("--half", choices=HALVES, help="only the sets of one half")
-    parser.add_argument("--models", help="names of models, with commas between; all by default")
     parser.add_argument("--rows", type=int, default=2000, help="at most so many rows of a set (default 2000)")
     parser.add_argument("--folds", type=int, default=5, help="number of folds (default 5)")
     parser.add_argument("--seeds", type=int, default=3, help="number of ways to fold (default 3)")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes (default 1)")
-    parser.add_argument("--out", type=Path, help="CSV file of results, continued if it is there")
-    parser.add_argument("--redo", metavar="NAME", help="compute models whose name contains NAME anew")
-    parser.add_argument("--show", action="store_true", help="compute nothing, show what --out holds")
+    add_options(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the ranks")
     return parser.parse_args()
 
@@ -316,10 +309,6 @@ def version(model: str) -> str:
     """Return the package that a result belongs to."""
     package = "sepc" if model.startswith("sepc") else OPTIONAL[model][0] if model in OPTIONAL else "scikit-learn"
     return f"{package} {metadata.version(package)}"
-
-
-def load_compiled_code() -> None:
-    SEPClassifier().fit(*load_iris(return_X_y=True))
 
 
 def in_short(results: dict[str, float]) -> str:
