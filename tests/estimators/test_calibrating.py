@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
@@ -76,8 +76,13 @@ def test_nothing_nearby_has_less_loss(data):
     assert loss(at)[0] <= min(loss(theta)[0] for theta in around) + 1e-9
 
 
+# Steps to the bound of the background's share.
+AT_A_BOUND = np.array([[0.0] * 4] * 6 + [[0.001, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.001]]), np.array([0] * 7 + [3])
+
+
 @examples(30)
 @given(st.integers(2, 4).flatmap(joint_densities))
+@example(AT_A_BOUND)
 def test_the_minimum_is_that_of_a_general_solver_and_does_not_depend_on_the_order_of_records(data):
     (joint, codes), rng, n_classes = data, np.random.default_rng(0), data[0].shape[1]
     count = np.bincount(codes, minlength=n_classes) + 1

@@ -55,11 +55,14 @@ def _minimum(loss: "_Loss", low: FloatArray, high: FloatArray) -> list[float]:
     value, gradient, hessian = loss(theta)
     for _ in range(100):  # 5 to 9 steps suffice on the sets of `bench`
         held = np.zeros(len(theta), dtype=bool)
-        held[:bounded] = np.where(gradient[:bounded] > 0, theta[:bounded] <= low, theta[:bounded] >= high)
+        held[:bounded] = np.where(gradient[:bounded] > 0, theta[:bounded] < low + 1e-8, theta[:bounded] > high - 1e-8)
         slope, curvature = np.where(held, 0.0, gradient), np.where(held | held[:, None], np.diag(held), hessian)
         moduli, directions = np.linalg.eigh(curvature)
         moduli = np.maximum(np.abs(moduli), 1e-6)
-        step = -directions @ (directions.T @ slope / moduli)
+        step = np.where(held, 0.0, -directions @ (directions.T @ slope / moduli))
+        # As far as the first bound: a step that is cut in one direction alone need not lead downhill.
+        room = np.where(step[:bounded] > 0.0, high, low) - theta[:bounded]
+        step *= min(1.0, *np.divide(room, step[:bounded], out=np.ones(bounded), where=step[:bounded] != 0.0))
         for _ in range(40):
             after = theta + step
             after[:bounded] = after[:bounded].clip(low, high)
