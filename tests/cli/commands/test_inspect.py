@@ -43,11 +43,13 @@ class TestInspect:
         assert (shown["calibrated"].n, shown["moved-towards"].label) == (285, r"ill\n")
         assert shown["calibrated"].temperature == float(f"{calibration.temperature:.2g}")
         assert shown["moved-towards"].by == float(f"{np.ptp(calibration.correction):.2g}")
+        assert ("with-linear-terms" in shown) is (calibration.linear is not None)
         assert do("inspect leaning.sepc --json") == 0
         assert json.loads(capsys.readouterr().out)["calibration"] == {
             "n_left_out": 285,
             "temperature": calibration.temperature,
             "correction": calibration.correction.tolist(),
+            "slopes": None if calibration.linear is None else calibration.linear.slopes.tolist(),
             "background": calibration.unexplained,
         }
 

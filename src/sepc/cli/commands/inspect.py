@@ -98,7 +98,9 @@ def calibration_text(model: Any) -> str:
         return printed("calibrated-by-weights", n=n)
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
     towards = printed("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
-    return printed("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
+    linear = "" if found.linear is None else printed("with-linear-terms")
+    how = {"temperature": found.temperature, "moved": towards, "linear": linear, "background": found.unexplained}
+    return printed("calibrated", n=n, **how)
 
 
 def no_typicality(model: Any) -> str | None:
@@ -132,6 +134,7 @@ def _calibration_dict(found: Calibration | None) -> dict[str, Any] | None:
         "n_left_out": len(found.held_out),
         "temperature": found.temperature,
         "correction": found.correction.tolist(),
+        "slopes": None if found.linear is None else found.linear.slopes.tolist(),
         "background": found.unexplained,
     }
 
