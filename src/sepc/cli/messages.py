@@ -51,7 +51,7 @@ MESSAGES = {
     "counting-trust": "trust={method} counts records",
     "none-left-out": "too few records to leave some of them out",
     "calibrated-by-weights": "calibrated by the weights of its members; {n:many record} that {n:was} left out tell how typical a record is",
-    "calibrated": "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}{linear}, {background:percent} of the probability is the background's",
+    "calibrated": "calibrated by {n:many record} that {n:was} left out; log odds are divided by {temperature:.2g}{moved}, {background:percent} of the probability is the background's",
     "moved-towards": " and moved by up to {by:.2g} towards label {label}",
     "with-linear-terms": " and added to linear terms of the columns",
     "no-typicality": "how typical rows are is not known, so that none is strange by its values: {why}.",

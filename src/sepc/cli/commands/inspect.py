@@ -98,9 +98,9 @@ def calibration_text(model: Any) -> str:
         return printed("calibrated-by-weights", n=n)
     moved, most = np.ptp(found.correction), clf.classes_[found.correction.argmax()]
     towards = printed("moved-towards", by=moved, label=on_one_line(most)) if moved >= 0.005 else ""
-    linear = "" if found.linear is None else printed("with-linear-terms")
-    how = {"temperature": found.temperature, "moved": towards, "linear": linear, "background": found.unexplained}
-    return printed("calibrated", n=n, **how)
+    if found.linear is not None:
+        towards += printed("with-linear-terms")
+    return printed("calibrated", n=n, temperature=found.temperature, moved=towards, background=found.unexplained)
 
 
 def no_typicality(model: Any) -> str | None:
